@@ -1,0 +1,1 @@
+//! Other hosts: their names, the SSH connections to them, and the agents at the far end.

@@ -1,0 +1,9 @@
+//! rdmactl: see, prove and mend RDMA on one host or a whole cluster.
+//!
+//! ARCHITECTURE.md tells which module does what; `src/layers.txt` holds the allowed edges between
+//! them. A value flows one way: source, collect, model, analyse, query, render.
+
+pub mod clock;
+pub mod fleet;
+pub mod model;
+pub mod sys;

@@ -1,0 +1,3 @@
+//! The `rdmactl` program: parses, runs, and maps the outcome to an exit code.
+
+fn main() {}
