@@ -1,0 +1,1 @@
+"""The RDMA lab of rdmactl: virtual nodes, real kernels, faults to order."""
