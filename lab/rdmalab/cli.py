@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import console, doctor, faults, keeper, push, ssh, status, up
+from . import console, doctor, inject, keeper, push, reset, ssh, status, up
 from .lab import Lab, take_down
 from .paths import CHECKOUT_LAB, default_name
 from .talk import LabError, say
@@ -51,6 +51,15 @@ def make_parser() -> argparse.ArgumentParser:
     sub = command("push", "Puts a program into every node's PATH.", run_push)
     sub.add_argument("file", type=Path)
     sub.add_argument("--as", dest="target", help="its name there (default: the file's)")
+
+    sub = command("fault", "Starts or undoes a fault on a node; `fault list` explains them.", run_fault)
+    sub.add_argument("--undo", action="store_true")
+    sub.add_argument("--rail", type=int, default=1, help="(default: 1)")
+    sub.add_argument("--value", default="", help="a delay, a percentage, ...; see the list")
+    sub.add_argument("fault", metavar="NAME|list")
+    sub.add_argument("node", nargs="?", metavar="NODE")
+    sub = command("reset", "Undoes all faults and proves that each node is as it was at boot.", run_reset)
+    sub.add_argument("--check", action="store_true", help="only prove, change nothing")
 
     sub = command("doctor", "Names what this machine lacks for the lab.", run_doctor)
     sub.add_argument("--packages", action="store_true", help="only the packages to install")
@@ -141,7 +150,7 @@ def run_console(options) -> None:
 
 def run_status(options) -> None:
     lab = Lab(options.name)
-    records = status.rows(lab, faults.active(lab))
+    records = status.rows(lab, inject.active(lab))
     print(status.render_json(lab, records) if options.json else status.render_table(records))
 
 
@@ -158,6 +167,28 @@ def run_env(options) -> None:
 
 def run_push(options) -> None:
     push.push(options.name, options.file, options.target or options.file.name)
+
+
+def run_fault(options) -> None:
+    if options.fault == "list":
+        print(inject.render_list())
+        return
+    if not options.node:
+        raise LabError(f"lab fault {options.fault}: on which node?")
+    lab = Lab(options.name)
+    if options.undo:
+        inject.stop(lab, options.fault, options.node)
+    else:
+        inject.start(lab, options.fault, options.node, options.rail, options.value)
+
+
+def run_reset(options) -> None:
+    lab = Lab(options.name)
+    if options.check:
+        reset.check(lab)
+        return
+    booted = reset.reset(lab)
+    say(f"all {len(lab.nodes)} nodes are as they were at boot ({booted} booted again)")
 
 
 def run_doctor(options) -> int:

@@ -83,7 +83,7 @@ def build(release: Release, home: Path) -> None:
     unpack(debs, root, DROPPED_MODULES)
     complete(root)
     version = kernel_version(root)
-    # The package's depmod is an absolute link, which would lead to the host's kmod.
+    # depmod is a link to kmod, which looks at its own name.
     (root / "depmod").symlink_to("bin/kmod")
     run_inside(root, "depmod", "-b", str(root), version)
     (root / "depmod").unlink()
@@ -156,7 +156,11 @@ def kernel_version(root: Path) -> str:
 def run_inside(root: Path, program: str, *words: str) -> None:
     """Runs a program of the unpacked release with its own loader and libraries."""
     libraries = ":".join(str(root / folder) for folder in LIBRARIES)
-    done = subprocess.run([str(root / LOADER), "--library-path", libraries,
+    loader = root / LOADER
+    if loader.is_symlink() and os.readlink(loader).startswith("/"):
+        # Debian 11: an absolute link, which means the unpacked tree, not the host.
+        loader = root / os.readlink(loader).lstrip("/")
+    done = subprocess.run([str(loader), "--library-path", libraries,
                            str(root / program), *words],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:

@@ -4,6 +4,7 @@ Under TCG the kernel's own decompression costs seconds, so it is done once, on
 the host, and QEMU starts the bare ELF through its PVH entry point.
 """
 
+import ctypes
 import lzma
 import struct
 from pathlib import Path
@@ -15,17 +16,32 @@ ROOT_MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "overlay")
 
 
 def unpack_vmlinux(bzimage: bytes):
-    """The ELF inside an xz-compressed bzImage, or `None` for any other compression."""
-    start = bzimage.find(b"\xfd7zXZ\x00")
-    while start >= 0:
-        try:
-            image = lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(bzimage[start:])
-        except lzma.LZMAError:
-            image = b""
-        if image.startswith(b"\x7fELF"):
-            return image
-        start = bzimage.find(b"\xfd7zXZ\x00", start + 1)
+    """The ELF inside a bzImage; `None` when its compression is none that we can undo."""
+    # Offsets of the boot protocol, Documentation/arch/x86/boot.rst.
+    setup_sectors = bzimage[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", bzimage, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    payload = bzimage[start:start + length]
+    if payload.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(payload)
+    if payload.startswith(b"\x28\xb5\x2f\xfd"):
+        return unpack_zstd(payload)
     return None
+
+
+def unpack_zstd(payload: bytes):
+    """Python 3.14 is the first with zstd; apt's own library does it until then."""
+    try:
+        library = ctypes.CDLL("libzstd.so.1")
+    except OSError:
+        return None
+    # The kernel's build appends the unpacked size.
+    (size,) = struct.unpack("<I", payload[-4:])
+    target = ctypes.create_string_buffer(size)
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    done = library.ZSTD_decompress(target, ctypes.c_size_t(size), payload,
+                                   ctypes.c_size_t(len(payload) - 4))
+    return target.raw if done == size else None
 
 
 def has_pvh_entry(elf: bytes) -> bool:

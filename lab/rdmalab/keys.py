@@ -29,7 +29,7 @@ def write_identities(home: Path, nodes, slot: int) -> None:
         address = node.host_address(slot)
         known += [f"[{address}]:{port} {public}" for port in (SSH_PORT, DOOR_PORT)]
         config.append(host_entry(node.name, address, SSH_PORT, home))
-        door.append(host_entry(node.name, address, DOOR_PORT, home))
+        door.append(host_entry(node.name, address, DOOR_PORT, home) + shared_connection(home))
     (home / "known_hosts").write_text("\n".join(known) + "\n", encoding="ascii")
     (home / "ssh_config").write_text("\n".join(config), encoding="ascii")
     (home / "door_config").write_text("\n".join(door), encoding="ascii")
@@ -50,3 +50,15 @@ def host_entry(name: str, address: str, port: int, home: Path) -> str:
             f"    BatchMode yes\n"
             f"    ConnectTimeout 20\n"
             f"    LogLevel ERROR\n")
+
+
+def shared_connection(home: Path) -> str:
+    """Keeps the lab's own connection open: a key exchange costs an emulated node a second.
+
+    The connection ends with the node, and a minute after its last use. It is
+    left out where the socket's path would be too long for the kernel.
+    """
+    path = f"{home}/door-%n"
+    if len(path) > 80:
+        return ""
+    return f"    ControlMaster auto\n    ControlPath {path}\n    ControlPersist 60\n"

@@ -1,5 +1,0 @@
-"""placeholder"""
-
-
-def active(lab):
-    return {}

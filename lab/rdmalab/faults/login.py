@@ -1,0 +1,25 @@
+"""Faults on the way in: the SSH server under test."""
+
+from .fault import Fault
+
+SSHD = "/usr/lib/rdmalab/sshd"
+OTHER_KEY = "/run/rdmalab/other_key"
+CONFIG = "/run/rdmalab/sshd-config"
+
+FAULTS = (
+    Fault("ssh-wrong-hostkey", "restarts sshd with another host key than known_hosts has",
+          "unreachable: host key mismatch; nothing was sent",
+          f"test -e {OTHER_KEY} || ssh-keygen -q -t ed25519 -N '' -f {OTHER_KEY}; "
+          f"sed 's,^HostKey .*,HostKey {OTHER_KEY},' /etc/ssh/sshd_config > {CONFIG}; {SSHD} restart",
+          f"rm -f {CONFIG} {OTHER_KEY} {OTHER_KEY}.pub; {SSHD} restart"),
+    Fault("ssh-refuse-user", "empties root's authorized_keys; `user` still gets in",
+          "unreachable: permission denied for root",
+          "cd /root/.ssh && { test -e authorized_keys.refused || cp -p authorized_keys "
+          "authorized_keys.refused; } && : > authorized_keys",
+          "cd /root/.ssh && { test ! -e authorized_keys.refused || "
+          "mv authorized_keys.refused authorized_keys; }"),
+    # The kernel accepts for a stopped server: the port opens and nobody ever speaks.
+    Fault("sshd-silent", "stops sshd: the port accepts and never speaks",
+          "unreachable: no SSH banner before the deadline",
+          "kill -STOP $(cat /run/sshd.pid)", "kill -CONT $(cat /run/sshd.pid)"),
+)

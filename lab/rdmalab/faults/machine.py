@@ -1,0 +1,31 @@
+"""Faults of a node's RDMA software, its limits and its permissions."""
+
+from .fault import Fault
+
+DEVICES = "/usr/lib/rdmalab/devices"
+SSHD = "/usr/lib/rdmalab/sshd"
+LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+HIDDEN = "/usr/lib/rdmalab/hidden"
+
+FAULTS = (
+    Fault("memlock", "gives SSH logins VALUE KiB of lockable memory; root has CAP_IPC_LOCK: use `user`",
+          "local.memlock, labelled as that login's limit",
+          f"echo $VALUE > /run/rdmalab/sshd-memlock && {SSHD} restart",
+          f"rm -f /run/rdmalab/sshd-memlock && {SSHD} restart",
+          value="16", value_is="KiB"),
+    Fault("uverbs-denied", "leaves /dev/infiniband/uverbs* to root alone (mode 0600); log in as `user`",
+          "local.permission: the device is listed, opening it is denied",
+          "chmod 0600 /dev/infiniband/uverbs*", "chmod 0666 /dev/infiniband/uverbs*"),
+    Fault("no-verbs", "hides libibverbs and its providers, so that dlopen fails",
+          "local: libibverbs is not installed; what sysfs and netlink say is still shown",
+          f"mkdir -p {HIDDEN} && mv {LIBRARIES}/libibverbs* {HIDDEN}/ 2>/dev/null || "
+          f"test -e {HIDDEN}/libibverbs.so.1",
+          f"test ! -e {HIDDEN}/libibverbs.so.1 || mv {HIDDEN}/* {LIBRARIES}/ && rm -rf {HIDDEN}"),
+    Fault("no-device", "removes the node's RDMA devices; the network interfaces stay",
+          "no RDMA device on the node; n/a, not failed",
+          f"{DEVICES} delete", f"{DEVICES} add && {DEVICES} wait"),
+    Fault("no-module", "unloads the RDMA modules, so that even /sys/class/infiniband is gone",
+          "no RDMA support in the running kernel",
+          f"{DEVICES} delete; {DEVICES} unload",
+          f"{DEVICES} load && {DEVICES} add && {DEVICES} wait"),
+)

@@ -1,0 +1,37 @@
+"""Faults between the nodes: filters, losses, delays, MTUs, links, addresses."""
+
+from .fault import Fault
+
+WIRE = "/usr/lib/rdmalab/wire"
+
+FAULTS = (
+    Fault("udp4791-drop", "drops RoCE v2 (UDP port 4791) in both directions, as a firewall does",
+          "roce.udp4791_blocked, with TCP ok; an application would fall back to TCP",
+          f"{WIRE} drop-udp4791 $DEV ingress 10 && {WIRE} drop-udp4791 $DEV egress 10",
+          f"{WIRE} undrop $DEV 10"),
+    Fault("udp4791-drop-in", "drops RoCE v2 only on its way into the node",
+          "roce.udp4791_blocked or path.asymmetric, with the direction named",
+          f"{WIRE} drop-udp4791 $DEV ingress 14", f"{WIRE} undrop $DEV 14"),
+    Fault("drop-large", "drops what is longer than 1,400 bytes on its way in; all MTUs look right",
+          "mtu.blackhole: 64 bytes pass, a path-MTU message does not",
+          f"{WIRE} drop-large $DEV 20", f"{WIRE} undrop $DEV 20"),
+    Fault("mtu-small", "sets the wire's MTU to VALUE, so that the active RDMA MTU shrinks to 1024",
+          "ok with the smaller MTU negotiated; mtu.mismatch where a larger one is forced",
+          'ip link set $DEV mtu $VALUE', 'ip link set $DEV mtu $MTU',
+          value="1500", value_is="bytes"),
+    Fault("link-down", "sets the rail's network interface down",
+          "local.link_down on the node, peer.dead or l2.no_neighbour from the others",
+          "ip link set $DEV down", "ip link set $DEV up && /usr/lib/rdmalab/devices wait"),
+    Fault("address-removed", "removes the rail's IPv4 address, and with it the RoCE v2 GID",
+          "gid.index or gid.family on the node, l2.no_neighbour from the others",
+          "ip addr del 10.10.$RAIL.$NUMBER/24 dev $DEV 2>/dev/null || true",
+          "ip addr replace 10.10.$RAIL.$NUMBER/24 dev $DEV"),
+    Fault("loss", "loses VALUE of the packets that the node sends",
+          "ok with `lost` over 0; the node is the outlier",
+          f"{WIRE} netem $DEV loss loss $VALUE", f"{WIRE} netem $DEV loss",
+          value="20%", value_is="percentage"),
+    Fault("delay", "delays by VALUE what the node sends",
+          "2 ms: bad transmit side, an outlier; 300 ms: slow, never dead",
+          f"{WIRE} netem $DEV delay delay $VALUE", f"{WIRE} netem $DEV delay",
+          value="2ms", value_is="time, as in 300ms"),
+)
