@@ -1,7 +1,21 @@
 //! The vocabulary of the program: plain serde types with units in their names, and no I/O.
 //!
 //! `collect` and `ping` fill them, `analyse` and `query` read them, `render` prints them.
+//! `None` means "not there on this kernel or driver"; "there, but unreadable" is `None` plus a
+//! [`Problem`] that names the key it leaves empty.
 
+mod device;
 mod failure;
+mod gid;
+mod host;
+mod port;
+mod problem;
+mod verbs;
 
+pub use device::{Device, NodeType};
 pub use failure::{HostFailure, Reason};
+pub use gid::{Gid, GidKind, GidValue, Guid};
+pub use host::{HostReport, Via};
+pub use port::{LinkLayer, Port, PortState, Protocol};
+pub use problem::Problem;
+pub use verbs::{VerbsAnswer, VerbsDevice, VerbsEntry, VerbsPort, VerbsState};

@@ -1,0 +1,65 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Guid, Port, VerbsDevice};
+
+/// One RDMA device (HCA, RNIC) as the kernel registers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Device {
+    /// Kernel name: `mlx5_0`, `rocep193s0f0`, `rxe0`. Meaning is never parsed out of it.
+    pub name: String,
+    /// What kind of node the device is.
+    pub node_type: Option<NodeType>,
+    /// Node GUID; `None` when the driver leaves it zero (EFA).
+    pub node_guid: Option<Guid>,
+    /// GUID of the whole card or system; `None` when zero (Azure virtual functions, EFA).
+    pub sys_image_guid: Option<Guid>,
+    /// Firmware version; `None` where the driver has none (rxe, siw, EFA).
+    pub firmware: Option<String>,
+    /// Hardware revision exactly as the driver prints it: hexadecimal on mlx5, decimal on cxgb4.
+    pub hw_rev: Option<String>,
+    /// `MT4129` and the like; absent on many drivers.
+    pub hca_type: Option<String>,
+    /// Board id (PSID on NVIDIA cards).
+    pub board_id: Option<String>,
+    /// The node description that subnet managers show.
+    pub node_desc: Option<String>,
+    /// Kernel driver: `mlx5_core`, `rdma_rxe`.
+    pub driver: Option<String>,
+    /// PCI address of the function below the device; `None` for software devices.
+    pub pci: Option<String>,
+    /// NUMA node of the PCI slot; `None` when the firmware does not say.
+    pub numa_node: Option<u32>,
+    /// The ports, by number.
+    pub ports: Vec<Port>,
+    /// What libibverbs says of the device; `None` unless asked for and answered.
+    pub verbs: Option<VerbsDevice>,
+}
+
+/// The kernel's node types (`ib_device.node_type`, include/rdma/ib_verbs.h `rdma_node_type`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeType {
+    /// Channel adapter: InfiniBand, Omni-Path, RoCE.
+    Ca,
+    /// Switch.
+    Switch,
+    /// Router.
+    Router,
+    /// iWARP adapter.
+    Rnic,
+    /// Cisco usNIC.
+    Usnic,
+    /// Cisco usNIC over UDP.
+    UsnicUdp,
+    /// A device that is none of these (EFA).
+    Unspecified,
+}
+
+impl NodeType {
+    /// Whether connections on this device can only be made through `rdma_cm`.
+    #[must_use]
+    pub fn is_iwarp(self) -> bool {
+        self == Self::Rnic
+    }
+}

@@ -1,0 +1,148 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One non-empty entry of a port's GID table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Gid {
+    /// Index in the table. It differs between hosts and moves with the addresses: never fix it.
+    pub index: u32,
+    /// The 128-bit value.
+    pub value: GidValue,
+    /// Which kind of packets it sends; `None` where the kernel does not say.
+    pub kind: Option<GidKind>,
+    /// The interface whose address it is; `None` on InfiniBand and iWARP.
+    pub netdev: Option<String>,
+}
+
+/// What a GID's packets look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GidKind {
+    /// InfiniBand, or an iWARP port's only entry.
+    Ib,
+    /// RoCE v1: Ethernet frames, not routable.
+    RoceV1,
+    /// RoCE v2: UDP port 4791.
+    RoceV2,
+}
+
+/// A global identifier, in the form of an IPv6 address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GidValue(pub Ipv6Addr);
+
+impl GidValue {
+    /// Whether all 128 bits are zero: an empty entry.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.is_unspecified()
+    }
+
+    /// The IP address that this GID stands for; IPv4 addresses are stored as `::ffff:a.b.c.d`.
+    #[must_use]
+    pub fn ip(self) -> IpAddr {
+        self.0.to_ipv4_mapped().map_or(IpAddr::V6(self.0), IpAddr::V4)
+    }
+
+    /// Whether it is valid on one link only (fe80::/10).
+    #[must_use]
+    pub fn is_link_local(self) -> bool {
+        self.0.segments()[0] & 0xffc0 == 0xfe80
+    }
+}
+
+impl fmt::Display for GidValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl JsonSchema for GidValue {
+    fn schema_name() -> Cow<'static, str> {
+        "GidValue".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "ipv6" })
+    }
+}
+
+/// A 64-bit EUI, written as the kernel does: `5054:00ff:fe12:3456`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Guid(pub u64);
+
+impl Guid {
+    /// Parses four groups of four hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut value = 0;
+        let mut groups = 0;
+        for group in text.split(':') {
+            if group.len() != 4 || !group.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return None;
+            }
+            value = (value << 16) | u64::from_str_radix(group, 16).ok()?;
+            groups += 1;
+        }
+        (groups == 4).then_some(Self(value))
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (self.0 >> shift) & 0xffff);
+        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
+    }
+}
+
+impl Serialize for Guid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Guid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a GUID"))
+    }
+}
+
+impl JsonSchema for Guid {
+    fn schema_name() -> Cow<'static, str> {
+        "Guid".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{4}(:[0-9a-f]{4}){3}$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_keeps_its_spelling() {
+        let guid = Guid::parse("5054:00ff:fe12:3456").unwrap();
+        assert_eq!(guid, Guid(0x5054_00ff_fe12_3456));
+        assert_eq!(guid.to_string(), "5054:00ff:fe12:3456");
+    }
+
+    #[test]
+    fn other_shapes_are_no_guid() {
+        for text in ["", "5054", "5054:00ff:fe12", "5054:00ff:fe12:34567", "5054:00ff:fe12:+456"] {
+            assert_eq!(Guid::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_ipv4_address_is_seen_through_its_gid() {
+        let gid = GidValue("::ffff:10.9.0.1".parse().unwrap());
+        assert_eq!(gid.ip(), "10.9.0.1".parse::<IpAddr>().unwrap());
+        assert!(!gid.is_link_local());
+    }
+}

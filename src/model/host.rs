@@ -1,0 +1,85 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Device, HostFailure, Problem, VerbsState};
+
+/// What one host said of itself at one moment, or why it said nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostReport {
+    /// The name the operator asked by; the machine's own name for this host.
+    pub host: String,
+    /// How the answer came.
+    pub via: Via,
+    /// The host's own clock when it began to read, in nanoseconds since 1970 UTC; `None` when it
+    /// gave no answer, or the answer has no time stamp (a bare directory tree).
+    pub taken_ns: Option<u64>,
+    /// Kernel release, as `uname -r` prints it.
+    pub kernel: Option<String>,
+    /// The RDMA devices in the kernel's order of names.
+    pub devices: Vec<Device>,
+    /// Whether verbs could be asked, and what the answer was.
+    pub verbs: VerbsState,
+    /// What is there but could not be read.
+    pub problems: Vec<Problem>,
+    /// Why there is no answer at all; the rest is then empty.
+    pub failure: Option<HostFailure>,
+}
+
+impl HostReport {
+    /// A report in which nothing has been read yet.
+    #[must_use]
+    pub fn empty(host: impl Into<String>, via: Via) -> Self {
+        Self {
+            host: host.into(),
+            via,
+            taken_ns: None,
+            kernel: None,
+            devices: Vec::new(),
+            verbs: VerbsState::NotAsked,
+            problems: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The report of a host that gave no answer.
+    #[must_use]
+    pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
+        Self { failure: Some(failure), ..Self::empty(host, Via::None) }
+    }
+
+    /// Whether something that was asked for is missing from this report.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.failure.is_some() || !self.problems.is_empty()
+    }
+}
+
+/// How an answer came from a host to here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// It did not come.
+    None,
+    /// Read on this host.
+    Local,
+    /// By the rdmactl found on the node.
+    Agent,
+    /// By the operator's binary, uploaded for this answer.
+    Upload,
+    /// From a capture file or another root directory.
+    File,
+}
+
+impl Via {
+    /// The word of the VIA column.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "-",
+            Self::Local => "local",
+            Self::Agent => "agent",
+            Self::Upload => "upload",
+            Self::File => "file",
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Gid;
+
+/// One port of one device, as read at a single moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Port {
+    /// Port number, from 1.
+    pub number: u32,
+    /// Logical state.
+    pub state: Option<PortState>,
+    /// Physical state in the kernel's words: `LinkUp`, `Polling`, `Disabled`.
+    pub phys_state: Option<String>,
+    /// What is below: InfiniBand or Ethernet; `None` on kernels before 2.6.37.
+    pub link_layer: Option<LinkLayer>,
+    /// The RDMA protocol that runs on the port, derived from node type, link layer and driver.
+    pub protocol: Option<Protocol>,
+    /// Data rate in bits per second; `None` while the port is not active, because drivers then
+    /// print a made-up rate.
+    pub rate_bps: Option<u64>,
+    /// The kernel's `rate` file, word for word.
+    pub rate_text: Option<String>,
+    /// Local identifier; `None` where there is none (Ethernet) or it was never set (0xffff).
+    pub lid: Option<u32>,
+    /// LID of the subnet manager; `None` as above.
+    pub sm_lid: Option<u32>,
+    /// The Ethernet or `IPoIB` interface that belongs to the port.
+    pub netdev: Option<String>,
+    /// MTU of that interface, in bytes.
+    pub netdev_mtu: Option<u32>,
+    /// The non-empty entries of the GID table.
+    pub gids: Vec<Gid>,
+    /// Active RDMA MTU in bytes, from verbs; `None` unless verbs were asked.
+    pub active_mtu: Option<u32>,
+    /// Largest RDMA MTU of the port in bytes, from verbs; `None` unless verbs were asked.
+    pub max_mtu: Option<u32>,
+}
+
+/// Logical port states (include/rdma/ib_verbs.h `ib_port_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PortState {
+    /// No state change since reset.
+    Nop,
+    /// No link.
+    Down,
+    /// Link is up, no subnet manager has configured the port.
+    Init,
+    /// Configured, not yet activated by the subnet manager.
+    Armed,
+    /// Carries traffic.
+    Active,
+    /// Active, while the link itself recovers.
+    ActiveDefer,
+}
+
+impl PortState {
+    /// The word the kernel and `ibstat` use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nop => "NOP",
+            Self::Down => "DOWN",
+            Self::Init => "INIT",
+            Self::Armed => "ARMED",
+            Self::Active => "ACTIVE",
+            Self::ActiveDefer => "ACTIVE_DEFER",
+        }
+    }
+}
+
+/// What the port is plugged into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkLayer {
+    /// InfiniBand or Omni-Path.
+    Infiniband,
+    /// Ethernet.
+    Ethernet,
+    /// The driver does not say (EFA).
+    Unknown,
+}
+
+/// The RDMA protocol on a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// InfiniBand.
+    Ib,
+    /// RDMA over Converged Ethernet.
+    Roce,
+    /// iWARP: RDMA over TCP.
+    Iwarp,
+    /// Omni-Path.
+    Opa,
+    /// Elastic Fabric Adapter.
+    Efa,
+    /// Cisco usNIC.
+    Usnic,
+}
+
+impl Protocol {
+    /// The word of the LINK column.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ib => "IB",
+            Self::Roce => "RoCE",
+            Self::Iwarp => "iWARP",
+            Self::Opa => "OPA",
+            Self::Efa => "EFA",
+            Self::Usnic => "usNIC",
+        }
+    }
+}
