@@ -2,3 +2,25 @@
 //!
 //! Nothing outside sees a pointer, a C enum or an errno number. An absent library, module or
 //! device node is an ordinary answer at run time.
+
+pub mod cm;
+mod dl;
+mod errno;
+#[allow(
+    dead_code,
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unnameable_types,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::pedantic,
+    reason = "generated from the C headers, names and all"
+)]
+mod ffi;
+mod plain;
+pub mod verbs;
+
+pub use dl::LoadError;
+pub use errno::Errno;
