@@ -2,6 +2,10 @@
 //!
 //! Nothing outside sees a pointer, a C enum or an errno number. An absent library, module or
 //! device node is an ordinary answer at run time.
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "the error types of this module tell operation, object and cause"
+)]
 
 pub mod cm;
 mod dl;
@@ -20,6 +24,7 @@ mod errno;
 )]
 mod ffi;
 mod plain;
+mod readable;
 pub mod verbs;
 
 pub use dl::LoadError;

@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn an_absent_library_names_its_package() {
-        let Err(error) = Library::open(c"libibverbs.so.1.absent", "RDMACTL_NO_SUCH_VARIABLE") else {
+        let Err(error) = Library::open(c"libibverbs.so.1.absent", "RDMACTL_NO_SUCH_VARIABLE")
+        else {
             panic!("no such library exists");
         };
         assert!(matches!(error, LoadError::Missing { .. }), "{error:?}");

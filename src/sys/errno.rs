@@ -94,10 +94,10 @@ impl Errno {
     /// The symbolic name, as in `ETIMEDOUT`; `errno 200` for a code without one here.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
-        Self::NAMES
-            .iter()
-            .find(|(code, _)| *code == self.0)
-            .map_or_else(|| Cow::Owned(format!("errno {}", self.0)), |(_, name)| Cow::Borrowed(*name))
+        Self::NAMES.iter().find(|(code, _)| *code == self.0).map_or_else(
+            || Cow::Owned(format!("errno {}", self.0)),
+            |(_, name)| Cow::Borrowed(*name),
+        )
     }
 
     /// The C library's sentence for it, as in `connection timed out`.
@@ -106,7 +106,9 @@ impl Errno {
         let full = io::Error::from_raw_os_error(self.0).to_string();
         let text = full.split(" (os error").next().unwrap_or_default();
         let mut letters = text.chars();
-        letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+        letters
+            .next()
+            .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
     }
 
     /// Whether the library, the driver or the device lacks the operation as such.
