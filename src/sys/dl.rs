@@ -131,6 +131,7 @@ macro_rules! functions {
         optional { $(fn $may:ident($($may_arg:ty),*) $(-> $may_out:ty)?;)* }
     ) => {
         $(#[$doc])*
+        #[allow(clippy::struct_field_names, reason = "the fields are the C functions by name")]
         $vis struct $table {
             $($vis $name: unsafe extern "C" fn($($arg),*) $(-> $out)?,)*
             $($vis $may: Option<unsafe extern "C" fn($($may_arg),*) $(-> $may_out)?>,)*

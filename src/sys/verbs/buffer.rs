@@ -110,7 +110,9 @@ impl Buffer {
         Ok(ffi::ibv_sge { addr: start.expose_provenance() as u64, length, lkey: self.key })
     }
 
-    pub(super) fn domain(&self) -> &Domain {
+    /// The domain it is registered in.
+    #[must_use]
+    pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
