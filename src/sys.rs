@@ -23,6 +23,8 @@ mod errno;
     reason = "generated from the C headers, names and all"
 )]
 mod ffi;
+#[cfg(test)]
+mod layout;
 mod plain;
 mod readable;
 pub mod verbs;
