@@ -50,7 +50,7 @@ fn inventory() -> Result<()> {
         for port in 1..=u8::try_from(attr.port_count())? {
             let port_attr = device.port(port)?;
             println!("port {port}: {port_attr:?}");
-            println!("mtu {:?}, pkey 0: {:#x}", port_attr.active_mtu(), device.pkey(port, 0)?);
+            println!("mtu {:?}, pkey 0: {:x?}", port_attr.active_mtu(), device.pkey(port, 0));
             println!("gid 0: {:x?}", device.gid(port, 0)?);
             let slots = usize::try_from(port_attr.gid_tbl_len)?;
             for entry in device.gid_table(slots)?.unwrap_or_default() {

@@ -8,6 +8,7 @@
 )]
 
 pub mod cm;
+mod device_file;
 mod dl;
 mod errno;
 #[allow(

@@ -9,6 +9,7 @@ use super::calls::Calls;
 use super::error::{CmError, Step};
 use super::event::{Event, EventKind, EventStatus};
 use crate::clock::Deadline;
+use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::readable;
@@ -33,7 +34,8 @@ impl Channel {
             |errno| CmError::Call { step: Step::Start, object: "of the kernel".to_owned(), errno };
         // SAFETY: has no precondition.
         let raw = unsafe { (calls.rdma_create_event_channel)() };
-        let raw = NonNull::new(raw).ok_or_else(|| failed(Errno::last()))?;
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| failed(device_file::open_error("rdma_cm", Errno::last())))?;
         let channel = Self { calls, raw };
         readable::never_block(channel.fd()).map_err(failed)?;
         Ok(channel)

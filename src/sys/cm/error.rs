@@ -50,7 +50,12 @@ impl CmError {
     /// Whether the peer's host is alive and refuses, as when nobody listens there.
     #[must_use]
     pub fn is_rejected(&self) -> bool {
-        matches!(self, Self::Event { event: Event { kind: EventKind::Rejected, .. }, .. })
+        match self {
+            Self::Event { event, .. } => event.kind == EventKind::Rejected,
+            // On iWARP the refusal of the TCP connection is the answer of `rdma_connect` itself.
+            Self::Call { step: Step::Connect, errno, .. } => *errno == Errno::REFUSED,
+            _ => false,
+        }
     }
 
     /// The step that was not made; `None` when it did not come to that.

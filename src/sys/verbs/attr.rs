@@ -224,7 +224,7 @@ fn number(value: c_int) -> i64 {
 }
 
 /// A C string that may fill its field to the end.
-fn text(field: &[c_char]) -> String {
+pub(super) fn text(field: &[c_char]) -> String {
     let bytes: Vec<u8> =
         field.iter().take_while(|byte| **byte != 0).map(|byte| byte.to_ne_bytes()[0]).collect();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attr::DeviceAttr;
+use super::attr::{DeviceAttr, text};
 use super::calls::Calls;
 use super::error::{Operation, VerbsError};
 use super::inline::{self, DeviceAnswer};
+use crate::sys::device_file;
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 
@@ -42,7 +43,7 @@ impl DeviceEntry {
 /// The first call loads libibverbs, which may write warnings to stderr by itself.
 pub fn list_devices() -> Result<Vec<DeviceEntry>, VerbsError> {
     let list = DeviceList::get()?;
-    Ok(list.iter().map(|device| list.describe(device)).collect())
+    Ok(list.iter().map(|device| device.describe()).collect())
 }
 
 /// The library's list, freed when dropped.
@@ -67,18 +68,27 @@ impl DeviceList {
         Ok(Self { calls, first, count: usize::try_from(count).unwrap_or(0) })
     }
 
-    fn iter(&self) -> impl Iterator<Item = NonNull<ffi::ibv_device>> {
+    fn iter(&self) -> impl Iterator<Item = Listed<'_>> {
         (0..self.count).map_while(|index| {
             // SAFETY: the list has `count` entries.
             let entry = unsafe { self.first.add(index) };
             // SAFETY: an entry within the list.
-            NonNull::new(unsafe { entry.read() })
+            let raw = NonNull::new(unsafe { entry.read() })?;
+            Some(Listed { raw, list: self })
         })
     }
+}
 
-    fn name(&self, device: NonNull<ffi::ibv_device>) -> String {
-        // SAFETY: the device is of this list.
-        let name = unsafe { (self.calls.ibv_get_device_name)(device.as_ptr()) };
+/// A device of a list that lives.
+struct Listed<'list> {
+    raw: NonNull<ffi::ibv_device>,
+    list: &'list DeviceList,
+}
+
+impl Listed<'_> {
+    fn name(&self) -> String {
+        // SAFETY: the device is of a list that lives.
+        let name = unsafe { (self.list.calls.ibv_get_device_name)(self.raw.as_ptr()) };
         if name.is_null() {
             return String::new();
         }
@@ -87,17 +97,29 @@ impl DeviceList {
         name.to_string_lossy().into_owned()
     }
 
-    fn describe(&self, device: NonNull<ffi::ibv_device>) -> DeviceEntry {
-        // SAFETY: the device is of this list.
-        let guid = unsafe { (self.calls.ibv_get_device_guid)(device.as_ptr()) };
-        // SAFETY: as above; the list lives while this is read.
-        let fields = unsafe { device.as_ref() };
+    fn fields(&self) -> &ffi::ibv_device {
+        // SAFETY: the device is of a list that lives, and nobody writes to it.
+        unsafe { self.raw.as_ref() }
+    }
+
+    fn describe(&self) -> DeviceEntry {
+        // SAFETY: the device is of a list that lives.
+        let guid = unsafe { (self.list.calls.ibv_get_device_guid)(self.raw.as_ptr()) };
         DeviceEntry {
-            name: self.name(device),
-            node_type: fields.node_type,
-            transport_type: fields.transport_type,
+            name: self.name(),
+            node_type: self.fields().node_type,
+            transport_type: self.fields().transport_type,
             guid: u64::from_be(guid),
         }
+    }
+
+    fn open(&self) -> Result<NonNull<ffi::ibv_context>, Errno> {
+        // SAFETY: the device is of a list that lives.
+        let context = unsafe { (self.list.calls.ibv_open_device)(self.raw.as_ptr()) };
+        NonNull::new(context).ok_or_else(|| {
+            let told = Errno::last();
+            device_file::open_error(&text(&self.fields().dev_name), told)
+        })
     }
 }
 
@@ -131,12 +153,10 @@ impl Device {
         let list = DeviceList::get()?;
         let device = list
             .iter()
-            .find(|device| list.name(*device) == name)
+            .find(|device| device.name() == name)
             .ok_or_else(|| VerbsError::NoSuchDevice { device: name.to_owned() })?;
-        // SAFETY: the device is of a list that still lives.
-        let context = unsafe { (list.calls.ibv_open_device)(device.as_ptr()) };
-        let context = NonNull::new(context)
-            .ok_or_else(|| VerbsError::call(Operation::Open, name, Errno::last()))?;
+        let context =
+            device.open().map_err(|errno| VerbsError::call(Operation::Open, name, errno))?;
         let handle = Handle { calls: list.calls, context, name: name.to_owned(), lender: None };
         Ok(Self(Arc::new(handle)))
     }
