@@ -2,3 +2,33 @@
 //!
 //! Nothing outside sees a pointer, a C enum or an errno number. An absent library, module or
 //! device node is an ordinary answer at run time.
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "the error types of this module tell operation, object and cause"
+)]
+
+pub mod cm;
+mod device_file;
+mod dl;
+mod errno;
+#[allow(
+    dead_code,
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unnameable_types,
+    unreachable_pub,
+    unused_qualifications,
+    clippy::pedantic,
+    reason = "generated from the C headers, names and all"
+)]
+mod ffi;
+#[cfg(test)]
+mod layout;
+mod plain;
+mod readable;
+pub mod verbs;
+
+pub use dl::LoadError;
+pub use errno::Errno;

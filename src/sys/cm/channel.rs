@@ -1,0 +1,105 @@
+//! Event channels, which never block.
+#![expect(unsafe_code, reason = "calls librdmacm")]
+
+use std::os::fd::BorrowedFd;
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, PoisonError};
+
+use super::calls::Calls;
+use super::error::{CmError, Step};
+use super::event::{Event, EventKind, EventStatus};
+use crate::clock::Deadline;
+use crate::sys::device_file;
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::readable;
+
+/// An event channel of one id.
+pub(super) struct Channel {
+    calls: &'static Calls,
+    raw: NonNull<ffi::rdma_event_channel>,
+}
+
+/// An event that was taken and acknowledged.
+pub(super) struct Taken {
+    pub(super) event: Event,
+    /// The id of a peer's request: not owned by anybody yet. Null for every other event.
+    pub(super) request: *mut ffi::rdma_cm_id,
+}
+
+impl Channel {
+    pub(super) fn new() -> Result<Self, CmError> {
+        let calls = Calls::get()?;
+        let failed =
+            |errno| CmError::Call { step: Step::Start, object: "of the kernel".to_owned(), errno };
+        // SAFETY: has no precondition.
+        let raw = unsafe { (calls.rdma_create_event_channel)() };
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| failed(device_file::open_error("rdma_cm", Errno::last())))?;
+        let channel = Self { calls, raw };
+        readable::never_block(channel.fd()).map_err(failed)?;
+        Ok(channel)
+    }
+
+    pub(super) fn calls(&self) -> &'static Calls {
+        self.calls
+    }
+
+    pub(super) fn raw(&self) -> *mut ffi::rdma_event_channel {
+        self.raw.as_ptr()
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel is alive, and its descriptor does not change.
+        let fd = unsafe { (*self.raw()).fd };
+        // SAFETY: the descriptor is open for as long as the channel, and so for the borrow.
+        unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+
+    /// Waits for the next event; `None` when the deadline passes first.
+    ///
+    /// `lock` is held while the event is taken, as that may change the id's queue pair.
+    pub(super) fn next(
+        &self,
+        deadline: Deadline,
+        lock: &Mutex<()>,
+    ) -> Result<Option<Taken>, Errno> {
+        loop {
+            if !readable::until(self.fd(), deadline)? {
+                return Ok(None);
+            }
+            let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let taken = self.take()?;
+            drop(guard);
+            if let Some(taken) = taken {
+                return Ok(Some(taken));
+            }
+        }
+    }
+
+    /// Takes an event that is there, and acknowledges it: ending an id waits for that.
+    fn take(&self) -> Result<Option<Taken>, Errno> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the channel is alive and does not block; the other is a pointer to fill in.
+        let answer = unsafe { (self.calls.rdma_get_cm_event)(self.raw(), &raw mut raw) };
+        match Errno::check(answer) {
+            Err(Errno::AGAIN) => return Ok(None),
+            answer => answer?,
+        }
+        // SAFETY: a taken event is readable until it is acknowledged.
+        let fields = unsafe { raw.read() };
+        let kind = EventKind::from_code(fields.event);
+        let event = Event { kind, status: EventStatus::from_code(fields.status) };
+        // SAFETY: taken above, acknowledged once.
+        let _ = unsafe { (self.calls.rdma_ack_cm_event)(raw) };
+        let request = if kind == EventKind::ConnectRequest { fields.id } else { ptr::null_mut() };
+        Ok(Some(Taken { event, request }))
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // SAFETY: made by this value, ended once, after its id.
+        unsafe { (self.calls.rdma_destroy_event_channel)(self.raw()) }
+    }
+}

@@ -1,0 +1,118 @@
+//! Events of the connection manager.
+
+use std::fmt;
+
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+
+/// An event with its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// What has happened.
+    pub kind: EventKind,
+    /// The code that came with it.
+    pub status: EventStatus,
+}
+
+/// The code of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventStatus {
+    /// None.
+    Good,
+    /// An error code.
+    Failed(Errno),
+    /// A reason of the InfiniBand connection manager: 8 is that nobody listens, 28 that the
+    /// program over there refuses.
+    Reason(u32),
+}
+
+impl EventStatus {
+    pub(super) fn from_code(code: i32) -> Self {
+        match u32::try_from(code) {
+            Ok(0) => Self::Good,
+            Ok(reason) => Self::Reason(reason),
+            Err(_) => Self::Failed(Errno::from_code(code)),
+        }
+    }
+}
+
+/// Declares the kinds of events with their C names and words.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $code:ident, $text:literal;)*) => {
+        /// What has happened.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum EventKind {
+            $($(#[$doc])* $name,)*
+            /// An event that this program does not know, by its number.
+            Other(u32),
+        }
+
+        impl EventKind {
+            pub(super) fn from_code(code: ffi::rdma_cm_event_type) -> Self {
+                match code {
+                    $(ffi::$code => Self::$name,)*
+                    other => Self::Other(other),
+                }
+            }
+
+            /// The event in words.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Other(_) => "unknown event",
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Device and neighbour are found.
+    AddressResolved = RDMA_CM_EVENT_ADDR_RESOLVED, "address resolved";
+    /// Device or neighbour is not found.
+    AddressError = RDMA_CM_EVENT_ADDR_ERROR, "address not resolved";
+    /// The way is found.
+    RouteResolved = RDMA_CM_EVENT_ROUTE_RESOLVED, "route resolved";
+    /// The way is not found.
+    RouteError = RDMA_CM_EVENT_ROUTE_ERROR, "route not resolved";
+    /// A peer wants to connect.
+    ConnectRequest = RDMA_CM_EVENT_CONNECT_REQUEST, "connection request";
+    /// The peer has answered, and there is no queue pair yet.
+    ConnectResponse = RDMA_CM_EVENT_CONNECT_RESPONSE, "connection response";
+    /// Connecting failed at one end.
+    ConnectError = RDMA_CM_EVENT_CONNECT_ERROR, "connection error";
+    /// The peer's host does not answer.
+    Unreachable = RDMA_CM_EVENT_UNREACHABLE, "unreachable";
+    /// The peer's host refuses.
+    Rejected = RDMA_CM_EVENT_REJECTED, "rejected";
+    /// Connected.
+    Established = RDMA_CM_EVENT_ESTABLISHED, "established";
+    /// One end has ended the connection.
+    Disconnected = RDMA_CM_EVENT_DISCONNECTED, "disconnected";
+    /// The device is being taken away.
+    DeviceRemoval = RDMA_CM_EVENT_DEVICE_REMOVAL, "device removed";
+    /// The address has moved to another device.
+    AddressChange = RDMA_CM_EVENT_ADDR_CHANGE, "address changed";
+    /// The queue pair's number may be used again.
+    TimewaitExit = RDMA_CM_EVENT_TIMEWAIT_EXIT, "time-wait over";
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.kind.text())?;
+        match self.status {
+            EventStatus::Good => Ok(()),
+            EventStatus::Failed(errno) => write!(out, ", {errno}"),
+            EventStatus::Reason(8) => out.write_str(", nobody listens there (reason 8)"),
+            EventStatus::Reason(28) => out.write_str(", by the program there (reason 28)"),
+            EventStatus::Reason(reason) => write!(out, ", reason {reason}"),
+        }
+    }
+}
+
+#[test]
+fn a_positive_status_is_a_reason() {
+    assert_eq!(EventStatus::from_code(8), EventStatus::Reason(8));
+    assert_eq!(EventStatus::from_code(-libc::ETIMEDOUT), EventStatus::Failed(Errno::TIMED_OUT));
+}

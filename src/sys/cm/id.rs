@@ -1,0 +1,246 @@
+//! Communication identifiers, each with a channel of its own.
+#![expect(unsafe_code, reason = "calls librdmacm")]
+
+use std::net::SocketAddr;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::address::CAddress;
+use super::calls::Calls;
+use super::channel::{Channel, Taken};
+use super::error::{CmError, Step};
+use super::event::{Event, EventKind, EventStatus};
+use crate::clock::Deadline;
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::plain::Plain;
+use crate::sys::verbs::{CmMaker, Device, Domain};
+
+/// An id with its channel; ended after its queue pair, and before its channel.
+pub(super) struct Id {
+    raw: NonNull<ffi::rdma_cm_id>,
+    channel: Channel,
+    /// Held around every call that may use the id's queue pair, which can be dropped elsewhere.
+    qp_in_use: Mutex<()>,
+    /// The address that errors name.
+    pub(super) object: String,
+}
+
+// SAFETY: librdmacm allows calls from any thread; those that use an id's queue pair hold a lock.
+unsafe impl Send for Id {}
+// SAFETY: as above.
+unsafe impl Sync for Id {}
+
+impl Id {
+    /// Makes an id; errors will name `address`.
+    pub(super) fn new(address: SocketAddr) -> Result<Self, CmError> {
+        let channel = Channel::new()?;
+        let mut raw = ptr::null_mut();
+        let create = channel.calls().rdma_create_id;
+        // SAFETY: the channel is alive, and the second argument is a pointer to fill in.
+        let answer =
+            unsafe { create(channel.raw(), &raw mut raw, ptr::null_mut(), ffi::RDMA_PS_TCP) };
+        let object = address.to_string();
+        let id = Errno::check(answer).and_then(|()| NonNull::new(raw).ok_or(Errno::IO));
+        match id {
+            Ok(raw) => Ok(Self { raw, channel, qp_in_use: Mutex::new(()), object }),
+            Err(errno) => Err(CmError::Call { step: Step::Create, object, errno }),
+        }
+    }
+
+    /// Takes the id of a peer's request, and moves it to a channel of its own.
+    pub(super) fn from_request(listener: &Self, taken: &Taken) -> Result<Self, CmError> {
+        let failed = |errno| listener.error(Step::Receive, errno);
+        let raw = NonNull::new(taken.request).ok_or_else(|| failed(Errno::IO))?;
+        // The channel is made with the id in hand: whatever fails from here on ends the id.
+        let channel = match Channel::new() {
+            Ok(channel) => channel,
+            Err(error) => {
+                // SAFETY: a request's id belongs to who takes the event.
+                let _ = unsafe { (listener.calls().rdma_destroy_id)(raw.as_ptr()) };
+                return Err(error);
+            }
+        };
+        let object = format!("a peer of {}", listener.object);
+        let id = Self { raw, channel, qp_in_use: Mutex::new(()), object };
+        // SAFETY: both are alive, and the id's only event is acknowledged.
+        let answer = unsafe { (id.calls().rdma_migrate_id)(id.raw(), id.channel.raw()) };
+        Errno::check(answer).map_err(failed)?;
+        Ok(id)
+    }
+
+    /// Binds to an address; port 0 lets the kernel choose.
+    pub(super) fn bind(&self, address: SocketAddr) -> Result<(), CmError> {
+        let mut address = CAddress::from(address);
+        // SAFETY: the id is alive, and the address is complete for its family.
+        let answer = unsafe { (self.calls().rdma_bind_addr)(self.raw(), address.as_mut_ptr()) };
+        Errno::check(answer).map_err(|errno| self.error(Step::Bind, errno))
+    }
+
+    /// Lets peers connect.
+    pub(super) fn listen(&self, backlog: i32) -> Result<(), CmError> {
+        // SAFETY: the id is alive.
+        let answer = unsafe { (self.calls().rdma_listen)(self.raw(), backlog) };
+        Errno::check(answer).map_err(|errno| self.error(Step::Listen, errno))
+    }
+
+    /// The local port, 0 before it is bound.
+    pub(super) fn local_port(&self) -> u16 {
+        // SAFETY: the id is alive.
+        u16::from_be(unsafe { (self.calls().rdma_get_src_port)(self.raw()) })
+    }
+
+    /// Finds device and neighbour, then the way.
+    pub(super) fn resolve(
+        &self,
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        deadline: Deadline,
+    ) -> Result<(), CmError> {
+        let mut local = local.map(CAddress::from);
+        let mut remote = CAddress::from(remote);
+        let from = local.as_mut().map_or(ptr::null_mut(), CAddress::as_mut_ptr);
+        let resolve = self.calls().rdma_resolve_addr;
+        // SAFETY: the id is alive, and the addresses are complete for their families, or null.
+        let answer =
+            unsafe { resolve(self.raw(), from, remote.as_mut_ptr(), milliseconds(deadline)) };
+        Errno::check(answer).map_err(|errno| self.error(Step::ResolveAddress, errno))?;
+        self.expect(Step::ResolveAddress, EventKind::AddressResolved, deadline)?;
+        let resolve = self.calls().rdma_resolve_route;
+        // SAFETY: the id is alive and has an address.
+        let answer = unsafe { resolve(self.raw(), milliseconds(deadline)) };
+        Errno::check(answer).map_err(|errno| self.error(Step::ResolveRoute, errno))?;
+        self.expect(Step::ResolveRoute, EventKind::RouteResolved, deadline)
+    }
+
+    /// The device that the id has come to, kept open by the id.
+    pub(super) fn device(self: &Arc<Self>) -> Result<Device, CmError> {
+        // SAFETY: the id is alive.
+        let context = unsafe { (*self.raw()).verbs };
+        let context =
+            NonNull::new(context).ok_or_else(|| self.error(Step::Create, Errno::NO_DEVICE))?;
+        // SAFETY: librdmacm keeps the context open for as long as an id is on it.
+        Ok(unsafe { Device::lent(context, Arc::<Self>::clone(self)) }?)
+    }
+
+    /// The device's port that the id has come to, 0 when there is none yet.
+    pub(super) fn device_port(&self) -> u8 {
+        // SAFETY: the id is alive.
+        unsafe { (*self.raw()).port_num }
+    }
+
+    /// Starts to connect.
+    pub(super) fn connect(&self, mut options: ffi::rdma_conn_param) -> Result<(), CmError> {
+        let _guard = self.qp_guard();
+        // SAFETY: the id is alive, and the options carry no private data.
+        let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut options) };
+        Errno::check(answer).map_err(|errno| self.error(Step::Connect, errno))
+    }
+
+    /// Starts to accept.
+    pub(super) fn accept(&self, mut options: ffi::rdma_conn_param) -> Result<(), CmError> {
+        let _guard = self.qp_guard();
+        // SAFETY: the id is alive, and the options carry no private data.
+        let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut options) };
+        Errno::check(answer).map_err(|errno| self.error(Step::Accept, errno))
+    }
+
+    /// Starts to disconnect.
+    pub(super) fn disconnect(&self) -> Result<(), CmError> {
+        let _guard = self.qp_guard();
+        // SAFETY: the id is alive.
+        let answer = unsafe { (self.calls().rdma_disconnect)(self.raw()) };
+        Errno::check(answer).map_err(|errno| self.error(Step::Disconnect, errno))
+    }
+
+    /// Waits for the next event; `None` when the deadline passes first.
+    pub(super) fn next(&self, step: Step, deadline: Deadline) -> Result<Option<Taken>, CmError> {
+        self.channel.next(deadline, &self.qp_in_use).map_err(|errno| self.error(step, errno))
+    }
+
+    /// Waits for one event; any other but a change of address is the answer instead.
+    pub(super) fn expect(
+        &self,
+        step: Step,
+        kind: EventKind,
+        deadline: Deadline,
+    ) -> Result<(), CmError> {
+        loop {
+            let Some(taken) = self.next(step, deadline)? else {
+                return Err(CmError::TimedOut { step, object: self.object.clone() });
+            };
+            match taken.event {
+                event if event.kind == kind && event.status == EventStatus::Good => return Ok(()),
+                Event { kind: EventKind::AddressChange, .. } => {}
+                event => return Err(CmError::Event { step, object: self.object.clone(), event }),
+            }
+        }
+    }
+
+    pub(super) fn error(&self, step: Step, errno: Errno) -> CmError {
+        CmError::Call { step, object: self.object.clone(), errno }
+    }
+
+    fn qp_guard(&self) -> MutexGuard<'_, ()> {
+        self.qp_in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn calls(&self) -> &'static Calls {
+        self.channel.calls()
+    }
+
+    fn raw(&self) -> *mut ffi::rdma_cm_id {
+        self.raw.as_ptr()
+    }
+}
+
+impl Drop for Id {
+    fn drop(&mut self) {
+        // SAFETY: made or taken by this value, ended once; its queue pair held a clone.
+        let _ = unsafe { (self.calls().rdma_destroy_id)(self.raw()) };
+    }
+}
+
+/// The id as the maker of its queue pair.
+pub(super) struct QueuePairOf(pub(super) Arc<Id>);
+
+// SAFETY: `rdma_create_qp` makes an initialised queue pair of the domain, or fails, also when the
+// id has one already or is on another device; `rdma_destroy_qp` ends it.
+unsafe impl CmMaker for QueuePairOf {
+    fn create(
+        &self,
+        domain: &Domain,
+        init: &mut ffi::ibv_qp_init_attr,
+    ) -> Result<NonNull<ffi::ibv_qp>, Errno> {
+        let _guard = self.0.qp_guard();
+        let id = self.0.raw();
+        // SAFETY: id and domain are alive; librdmacm compares their devices.
+        let answer = unsafe { (self.0.calls().rdma_create_qp)(id, domain.raw(), init) };
+        Errno::check(answer)?;
+        // SAFETY: the id is alive, and has its queue pair after a success.
+        let raw = unsafe { (*id).qp };
+        NonNull::new(raw).ok_or(Errno::IO)
+    }
+
+    fn destroy(&self) {
+        let _guard = self.0.qp_guard();
+        // SAFETY: the id has the queue pair that `create` has made.
+        unsafe { (self.0.calls().rdma_destroy_qp)(self.0.raw()) }
+    }
+}
+
+/// What is left until a deadline, rounded up.
+fn milliseconds(deadline: Deadline) -> i32 {
+    let left = deadline.remaining().as_nanos().div_ceil(1_000_000);
+    i32::try_from(left).unwrap_or(i32::MAX)
+}
+
+/// The options of a connection: without private data.
+pub(super) fn conn_param(retry_count: u8, rnr_retry: u8) -> ffi::rdma_conn_param {
+    let mut options = ffi::rdma_conn_param::zeroed();
+    options.responder_resources = 1;
+    options.initiator_depth = 1;
+    options.retry_count = retry_count;
+    options.rnr_retry_count = rnr_retry;
+    options
+}

@@ -1,0 +1,57 @@
+//! The end that waits for peers.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use super::endpoint::Endpoint;
+use super::error::{CmError, Step};
+use super::event::EventKind;
+use super::id::Id;
+use crate::clock::Deadline;
+
+/// A local address at which peers may connect.
+pub struct Listener {
+    id: Id,
+}
+
+impl Listener {
+    /// Listens at an address; port 0 lets the kernel choose one.
+    pub fn bind(address: SocketAddr, backlog: i32) -> Result<Self, CmError> {
+        let id = Id::new(address)?;
+        id.bind(address)?;
+        id.listen(backlog)?;
+        Ok(Self { id })
+    }
+
+    /// The port that peers connect to.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.id.local_port()
+    }
+
+    /// Waits for a peer's request.
+    pub fn next(&self, deadline: Deadline) -> Result<Endpoint, CmError> {
+        loop {
+            let object = || self.id.object.clone();
+            let Some(taken) = self.id.next(Step::Receive, deadline)? else {
+                return Err(CmError::TimedOut { step: Step::Receive, object: object() });
+            };
+            match taken.event.kind {
+                EventKind::ConnectRequest => {
+                    return Endpoint::requested(Id::from_request(&self.id, &taken)?);
+                }
+                EventKind::DeviceRemoval => {
+                    let (step, event) = (Step::Receive, taken.event);
+                    return Err(CmError::Event { step, object: object(), event });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Listener({}, port {})", self.id.object, self.port())
+    }
+}

@@ -1,0 +1,216 @@
+//! C libraries opened when they are first needed, never before, and never closed.
+#![expect(unsafe_code, reason = "dlopen and dlsym")]
+
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::unix::ffi::OsStringExt;
+use std::ptr::NonNull;
+
+use thiserror::Error;
+
+/// Why a library cannot be used on this machine: an ordinary answer, not a fault of this program.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoadError {
+    /// The library is not there.
+    #[error("{soname} is not installed: {text}")]
+    Missing {
+        /// The name it was asked for by.
+        soname: String,
+        /// The dynamic loader's words.
+        text: String,
+    },
+    /// The library is there, and the dynamic loader refuses it.
+    #[error("{soname} cannot be loaded: {text}")]
+    Broken {
+        /// The name it was asked for by.
+        soname: String,
+        /// The dynamic loader's words.
+        text: String,
+    },
+    /// The library lacks a function that every release since 2018 has.
+    #[error("{soname} has no function {symbol}: {text}")]
+    Symbol {
+        /// The name it was asked for by.
+        soname: String,
+        /// The function.
+        symbol: String,
+        /// The dynamic loader's words.
+        text: String,
+    },
+}
+
+impl LoadError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn fix(&self) -> Option<&'static str> {
+        let Self::Missing { soname, .. } = self else { return None };
+        Some(if soname.contains("rdmacm") {
+            "install the package librdmacm1 (Debian, Ubuntu) or librdmacm (RHEL, Fedora)"
+        } else {
+            "install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or libibverbs \
+             (RHEL, Fedora)"
+        })
+    }
+
+    /// Sorts the dynamic loader's words about `soname`.
+    fn from_open(soname: String, text: String) -> Self {
+        // Anything else, such as a version that is not found, is not mended by an installation; and
+        // so isn't a library that is there, but needs another one that is not.
+        if text.starts_with(&soname) && text.contains("cannot open shared object file: No such") {
+            Self::Missing { soname, text }
+        } else {
+            Self::Broken { soname, text }
+        }
+    }
+}
+
+/// A library that stays open until the process ends.
+#[derive(Clone, Copy)]
+pub(super) struct Library {
+    handle: NonNull<c_void>,
+    soname: &'static CStr,
+}
+
+impl Library {
+    /// Opens `soname`, or what the environment variable `instead` names (for tests).
+    pub(super) fn open(soname: &'static CStr, instead: &str) -> Result<Self, LoadError> {
+        let path = env::var_os(instead).and_then(|path| CString::new(path.into_vec()).ok());
+        let path = path.as_deref().unwrap_or(soname);
+        clear_error();
+        // SAFETY: the name is a C string. The library's constructors run: that is the purpose.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        let handle = NonNull::new(handle).ok_or_else(|| {
+            LoadError::from_open(path.to_string_lossy().into_owned(), last_error())
+        })?;
+        Ok(Self { handle, soname })
+    }
+
+    /// The address of a function in its default version.
+    pub(super) fn symbol(self, name: &CStr) -> Result<NonNull<c_void>, LoadError> {
+        clear_error();
+        // SAFETY: the handle is open for good, and the name is a C string.
+        let address = unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) };
+        NonNull::new(address).ok_or_else(|| LoadError::Symbol {
+            soname: self.soname.to_string_lossy().into_owned(),
+            symbol: name.to_string_lossy().into_owned(),
+            text: last_error(),
+        })
+    }
+}
+
+/// Forgets what an earlier call left.
+fn clear_error() {
+    let _ = error_pointer();
+}
+
+/// The dynamic loader's words about this thread's last failure.
+fn last_error() -> String {
+    let text = error_pointer();
+    if text.is_null() {
+        return "no reason given".to_owned();
+    }
+    // SAFETY: not null, so a C string that holds until this thread's next call of the loader.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_string_lossy().into_owned()
+}
+
+/// The raw text of this thread's last failure, null when there was none.
+fn error_pointer() -> *const c_char {
+    // SAFETY: has no precondition; the answer belongs to the calling thread.
+    unsafe { libc::dlerror() }
+}
+
+/// Declares a table of C functions and how it is filled from a [`Library`].
+///
+/// A required function that is missing makes the whole library unusable; an optional one is `None`.
+macro_rules! functions {
+    (
+        $(#[$doc:meta])*
+        $vis:vis struct $table:ident;
+        required { $(fn $name:ident($($arg:ty),*) $(-> $out:ty)?;)* }
+        optional { $(fn $may:ident($($may_arg:ty),*) $(-> $may_out:ty)?;)* }
+    ) => {
+        $(#[$doc])*
+        #[allow(clippy::struct_field_names, reason = "the fields are the C functions by name")]
+        $vis struct $table {
+            $($vis $name: unsafe extern "C" fn($($arg),*) $(-> $out)?,)*
+            $($vis $may: Option<unsafe extern "C" fn($($may_arg),*) $(-> $may_out)?>,)*
+        }
+
+        impl $table {
+            /// Looks every function up once.
+            fn load(library: $crate::sys::dl::Library) -> Result<Self, $crate::sys::dl::LoadError> {
+                Ok(Self {
+                    $($name: {
+                        let address = library.symbol($crate::sys::dl::c_name!($name))?;
+                        // SAFETY: the symbol of this name has this signature in the library's
+                        // header, and a function pointer has the size of an address.
+                        unsafe {
+                            std::mem::transmute::<
+                                std::ptr::NonNull<std::ffi::c_void>,
+                                unsafe extern "C" fn($($arg),*) $(-> $out)?,
+                            >(address)
+                        }
+                    },)*
+                    $($may: {
+                        let address = library.symbol($crate::sys::dl::c_name!($may)).ok();
+                        // SAFETY: as above; both sides have the null pointer as `None`.
+                        unsafe {
+                            std::mem::transmute::<
+                                Option<std::ptr::NonNull<std::ffi::c_void>>,
+                                Option<unsafe extern "C" fn($($may_arg),*) $(-> $may_out)?>,
+                            >(address)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+/// An identifier as a C string.
+macro_rules! c_name {
+    ($name:ident) => {
+        const {
+            match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("an identifier has no zero byte"),
+            }
+        }
+    };
+}
+
+pub(super) use {c_name, functions};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_library_names_its_package() {
+        let Err(error) = Library::open(c"libibverbs.so.1.absent", "RDMACTL_NO_SUCH_VARIABLE")
+        else {
+            panic!("no such library exists");
+        };
+        assert!(matches!(error, LoadError::Missing { .. }), "{error:?}");
+        assert!(error.fix().is_some_and(|fix| fix.contains("ibverbs-providers")));
+    }
+
+    #[test]
+    fn a_version_conflict_is_not_called_missing() {
+        let error = LoadError::from_open(
+            "libibverbs.so.1".to_owned(),
+            "/lib/libibverbs.so.1: version `IBVERBS_PRIVATE_34' not found".to_owned(),
+        );
+        assert!(matches!(error, LoadError::Broken { .. }));
+        assert_eq!(error.fix(), None);
+    }
+
+    #[test]
+    fn an_absent_symbol_is_named() {
+        let libc = Library::open(c"libc.so.6", "RDMACTL_NO_SUCH_VARIABLE").expect("libc is there");
+        assert!(libc.symbol(c"getpid").is_ok());
+        let error = libc.symbol(c"ibv_no_such_call").expect_err("no such call");
+        assert!(error.to_string().contains("ibv_no_such_call"), "{error}");
+    }
+}

@@ -1,0 +1,148 @@
+//! A kernel or library error code under its symbolic name.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+
+/// An errno value: compared and shown by name, never by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(i32);
+
+/// Declares the codes this program meets, each once, for the constants and for the names.
+macro_rules! codes {
+    ($($name:ident = $code:ident,)*) => {
+        impl Errno {
+            $(
+                #[doc = concat!("The code `", stringify!($code), "`.")]
+                pub const $name: Self = Self(libc::$code);
+            )*
+
+            /// The codes with a name here.
+            const NAMES: &[(i32, &str)] = &[$((libc::$code, stringify!($code)),)*];
+        }
+    };
+}
+
+codes! {
+    NOT_PERMITTED = EPERM,
+    NO_ENTRY = ENOENT,
+    INTERRUPTED = EINTR,
+    IO = EIO,
+    NO_SUCH_ADDRESS = ENXIO,
+    BAD_DESCRIPTOR = EBADF,
+    AGAIN = EAGAIN,
+    NO_MEMORY = ENOMEM,
+    ACCESS = EACCES,
+    FAULT = EFAULT,
+    BUSY = EBUSY,
+    EXISTS = EEXIST,
+    NO_DEVICE = ENODEV,
+    INVALID = EINVAL,
+    TOO_MANY_FILES_IN_SYSTEM = ENFILE,
+    TOO_MANY_FILES = EMFILE,
+    NO_SPACE = ENOSPC,
+    RANGE = ERANGE,
+    NO_SYSTEM_CALL = ENOSYS,
+    NO_DATA = ENODATA,
+    TIMER = ETIME,
+    PROTOCOL = EPROTO,
+    BAD_MESSAGE = EBADMSG,
+    OVERFLOW = EOVERFLOW,
+    MESSAGE_SIZE = EMSGSIZE,
+    PROTOCOL_NOT_SUPPORTED = EPROTONOSUPPORT,
+    NOT_SUPPORTED = EOPNOTSUPP,
+    FAMILY_NOT_SUPPORTED = EAFNOSUPPORT,
+    ADDRESS_IN_USE = EADDRINUSE,
+    ADDRESS_NOT_AVAILABLE = EADDRNOTAVAIL,
+    NETWORK_DOWN = ENETDOWN,
+    NETWORK_UNREACHABLE = ENETUNREACH,
+    ABORTED = ECONNABORTED,
+    RESET = ECONNRESET,
+    NO_BUFFERS = ENOBUFS,
+    CONNECTED = EISCONN,
+    NOT_CONNECTED = ENOTCONN,
+    TIMED_OUT = ETIMEDOUT,
+    REFUSED = ECONNREFUSED,
+    HOST_DOWN = EHOSTDOWN,
+    HOST_UNREACHABLE = EHOSTUNREACH,
+    ALREADY = EALREADY,
+    IN_PROGRESS = EINPROGRESS,
+    STALE = ESTALE,
+    CANCELED = ECANCELED,
+}
+
+impl Errno {
+    /// Takes a code of either sign, as the verbs calls return it.
+    pub(in crate::sys) fn from_code(code: i32) -> Self {
+        Self(code.saturating_abs())
+    }
+
+    /// The calling thread's last error.
+    pub(in crate::sys) fn last() -> Self {
+        Self(io::Error::last_os_error().raw_os_error().unwrap_or(0))
+    }
+
+    /// What a call that answers 0, a positive code, or -1 with errno has said.
+    pub(in crate::sys) fn check(answer: i32) -> Result<(), Self> {
+        match answer {
+            0 => Ok(()),
+            -1 => Err(Self::last()),
+            code => Err(Self::from_code(code)),
+        }
+    }
+
+    /// The symbolic name, as in `ETIMEDOUT`; `errno 200` for a code without one here.
+    #[must_use]
+    pub fn name(self) -> Cow<'static, str> {
+        Self::NAMES.iter().find(|(code, _)| *code == self.0).map_or_else(
+            || Cow::Owned(format!("errno {}", self.0)),
+            |(_, name)| Cow::Borrowed(*name),
+        )
+    }
+
+    /// The C library's sentence for it, as in `connection timed out`.
+    #[must_use]
+    pub fn text(self) -> String {
+        let full = io::Error::from_raw_os_error(self.0).to_string();
+        let text = full.split(" (os error").next().unwrap_or_default();
+        let mut letters = text.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    }
+
+    /// Whether the library, the driver or the device lacks the operation as such.
+    #[must_use]
+    pub fn is_unsupported(self) -> bool {
+        self == Self::NOT_SUPPORTED || self == Self::NO_SYSTEM_CALL
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.name(), self.text())
+    }
+}
+
+impl fmt::Debug for Errno {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.name())
+    }
+}
+
+impl From<rustix::io::Errno> for Errno {
+    fn from(errno: rustix::io::Errno) -> Self {
+        Self(errno.raw_os_error())
+    }
+}
+
+#[test]
+fn a_code_is_shown_by_name_then_text() {
+    assert_eq!(Errno::TIMED_OUT.to_string(), "ETIMEDOUT (connection timed out)");
+    assert_eq!(Errno::from_code(-libc::EINVAL), Errno::INVALID);
+}
+
+#[test]
+fn a_code_without_a_name_keeps_its_number() {
+    assert_eq!(Errno::from_code(4000).name(), "errno 4000");
+}

@@ -1,0 +1,38 @@
+//! Verbs over a libibverbs that is opened when it is first needed.
+//!
+//! For two users: the inventory, which reads devices, ports and tables, and the ping engine, which
+//! owns one buffer per queue pair. Nothing here is a general verbs interface: a queue pair sends
+//! from and receives into its own buffer and nothing else, so no safe call can make the device
+//! touch other memory. libibverbs writes to stderr by itself, and a call may hang on a sick card:
+//! run this in a process of its own.
+
+mod address;
+mod attr;
+mod buffer;
+mod calls;
+mod completion;
+mod completion_queue;
+mod device;
+mod domain;
+mod error;
+mod gid;
+mod inline;
+mod port;
+mod post;
+mod queue_pair;
+mod transition;
+
+pub use address::{AddressHandle, Grh, LocalRoute, Path, Target};
+pub use attr::{BasicAttr, DeviceAttr, ExtendedAttr};
+pub use buffer::{Access, Buffer};
+pub use completion::{Batch, Completion, Opcode, Status};
+pub use completion_queue::{CompletionQueue, Notify};
+pub use device::{Device, DeviceEntry, list_devices};
+pub use domain::Domain;
+pub use error::{Operation, VerbsError};
+pub use gid::{GidEntry, GidKind};
+pub use port::{Mtu, PortAttr};
+pub use post::{Destination, Request, Signal};
+pub use queue_pair::{Capacity, Datagram, Parts, QueuePair, Reliable, Transport};
+pub(in crate::sys) use queue_pair::{CmMaker, Maker};
+pub use transition::{DatagramInit, ReadyToReceive, ReadyToSend, ReliableInit};

@@ -1,0 +1,158 @@
+//! Where packets go: address vectors, and address handles for datagrams.
+#![expect(unsafe_code, reason = "calls libibverbs")]
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::domain::Domain;
+use super::error::{Operation, VerbsError};
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::plain::Plain;
+
+/// The way from a local port to a remote one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// The local port, from 1.
+    pub port: u8,
+    /// Service level; on `RoCE` its low three bits become the priority of the VLAN tag.
+    pub service_level: u8,
+    /// How the remote port is named.
+    pub target: Target,
+}
+
+/// How a remote port is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// InfiniBand within the subnet.
+    Lid(LocalRoute),
+    /// InfiniBand through a router, or where the port demands a GRH.
+    LidWithGrh(LocalRoute, Grh),
+    /// `RoCE`: there is no LID, and a GRH is always needed.
+    Grh(Grh),
+}
+
+/// The InfiniBand addresses of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalRoute {
+    /// The LID of the remote port or of the router.
+    pub lid: u16,
+    /// The low bits of the local LID, for a port with several.
+    pub source_path_bits: u8,
+}
+
+/// A global route header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grh {
+    /// GID of the remote port, in network byte order.
+    pub remote: [u8; 16],
+    /// Slot of the local GID; its kind decides over the version of `RoCE`.
+    pub local_index: u8,
+    /// Routers that may be passed; 1 keeps a datagram from being routed at all.
+    pub hop_limit: u8,
+    /// Traffic class; on `RoCE` version 2 the DSCP is in its upper six bits.
+    pub traffic_class: u8,
+    /// Flow label; on `RoCE` version 2 the UDP source port comes from it.
+    pub flow_label: u32,
+}
+
+impl Path {
+    pub(super) fn attr(&self) -> ffi::ibv_ah_attr {
+        let mut attr = ffi::ibv_ah_attr::zeroed();
+        attr.port_num = self.port;
+        attr.sl = self.service_level;
+        let (local, global) = match self.target {
+            Target::Lid(local) => (Some(local), None),
+            Target::LidWithGrh(local, grh) => (Some(local), Some(grh)),
+            Target::Grh(grh) => (None, Some(grh)),
+        };
+        if let Some(local) = local {
+            attr.dlid = local.lid;
+            attr.src_path_bits = local.source_path_bits;
+        }
+        if let Some(grh) = global {
+            attr.is_global = 1;
+            attr.grh = ffi::ibv_global_route {
+                dgid: ffi::ibv_gid { raw: grh.remote },
+                flow_label: grh.flow_label & 0xf_ffff,
+                sgid_index: grh.local_index,
+                hop_limit: grh.hop_limit,
+                traffic_class: grh.traffic_class,
+            };
+        }
+        attr
+    }
+}
+
+/// The address of a remote port for datagrams.
+///
+/// Keep it until what was sent to it has completed, or that may be lost.
+pub struct AddressHandle {
+    raw: NonNull<ffi::ibv_ah>,
+    domain: Domain,
+}
+
+// SAFETY: libibverbs allows calls on one address handle from any thread.
+unsafe impl Send for AddressHandle {}
+// SAFETY: as above.
+unsafe impl Sync for AddressHandle {}
+
+impl AddressHandle {
+    /// Makes an address handle.
+    ///
+    /// On `RoCE` the kernel looks for the neighbour here: about one second for one that does not
+    /// answer, and then ETIMEDOUT.
+    pub fn new(domain: &Domain, path: &Path) -> Result<Self, VerbsError> {
+        let device = domain.device();
+        let mut attr = path.attr();
+        // SAFETY: the domain lives, and the attributes are complete.
+        let raw = unsafe { (device.calls().ibv_create_ah)(domain.raw(), &raw mut attr) };
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| device.port_error(Operation::CreateAddress, path.port, Errno::last()))?;
+        Ok(Self { raw, domain: domain.clone() })
+    }
+
+    #[inline]
+    pub(super) fn raw(&self) -> *mut ffi::ibv_ah {
+        self.raw.as_ptr()
+    }
+
+    #[inline]
+    pub(super) fn domain(&self) -> &Domain {
+        &self.domain
+    }
+}
+
+impl fmt::Debug for AddressHandle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "AddressHandle({})", self.domain.device().name())
+    }
+}
+
+impl Drop for AddressHandle {
+    fn drop(&mut self) {
+        // SAFETY: made by this value, ended once.
+        let _ = unsafe { (self.domain.device().calls().ibv_destroy_ah)(self.raw.as_ptr()) };
+    }
+}
+
+#[test]
+fn a_lid_alone_is_not_global() {
+    let target = Target::Lid(LocalRoute { lid: 7, source_path_bits: 1 });
+    let attr = Path { port: 1, service_level: 3, target }.attr();
+    assert_eq!((attr.is_global, attr.dlid, attr.sl, attr.src_path_bits), (0, 7, 3, 1));
+}
+
+#[test]
+fn roce_is_global_and_has_no_lid() {
+    let grh = Grh {
+        remote: [9; 16],
+        local_index: 1,
+        hop_limit: 64,
+        traffic_class: 104,
+        flow_label: 0xfff_ffff,
+    };
+    let attr = Path { port: 1, service_level: 0, target: Target::Grh(grh) }.attr();
+    assert_eq!((attr.is_global, attr.dlid, attr.grh.flow_label), (1, 0, 0xf_ffff));
+    assert_eq!(super::gid::bytes(attr.grh.dgid), [9; 16]);
+}

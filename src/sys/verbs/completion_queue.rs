@@ -1,0 +1,172 @@
+//! Completion queues: polled, or waited for through a channel.
+#![expect(unsafe_code, reason = "calls libibverbs")]
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use super::completion::Batch;
+use super::device::Device;
+use super::error::{Operation, VerbsError};
+use super::inline;
+use crate::clock::Deadline;
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::readable;
+
+/// A completion queue. Clones share it; it ends with the last of them and of its queue pairs.
+#[derive(Clone)]
+pub struct CompletionQueue(Arc<Handle>);
+
+struct Handle {
+    raw: NonNull<ffi::ibv_cq>,
+    channel: Option<Channel>,
+    device: Device,
+}
+
+// SAFETY: libibverbs allows calls on one completion queue from any thread.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+/// Whether a completion queue can be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notify {
+    /// It can only be polled.
+    Never,
+    /// It has a channel of its own for [`CompletionQueue::arm`] and [`CompletionQueue::wait`].
+    Channel,
+}
+
+impl CompletionQueue {
+    /// Makes a queue for at least `depth` completions.
+    pub fn new(device: &Device, depth: u32, notify: Notify) -> Result<Self, VerbsError> {
+        let failed = |errno| device.error(Operation::CreateCompletionQueue, errno);
+        let Ok(depth) = i32::try_from(depth) else { return Err(failed(Errno::INVALID)) };
+        let channel = match notify {
+            Notify::Never => None,
+            Notify::Channel => Some(Channel::new(device)?),
+        };
+        let raw_channel = channel.as_ref().map_or(ptr::null_mut(), |channel| channel.raw.as_ptr());
+        let create = device.calls().ibv_create_cq;
+        // SAFETY: context and channel are alive, and vector 0 is always there.
+        let raw = unsafe { create(device.context(), depth, ptr::null_mut(), raw_channel, 0) };
+        let raw = NonNull::new(raw).ok_or_else(|| failed(Errno::last()))?;
+        Ok(Self(Arc::new(Handle { raw, channel, device: device.clone() })))
+    }
+
+    /// Fetches what has completed, without waiting; the number fetched.
+    #[inline]
+    pub fn poll(&self, batch: &mut Batch) -> Result<usize, VerbsError> {
+        batch.refill(|room| {
+            // SAFETY: the queue is alive.
+            let answer = unsafe { inline::poll_cq(self.raw(), room) };
+            answer.map_err(|errno| self.0.device.error(Operation::Poll, errno))
+        })
+    }
+
+    /// Asks for one event at the next completion.
+    ///
+    /// Poll once more after this and before [`wait`](Self::wait): a completion that came in
+    /// between makes no event.
+    #[inline]
+    pub fn arm(&self) -> Result<(), VerbsError> {
+        // SAFETY: the queue is alive.
+        let answer = unsafe { inline::req_notify_cq(self.raw()) };
+        answer.map_err(|errno| self.0.device.error(Operation::Arm, errno))
+    }
+
+    /// Waits for the event; false when the deadline passes first.
+    pub fn wait(&self, deadline: Deadline) -> Result<bool, VerbsError> {
+        let failed = |errno| self.0.device.error(Operation::Wait, errno);
+        let channel = self.0.channel.as_ref().ok_or_else(|| failed(Errno::INVALID))?;
+        loop {
+            if !readable::until(channel.fd(), deadline).map_err(failed)? {
+                return Ok(false);
+            }
+            if self.take_event(channel).map_err(failed)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The channel's descriptor for a poll loop over several queues; `None` without a channel.
+    ///
+    /// When it is readable, [`wait`](Self::wait) takes the event without waiting.
+    #[must_use]
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.0.channel.as_ref().map(Channel::fd)
+    }
+
+    /// Takes and acknowledges one event; false when there is none.
+    fn take_event(&self, channel: &Channel) -> Result<bool, Errno> {
+        let calls = self.0.device.calls();
+        let mut queue = ptr::null_mut();
+        let mut context = ptr::null_mut();
+        let raw = channel.raw.as_ptr();
+        // SAFETY: the channel is alive and does not block; the others are pointers to fill in.
+        let answer = unsafe { (calls.ibv_get_cq_event)(raw, &raw mut queue, &raw mut context) };
+        match Errno::check(answer) {
+            Err(Errno::AGAIN) => return Ok(false),
+            answer => answer?,
+        }
+        // Destroying the queue waits for the acknowledgement of every event taken.
+        // SAFETY: the channel serves this queue alone, so the event is the queue's.
+        unsafe { (calls.ibv_ack_cq_events)(queue, 1) };
+        Ok(true)
+    }
+
+    pub(super) fn raw(&self) -> *mut ffi::ibv_cq {
+        self.0.raw.as_ptr()
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.0.device
+    }
+}
+
+impl fmt::Debug for CompletionQueue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "CompletionQueue({})", self.0.device.name())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by this handle, ended once; its queue pairs held a clone, so are gone.
+        let _ = unsafe { (self.device.calls().ibv_destroy_cq)(self.raw.as_ptr()) };
+    }
+}
+
+/// A completion channel of one queue, never blocking; dropped after the queue.
+struct Channel {
+    raw: NonNull<ffi::ibv_comp_channel>,
+    device: Device,
+}
+
+impl Channel {
+    fn new(device: &Device) -> Result<Self, VerbsError> {
+        let failed = |errno| device.error(Operation::CreateChannel, errno);
+        // SAFETY: the context is open.
+        let raw = unsafe { (device.calls().ibv_create_comp_channel)(device.context()) };
+        let raw = NonNull::new(raw).ok_or_else(|| failed(Errno::last()))?;
+        let channel = Self { raw, device: device.clone() };
+        readable::never_block(channel.fd()).map_err(failed)?;
+        Ok(channel)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel is alive, and its descriptor does not change.
+        let fd = unsafe { (*self.raw.as_ptr()).fd };
+        // SAFETY: the descriptor is open for as long as the channel, which the borrow outlives not.
+        unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // SAFETY: made by this value, ended once, after its only queue.
+        let _ = unsafe { (self.device.calls().ibv_destroy_comp_channel)(self.raw.as_ptr()) };
+    }
+}

@@ -1,0 +1,64 @@
+//! Protection domains: what may be used together.
+#![expect(unsafe_code, reason = "calls libibverbs")]
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::device::Device;
+use super::error::{Operation, VerbsError};
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+
+/// A protection domain. Clones share it; it ends with the last of them and of what was made in it.
+#[derive(Clone)]
+pub struct Domain(Arc<Handle>);
+
+struct Handle {
+    raw: NonNull<ffi::ibv_pd>,
+    device: Device,
+}
+
+// SAFETY: libibverbs allows calls on one protection domain from any thread.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Domain {
+    /// Makes a protection domain on a device.
+    pub fn new(device: &Device) -> Result<Self, VerbsError> {
+        // SAFETY: the context is open.
+        let raw = unsafe { (device.calls().ibv_alloc_pd)(device.context()) };
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| device.error(Operation::AllocateDomain, Errno::last()))?;
+        Ok(Self(Arc::new(Handle { raw, device: device.clone() })))
+    }
+
+    /// The device it is on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    pub(in crate::sys) fn raw(&self) -> *mut ffi::ibv_pd {
+        self.0.raw.as_ptr()
+    }
+
+    /// Whether both are the same domain.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Domain {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Domain({})", self.device().name())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by this handle, ended once; all that was made in it held a clone.
+        let _ = unsafe { (self.device.calls().ibv_dealloc_pd)(self.raw.as_ptr()) };
+    }
+}

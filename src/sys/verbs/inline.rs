@@ -1,0 +1,208 @@
+//! The functions of `infiniband/verbs.h` that are `static inline`, and so in no library.
+//!
+//! Each does what rdma-core's header does, step by step.
+#![expect(unsafe_code, reason = "reads tables of functions that the provider filled")]
+
+use std::ffi::c_int;
+use std::mem::offset_of;
+
+use super::calls::Calls;
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::plain::Plain;
+
+/// `verbs_get_ctx`: whether a `verbs_context` lies around the context.
+///
+/// # Safety
+///
+/// `context` must be open.
+unsafe fn is_extended(context: *mut ffi::ibv_context) -> bool {
+    // SAFETY: the caller promises an open context.
+    let mark = unsafe { (*context).abi_compat };
+    // `__VERBS_ABI_IS_EXTENDED`, `((uint8_t *)NULL) - 1`.
+    mark.addr() == usize::MAX
+}
+
+/// The operation of an extended context that lies `offset` into a `verbs_context`.
+///
+/// `verbs_get_ctx_op` of the header: an older library has a shorter `verbs_context`, which misses
+/// the first fields and says so in `sz`.
+///
+/// # Safety
+///
+/// `context` must be open, and `T` the type of the optional function at `offset`.
+unsafe fn extended_op<T: Copy>(context: *mut ffi::ibv_context, offset: usize) -> Option<T> {
+    // SAFETY: the caller promises an open context.
+    if !unsafe { is_extended(context) } {
+        return None;
+    }
+    // By address alone: of an older library's table the first fields are not there.
+    let before =
+        |offset| context.wrapping_byte_sub(offset_of!(ffi::verbs_context, context) - offset);
+    let size = before(offset_of!(ffi::verbs_context, sz)).cast::<usize>();
+    // SAFETY: an extended context has `sz` directly before it, in every release.
+    let size = unsafe { size.read() };
+    if size < size_of::<ffi::verbs_context>() - offset {
+        return None;
+    }
+    let op = before(offset).cast::<Option<T>>();
+    // SAFETY: `sz` says that the field is there, and the caller vouches for its type.
+    unsafe { op.read() }
+}
+
+/// Reads one operation of an extended context, by field name.
+macro_rules! extended_op {
+    ($context:expr, $field:ident: $signature:ty) => {{
+        const OFFSET: usize = offset_of!(ffi::verbs_context, $field);
+        // Fails to compile when the signature is not the field's.
+        const _: fn(&ffi::verbs_context) -> &Option<$signature> = |table| &table.$field;
+        // SAFETY: the caller promises an open context; the line above proves the type.
+        unsafe { extended_op::<$signature>($context, OFFSET) }
+    }};
+}
+
+type QueryPort =
+    unsafe extern "C" fn(*mut ffi::ibv_context, u8, *mut ffi::ibv_port_attr, usize) -> c_int;
+
+type QueryDeviceEx = unsafe extern "C" fn(
+    *mut ffi::ibv_context,
+    *const ffi::ibv_query_device_ex_input,
+    *mut ffi::ibv_device_attr_ex,
+    usize,
+) -> c_int;
+
+/// `ibv_query_port`.
+///
+/// # Safety
+///
+/// `context` must be open.
+pub(super) unsafe fn query_port(
+    calls: &Calls,
+    context: *mut ffi::ibv_context,
+    port: u8,
+) -> Result<ffi::ibv_port_attr, Errno> {
+    let mut attr = ffi::ibv_port_attr::zeroed();
+    let answer = if let Some(op) = extended_op!(context, query_port: QueryPort) {
+        // SAFETY: the context is open, and the size is that of the structure pointed to.
+        unsafe { op(context, port, &raw mut attr, size_of_val(&attr)) }
+    } else {
+        // SAFETY: the symbol writes the first part of the structure, as in the header.
+        unsafe { (calls.ibv_query_port)(context, port, (&raw mut attr).cast()) }
+    };
+    Errno::check(answer).map(|()| attr)
+}
+
+/// What [`query_device`] has got.
+pub(super) enum DeviceAnswer {
+    /// From `query_device_ex`; fields that the driver does not know are zero.
+    Extended(ffi::ibv_device_attr_ex),
+    /// From `query_device`, as there is no extended query.
+    Legacy(ffi::ibv_device_attr),
+}
+
+/// `ibv_query_device_ex`.
+///
+/// # Safety
+///
+/// `context` must be open.
+pub(super) unsafe fn query_device(
+    calls: &Calls,
+    context: *mut ffi::ibv_context,
+) -> Result<DeviceAnswer, Errno> {
+    if let Some(op) = extended_op!(context, query_device_ex: QueryDeviceEx) {
+        let mut attr = ffi::ibv_device_attr_ex::zeroed();
+        // SAFETY: the context is open, no input is allowed, and the size is that of the structure.
+        let answer = unsafe { op(context, std::ptr::null(), &raw mut attr, size_of_val(&attr)) };
+        match Errno::check(answer) {
+            Ok(()) => return Ok(DeviceAnswer::Extended(attr)),
+            Err(errno) if errno.is_unsupported() => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    let mut attr = ffi::ibv_device_attr::zeroed();
+    // SAFETY: the context is open.
+    let answer = unsafe { (calls.ibv_query_device)(context, &raw mut attr) };
+    Errno::check(answer).map(|()| DeviceAnswer::Legacy(attr))
+}
+
+/// `ibv_post_send`.
+///
+/// # Safety
+///
+/// `qp` must be alive, and `request` complete for its transport; the memory it names must be
+/// registered and stay so until its completion.
+#[inline]
+pub(super) unsafe fn post_send(
+    qp: *mut ffi::ibv_qp,
+    request: &mut ffi::ibv_send_wr,
+) -> Result<(), Errno> {
+    // SAFETY: the caller promises a living queue pair.
+    let context = unsafe { (*qp).context };
+    // SAFETY: a queue pair has the open context it was made in.
+    let op = unsafe { (*context).ops.post_send };
+    let mut bad = std::ptr::null_mut();
+    let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
+    // SAFETY: the caller's promise.
+    let answer = unsafe { op(qp, request, &raw mut bad) };
+    Errno::check(answer)
+}
+
+/// `ibv_post_recv`.
+///
+/// # Safety
+///
+/// As for [`post_send`].
+#[inline]
+pub(super) unsafe fn post_recv(
+    qp: *mut ffi::ibv_qp,
+    request: &mut ffi::ibv_recv_wr,
+) -> Result<(), Errno> {
+    // SAFETY: the caller promises a living queue pair.
+    let context = unsafe { (*qp).context };
+    // SAFETY: a queue pair has the open context it was made in.
+    let op = unsafe { (*context).ops.post_recv };
+    let mut bad = std::ptr::null_mut();
+    let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
+    // SAFETY: the caller's promise.
+    let answer = unsafe { op(qp, request, &raw mut bad) };
+    Errno::check(answer)
+}
+
+/// `ibv_poll_cq`: how many of `room` were filled.
+///
+/// # Safety
+///
+/// `cq` must be alive.
+#[inline]
+pub(super) unsafe fn poll_cq(
+    cq: *mut ffi::ibv_cq,
+    room: &mut [ffi::ibv_wc],
+) -> Result<usize, Errno> {
+    // SAFETY: the caller promises a living completion queue.
+    let context = unsafe { (*cq).context };
+    // SAFETY: a completion queue has the open context it was made in.
+    let op = unsafe { (*context).ops.poll_cq };
+    let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
+    let most = c_int::try_from(room.len()).unwrap_or(c_int::MAX);
+    // SAFETY: the queue is alive, and there is room for that many completions.
+    let answer = unsafe { op(cq, most, room.as_mut_ptr()) };
+    // A negative answer is the provider's own number, no errno.
+    usize::try_from(answer).map(|count| count.min(room.len())).or(Err(Errno::IO))
+}
+
+/// `ibv_req_notify_cq`, for the next completion of any kind.
+///
+/// # Safety
+///
+/// `cq` must be alive.
+#[inline]
+pub(super) unsafe fn req_notify_cq(cq: *mut ffi::ibv_cq) -> Result<(), Errno> {
+    // SAFETY: the caller promises a living completion queue.
+    let context = unsafe { (*cq).context };
+    // SAFETY: a completion queue has the open context it was made in.
+    let op = unsafe { (*context).ops.req_notify_cq };
+    let Some(op) = op else { return Err(Errno::NOT_SUPPORTED) };
+    // SAFETY: the queue is alive.
+    let answer = unsafe { op(cq, 0) };
+    Errno::check(answer)
+}

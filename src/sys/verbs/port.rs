@@ -1,0 +1,243 @@
+//! Ports: state, speed, tables.
+#![expect(unsafe_code, reason = "calls libibverbs")]
+
+use serde::{Deserialize, Serialize};
+
+use super::device::Device;
+use super::error::{Operation, VerbsError};
+use super::gid::{self, GidEntry};
+use super::inline;
+use crate::sys::errno::Errno;
+use crate::sys::ffi;
+use crate::sys::plain::Plain;
+
+/// `ibv_port_attr` in the numbers of `infiniband/verbs.h` and the InfiniBand specification.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortAttr {
+    /// Logical state: 1 down, 2 initialise, 3 armed, 4 active, 5 active defer.
+    pub state: u32,
+    /// Largest MTU as a code: 1 is 256 bytes, 5 is 4096.
+    pub max_mtu: u32,
+    /// MTU in force as a code.
+    pub active_mtu: u32,
+    /// Slots of the GID table, used or not.
+    pub gid_tbl_len: i64,
+    /// Capabilities of the port.
+    pub port_cap_flags: u32,
+    /// Largest message in bytes.
+    pub max_msg_sz: u32,
+    /// Packets with a wrong `P_Key`, as far as the driver counts them.
+    pub bad_pkey_cntr: u32,
+    /// Packets with a wrong `Q_Key`, as far as the driver counts them.
+    pub qkey_viol_cntr: u32,
+    /// Slots of the `P_Key` table.
+    pub pkey_tbl_len: u16,
+    /// Local identifier; 0 on Ethernet.
+    pub lid: u16,
+    /// Local identifier of the subnet manager.
+    pub sm_lid: u16,
+    /// Low bits of the LID that are ignored.
+    pub lmc: u8,
+    /// Virtual lanes as a code.
+    pub max_vl_num: u8,
+    /// Service level of the subnet manager.
+    pub sm_sl: u8,
+    /// Delay of the subnet as an exponent of 4.096 µs.
+    pub subnet_timeout: u8,
+    /// What the subnet manager has initialised.
+    pub init_type_reply: u8,
+    /// Width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
+    pub active_width: u8,
+    /// Speed per lane as a code of 8 bits.
+    pub active_speed: u8,
+    /// Physical state: 2 polling, 3 disabled, 5 link up.
+    pub phys_state: u8,
+    /// Link layer: 1 InfiniBand, 2 Ethernet, 0 unspecified (InfiniBand, from old drivers).
+    pub link_layer: u8,
+    /// Flags: bit 0 says that a GRH is required.
+    pub flags: u8,
+    /// Further capabilities of the port.
+    pub port_cap_flags2: u16,
+    /// Speed per lane as a code of more than 8 bits (XDR); 0 from a library before v50.
+    pub active_speed_ex: u32,
+    /// Rate of the link in units of 100 Mb/s; `None` from a library before v62 or a driver
+    /// without the query.
+    pub speed_100mbps: Option<u64>,
+}
+
+impl PortAttr {
+    fn copy(attr: &ffi::ibv_port_attr, speed_100mbps: Option<u64>) -> Self {
+        Self {
+            state: attr.state,
+            max_mtu: attr.max_mtu,
+            active_mtu: attr.active_mtu,
+            gid_tbl_len: i64::from(attr.gid_tbl_len),
+            port_cap_flags: attr.port_cap_flags,
+            max_msg_sz: attr.max_msg_sz,
+            bad_pkey_cntr: attr.bad_pkey_cntr,
+            qkey_viol_cntr: attr.qkey_viol_cntr,
+            pkey_tbl_len: attr.pkey_tbl_len,
+            lid: attr.lid,
+            sm_lid: attr.sm_lid,
+            lmc: attr.lmc,
+            max_vl_num: attr.max_vl_num,
+            sm_sl: attr.sm_sl,
+            subnet_timeout: attr.subnet_timeout,
+            init_type_reply: attr.init_type_reply,
+            active_width: attr.active_width,
+            active_speed: attr.active_speed,
+            phys_state: attr.phys_state,
+            link_layer: attr.link_layer,
+            flags: attr.flags,
+            port_cap_flags2: attr.port_cap_flags2,
+            active_speed_ex: attr.active_speed_ex,
+            speed_100mbps,
+        }
+    }
+
+    /// Whether data can flow.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.state == ffi::IBV_PORT_ACTIVE
+    }
+
+    /// Whether the link is Ethernet, so that every address needs a GID.
+    #[must_use]
+    pub fn is_ethernet(&self) -> bool {
+        u32::from(self.link_layer) == ffi::IBV_LINK_LAYER_ETHERNET
+    }
+
+    /// Whether the port takes no packet without a global route header.
+    #[must_use]
+    pub fn needs_grh(&self) -> bool {
+        u32::from(self.flags) & ffi::IB_UVERBS_QPF_GRH_REQUIRED != 0
+    }
+
+    /// The MTU in force; `None` when the driver gives no code of the specification.
+    #[must_use]
+    pub fn active_mtu(&self) -> Option<Mtu> {
+        Mtu::from_code(self.active_mtu)
+    }
+}
+
+/// A path MTU, in bytes of payload per packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Mtu {
+    /// 256 bytes.
+    B256,
+    /// 512 bytes.
+    B512,
+    /// 1024 bytes.
+    B1024,
+    /// 2048 bytes.
+    B2048,
+    /// 4096 bytes.
+    B4096,
+}
+
+impl Mtu {
+    const ALL: [(Self, ffi::ibv_mtu, u32); 5] = [
+        (Self::B256, ffi::IBV_MTU_256, 256),
+        (Self::B512, ffi::IBV_MTU_512, 512),
+        (Self::B1024, ffi::IBV_MTU_1024, 1024),
+        (Self::B2048, ffi::IBV_MTU_2048, 2048),
+        (Self::B4096, ffi::IBV_MTU_4096, 4096),
+    ];
+
+    /// The MTU of a code of the specification.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known, _)| *known == code).map(|(mtu, ..)| *mtu)
+    }
+
+    /// The MTU of so many bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: u32) -> Option<Self> {
+        Self::ALL.iter().find(|(.., known)| *known == bytes).map(|(mtu, ..)| *mtu)
+    }
+
+    /// Bytes of payload per packet.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        256 << (self.code() - ffi::IBV_MTU_256)
+    }
+
+    pub(super) fn code(self) -> ffi::ibv_mtu {
+        match self {
+            Self::B256 => ffi::IBV_MTU_256,
+            Self::B512 => ffi::IBV_MTU_512,
+            Self::B1024 => ffi::IBV_MTU_1024,
+            Self::B2048 => ffi::IBV_MTU_2048,
+            Self::B4096 => ffi::IBV_MTU_4096,
+        }
+    }
+}
+
+impl Device {
+    /// What a port says about itself; ports count from 1.
+    pub fn port(&self, port: u8) -> Result<PortAttr, VerbsError> {
+        // SAFETY: the context is open.
+        let attr = unsafe { inline::query_port(self.calls(), self.context(), port) }
+            .map_err(|errno| self.port_error(Operation::QueryPort, port, errno))?;
+        Ok(PortAttr::copy(&attr, self.port_speed(port)))
+    }
+
+    fn port_speed(&self, port: u8) -> Option<u64> {
+        let query = self.calls().ibv_query_port_speed?;
+        let mut speed = 0;
+        // SAFETY: the context is open, and the last argument is a number to fill in.
+        let answer = unsafe { query(self.context(), u32::from(port), &raw mut speed) };
+        // The rate is an extra: whatever keeps it away is no reason to lose the port.
+        (answer == 0 && speed != 0).then_some(speed)
+    }
+
+    /// One GID of a port, all zeros when the slot is empty.
+    pub fn gid(&self, port: u8, index: u16) -> Result<[u8; 16], VerbsError> {
+        let mut gid = ffi::ibv_gid::zeroed();
+        let query = self.calls().ibv_query_gid;
+        // SAFETY: the context is open, and the last argument is a GID to fill in.
+        let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut gid) };
+        Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryGid, port, errno))?;
+        Ok(gid::bytes(gid))
+    }
+
+    /// All used GIDs of all ports with their kind and network device, at most `slots` of them.
+    ///
+    /// `None` when the library is older than v30 and has no such query.
+    pub fn gid_table(&self, slots: usize) -> Result<Option<Vec<GidEntry>>, VerbsError> {
+        let Some(query) = self.calls()._ibv_query_gid_table else { return Ok(None) };
+        let mut entries = vec![ffi::ibv_gid_entry::zeroed(); slots];
+        let size = size_of::<ffi::ibv_gid_entry>();
+        // SAFETY: the context is open, and there is room for that many entries of that size.
+        let answer = unsafe { query(self.context(), entries.as_mut_ptr(), slots, 0, size) };
+        let Ok(count) = usize::try_from(answer) else {
+            let errno = Errno::from_code(i32::try_from(answer).unwrap_or(i32::MIN));
+            return Err(self.error(Operation::QueryGid, errno));
+        };
+        Ok(Some(entries.iter().take(count).map(GidEntry::copy).collect()))
+    }
+
+    /// One `P_Key` of a port in host byte order; bit 15 is full membership.
+    pub fn pkey(&self, port: u8, index: u16) -> Result<u16, VerbsError> {
+        let mut pkey = 0;
+        let query = self.calls().ibv_query_pkey;
+        // SAFETY: the context is open, and the last argument is a number to fill in.
+        let answer = unsafe { query(self.context(), port, i32::from(index), &raw mut pkey) };
+        Errno::check(answer).map_err(|errno| self.port_error(Operation::QueryPkey, port, errno))?;
+        Ok(u16::from_be(pkey))
+    }
+
+    pub(super) fn port_error(&self, operation: Operation, port: u8, errno: Errno) -> VerbsError {
+        VerbsError::call(operation, format_args!("{}/{port}", self.name()), errno)
+    }
+}
+
+#[test]
+fn an_mtu_has_a_code_and_bytes() {
+    for (mtu, code, bytes) in Mtu::ALL {
+        assert_eq!((Mtu::from_code(code), mtu.bytes()), (Some(mtu), bytes));
+        assert_eq!(Mtu::from_bytes(bytes), Some(mtu));
+        assert_eq!(mtu.code(), code);
+    }
+    assert_eq!(Mtu::from_code(0), None);
+}

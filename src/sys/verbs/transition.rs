@@ -1,0 +1,146 @@
+//! The attributes with which a queue pair moves from state to state.
+
+use super::address::Path;
+use super::buffer::Access;
+use super::port::Mtu;
+use crate::sys::ffi;
+use crate::sys::plain::Plain;
+
+/// Sequence numbers have 24 bits.
+const PSN_MASK: u32 = 0xff_ffff;
+
+/// From RESET to INIT, on RC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReliableInit {
+    /// The local port, from 1.
+    pub port: u8,
+    /// Slot of the `P_Key`.
+    pub pkey_index: u16,
+    /// What the peer may do.
+    pub access: Access,
+}
+
+/// From RESET to INIT, on UD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DatagramInit {
+    /// The local port, from 1.
+    pub port: u8,
+    /// Slot of the `P_Key`.
+    pub pkey_index: u16,
+    /// The key that senders must show; with its high bit set it takes a privilege.
+    pub qkey: u32,
+}
+
+/// From INIT to RTR, on RC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadyToReceive {
+    /// The way to the peer.
+    pub path: Path,
+    /// MTU of the path: no larger than the MTU in force at either port, which the kernel does not
+    /// check.
+    pub mtu: Mtu,
+    /// The peer's queue pair.
+    pub remote_qp: u32,
+    /// The peer's first sequence number.
+    pub receive_psn: u32,
+    /// RDMA reads and atomics of the peer at a time.
+    pub max_dest_rd_atomic: u8,
+    /// How long a peer waits after "receiver not ready", as a code: 12 is 0.64 ms.
+    pub min_rnr_timer: u8,
+}
+
+/// From RTR to RTS, on RC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadyToSend {
+    /// How long to wait for an acknowledgement, as an exponent of 4.096 µs: 14 is 67 ms.
+    pub timeout: u8,
+    /// Retries without an acknowledgement; 7 never ends on soft-RoCE.
+    pub retry_count: u8,
+    /// Retries after "receiver not ready"; 7 is for ever.
+    pub rnr_retry: u8,
+    /// The first sequence number.
+    pub send_psn: u32,
+    /// Own RDMA reads and atomics at a time.
+    pub max_rd_atomic: u8,
+}
+
+/// Attributes and the mask that says which of them count.
+pub(super) struct Change {
+    pub(super) attr: ffi::ibv_qp_attr,
+    pub(super) mask: ffi::ibv_qp_attr_mask,
+}
+
+impl Change {
+    /// A change of state and nothing else.
+    pub(super) fn to(state: ffi::ibv_qp_state) -> Self {
+        let mut attr = ffi::ibv_qp_attr::zeroed();
+        attr.qp_state = state;
+        Self { attr, mask: ffi::IBV_QP_STATE }
+    }
+}
+
+impl From<ReliableInit> for Change {
+    fn from(init: ReliableInit) -> Self {
+        let mut change = Self::to(ffi::IBV_QPS_INIT);
+        change.attr.port_num = init.port;
+        change.attr.pkey_index = init.pkey_index;
+        change.attr.qp_access_flags = init.access.flags();
+        change.mask |= ffi::IBV_QP_PORT | ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_ACCESS_FLAGS;
+        change
+    }
+}
+
+impl From<DatagramInit> for Change {
+    fn from(init: DatagramInit) -> Self {
+        let mut change = Self::to(ffi::IBV_QPS_INIT);
+        change.attr.port_num = init.port;
+        change.attr.pkey_index = init.pkey_index;
+        change.attr.qkey = init.qkey;
+        change.mask |= ffi::IBV_QP_PORT | ffi::IBV_QP_PKEY_INDEX | ffi::IBV_QP_QKEY;
+        change
+    }
+}
+
+impl From<&ReadyToReceive> for Change {
+    fn from(ready: &ReadyToReceive) -> Self {
+        let mut change = Self::to(ffi::IBV_QPS_RTR);
+        change.attr.ah_attr = ready.path.attr();
+        change.attr.path_mtu = ready.mtu.code();
+        change.attr.dest_qp_num = ready.remote_qp;
+        change.attr.rq_psn = ready.receive_psn & PSN_MASK;
+        change.attr.max_dest_rd_atomic = ready.max_dest_rd_atomic;
+        change.attr.min_rnr_timer = ready.min_rnr_timer;
+        change.mask |= ffi::IBV_QP_AV
+            | ffi::IBV_QP_PATH_MTU
+            | ffi::IBV_QP_DEST_QPN
+            | ffi::IBV_QP_RQ_PSN
+            | ffi::IBV_QP_MAX_DEST_RD_ATOMIC
+            | ffi::IBV_QP_MIN_RNR_TIMER;
+        change
+    }
+}
+
+impl From<ReadyToSend> for Change {
+    fn from(ready: ReadyToSend) -> Self {
+        let mut change = Self::to_send(ready.send_psn);
+        change.attr.timeout = ready.timeout;
+        change.attr.retry_cnt = ready.retry_count;
+        change.attr.rnr_retry = ready.rnr_retry;
+        change.attr.max_rd_atomic = ready.max_rd_atomic;
+        change.mask |= ffi::IBV_QP_TIMEOUT
+            | ffi::IBV_QP_RETRY_CNT
+            | ffi::IBV_QP_RNR_RETRY
+            | ffi::IBV_QP_MAX_QP_RD_ATOMIC;
+        change
+    }
+}
+
+impl Change {
+    /// From RTR to RTS, on UD.
+    pub(super) fn to_send(psn: u32) -> Self {
+        let mut change = Self::to(ffi::IBV_QPS_RTS);
+        change.attr.sq_psn = psn & PSN_MASK;
+        change.mask |= ffi::IBV_QP_SQ_PSN;
+        change
+    }
+}

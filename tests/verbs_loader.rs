@@ -1,0 +1,182 @@
+//! Every answer of the libibverbs loader and of the inline ports, with made-up libraries.
+//!
+//! A library is loaded once per process, so each case runs this very test program again, with only
+//! the test [`what_this_process_sees`] in it.
+#![expect(clippy::expect_used, reason = "a test without a compiler or a temporary directory fails")]
+#![expect(clippy::print_stdout, reason = "the child process tells its parent what it sees")]
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rdmactl::sys::verbs::{Device, VerbsError, list_devices};
+
+/// Marks the lines of the child among those of the test harness.
+const MARK: &str = "sees: ";
+
+#[test]
+fn what_this_process_sees() {
+    match look() {
+        Ok(lines) => lines.iter().for_each(|line| println!("\n{MARK}{line}")),
+        Err(error) => println!("\n{MARK}error: {error}\n{MARK}fix: {:?}", error.fix()),
+    }
+}
+
+fn look() -> Result<Vec<String>, VerbsError> {
+    let devices = list_devices()?;
+    let mut lines = vec![format!("devices {}", devices.len())];
+    for entry in devices {
+        let device = Device::open(&entry.name)?;
+        lines.push(format!("{} {:x} iwarp {}", entry.name, entry.guid, entry.is_iwarp()));
+        match device.attr() {
+            Ok(attr) => lines.push(format!(
+                "firmware {} qps {} ports {} vectors {} extended {}",
+                attr.basic.fw_ver,
+                attr.basic.max_qp,
+                attr.port_count(),
+                attr.num_comp_vectors,
+                attr.extended.is_some()
+            )),
+            Err(error) => lines.push(error.to_string()),
+        }
+        let port = device.port(1)?;
+        lines.push(format!(
+            "lid {:#x} speed {} speed_ex {} flags2 {:#x} rate {:?}",
+            port.lid,
+            port.active_speed,
+            port.active_speed_ex,
+            port.port_cap_flags2,
+            port.speed_100mbps
+        ));
+        lines.push(format!("table {:?}", device.gid_table(8)?.map(|table| table.len())));
+        for error in [device.port(9).err(), device.gid(1, 5).err()].into_iter().flatten() {
+            lines.push(error.to_string());
+        }
+        lines.push(format!("pkey {:#x}", device.pkey(1, 1)?));
+        lines.push(format!("{:?}", Device::open("fake1").err().map(|error| error.to_string())));
+    }
+    Ok(lines)
+}
+
+struct Library {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+/// Compiles the made-up library.
+fn library(define: &str) -> Library {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("libibverbs.so.1");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake_verbs/fake.c");
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", define, "-o"])
+        .args([&path, &source])
+        .status()
+        .expect("cc is there");
+    assert!(status.success());
+    Library { _folder: folder, path }
+}
+
+/// What a process sees with that library.
+fn seen(path: &Path, kind: &str) -> String {
+    let output = Command::new(env::current_exe().expect("own path"))
+        .args(["--exact", "what_this_process_sees", "--nocapture"])
+        .env("RDMACTL_LIBIBVERBS", path)
+        .env("FAKE_VERBS", kind)
+        .output()
+        .expect("runs again");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{kind}: {text}");
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(MARK)).collect();
+    lines.join("\n") + "\n"
+}
+
+const REST: &str = "\
+table Some(1)
+cannot query fake0/9: EINVAL (invalid argument)
+cannot read the GID table of fake0/1: ENODATA (no data available)
+pkey 0x8002
+Some(\"there is no RDMA device fake1\")
+";
+
+#[test]
+fn a_present_library_answers_by_the_extended_queries() {
+    let library = library("-DPRESENT");
+    let expected = "\
+devices 1
+fake0 2c90300112233 iwarp false
+firmware 28.43.1014 qps 131072 ports 1 vectors 3 extended true
+lid 0x1234 speed 128 speed_ex 256 flags2 0x1000 rate None
+";
+    assert_eq!(seen(&library.path, "extended"), format!("{expected}{REST}"));
+}
+
+#[test]
+fn an_older_context_is_asked_by_the_old_queries() {
+    let library = library("-DPRESENT");
+    let old_port = "lid 0x1234 speed 128 speed_ex 0 flags2 0x0 rate None\n";
+    let new_port = "lid 0x1234 speed 128 speed_ex 256 flags2 0x1000 rate None\n";
+    for (kind, extended, port) in [
+        ("legacy", false, old_port),
+        ("short", true, old_port),
+        ("nosys", false, new_port),
+        ("notsupp", false, new_port),
+    ] {
+        let expected = format!(
+            "devices 1\nfake0 2c90300112233 iwarp false\n\
+             firmware 28.43.1014 qps 131072 ports 1 vectors 3 extended {extended}\n{port}{REST}"
+        );
+        assert_eq!(seen(&library.path, kind), expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_failing_extended_query_is_not_hidden_by_the_old_one() {
+    let seen = seen(&library("-DPRESENT").path, "einval");
+    assert!(seen.contains("\ncannot query fake0: EINVAL (invalid argument)\n"), "{seen}");
+}
+
+#[test]
+fn no_kernel_support_and_no_device_are_different_answers() {
+    let library = library("-DPRESENT");
+    assert_eq!(seen(&library.path, "empty"), "devices 0\n");
+    let none = seen(&library.path, "nokernel");
+    assert!(none.starts_with("error: the kernel has no RDMA support loaded"), "{none}");
+    assert!(none.contains("load the module ib_uverbs"), "{none}");
+    let denied = seen(&library.path, "denied");
+    assert!(denied.starts_with("error: cannot list the RDMA devices: EACCES"), "{denied}");
+    let closed = seen(&library.path, "noopen");
+    assert!(closed.starts_with("error: cannot open fake0: EACCES"), "{closed}");
+}
+
+#[test]
+fn an_optional_function_may_be_absent() {
+    let seen = seen(&library("-DWITHOUT_GID_TABLE").path, "extended");
+    assert!(seen.contains("\ntable None\n"), "{seen}");
+}
+
+#[test]
+fn an_absent_required_function_is_named() {
+    let seen = seen(&library("-DWITHOUT_MODIFY_QP").path, "extended");
+    assert!(seen.contains("error: libibverbs.so.1 has no function ibv_modify_qp: "), "{seen}");
+    assert!(seen.contains("undefined symbol: ibv_modify_qp"), "{seen}");
+    assert!(seen.ends_with("fix: None\n"), "{seen}");
+}
+
+#[test]
+fn an_absent_library_names_the_packages() {
+    let seen = seen(Path::new("/nowhere/libibverbs.so.1"), "extended");
+    assert!(seen.starts_with("error: /nowhere/libibverbs.so.1 is not installed: "), "{seen}");
+    assert!(seen.contains("libibverbs1 and ibverbs-providers"), "{seen}");
+}
+
+#[test]
+fn a_library_that_is_no_library_is_broken_and_not_missing() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let path = folder.path().join("libibverbs.so.1");
+    fs::write(&path, "no library").expect("a file");
+    let seen = seen(&path, "extended");
+    assert!(seen.contains("libibverbs.so.1 cannot be loaded: "), "{seen}");
+    assert!(seen.ends_with("fix: None\n"), "{seen}");
+}
