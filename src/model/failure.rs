@@ -15,7 +15,7 @@ pub enum Reason {
     Refused,
     /// A step did not end by its deadline.
     Timeout,
-    /// The host's key is in no known_hosts file.
+    /// The host's key is in no `known_hosts` file.
     HostkeyUnknown,
     /// The host shows another key than the one on record.
     HostkeyChanged,
@@ -33,6 +33,8 @@ pub enum Reason {
     TooBig,
     /// The agent ended before its answer did.
     Lost,
+    /// The run was stopped before the host was done.
+    Cancelled,
     /// The transport itself failed in a way that has no better word.
     Transport,
 }
@@ -55,6 +57,7 @@ impl Reason {
             Self::Garbage => "garbage",
             Self::TooBig => "too_big",
             Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
             Self::Transport => "transport",
         }
     }

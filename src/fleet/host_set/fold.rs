@@ -159,7 +159,9 @@ fn spell(texts: &[&str], product: &Product) -> String {
             Some([run]) if run.low == run.high => term.push_str(&run.to_string()),
             Some(runs) => {
                 let runs: Vec<String> = runs.iter().map(Run::to_string).collect();
-                term.push_str(&format!("[{}]", runs.join(",")));
+                term.push('[');
+                term.push_str(&runs.join(","));
+                term.push(']');
             }
         }
     }

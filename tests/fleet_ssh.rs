@@ -1,0 +1,95 @@
+//! Sessions and pipes against real sshd processes.
+
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use sshd::{Sshd, seconds};
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..=250).cycle().zip(0..count).map(|(byte, _)| byte).collect()
+}
+
+#[test]
+fn a_command_gives_its_output_stderr_and_status() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let pipe = session.exec("echo out; echo err >&2; exit 3", seconds(5)).unwrap();
+    let output = pipe.exchange(b"", 1000, seconds(5)).unwrap();
+    assert_eq!(output.stdout, b"out\n");
+    assert_eq!(output.stderr, b"err\n");
+    assert_eq!(output.exit.status, Some(3));
+    let pipe = session.exec("kill -TERM $$", seconds(5)).unwrap();
+    let exit = pipe.exchange(b"", 1000, seconds(5)).unwrap().exit;
+    assert_eq!((exit.status, exit.signal.as_deref()), (None, Some("TERM")));
+}
+
+#[test]
+fn a_mebibyte_comes_back_whole_through_bounded_buffers() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    for count in [0, 1, 64 * 1024, 1024 * 1024, 5_000_003] {
+        let pipe = session.exec("cat", seconds(5)).unwrap();
+        let sent = bytes(count);
+        let output = pipe.exchange(&sent, count, seconds(20)).unwrap();
+        assert!(output.stdout == sent, "{count} bytes");
+        assert_eq!(output.exit.status, Some(0));
+    }
+}
+
+#[test]
+fn who_does_not_read_stops_the_far_side_and_no_other_channel() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let flood = session.exec("head -c 20000000 /dev/zero; echo end >&2", seconds(5)).unwrap();
+    // The flood runs into its full pipe; another channel works meanwhile.
+    for _ in 0..3 {
+        let echo = session.exec("cat", seconds(5)).unwrap();
+        assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+    }
+    assert_eq!(flood.stderr(), b"", "20 MB fit into no buffer on the way");
+    let output = flood.exchange(b"", 20_000_000, seconds(20)).unwrap();
+    assert_eq!(output.stdout.len(), 20_000_000);
+    assert_eq!(output.stderr, b"end\n");
+}
+
+#[test]
+fn a_command_that_does_not_read_stops_the_writer() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let deaf = session.exec("exec sleep 100", seconds(5)).unwrap();
+    deaf.stream().set_write_timeout(Some(Duration::from_millis(700))).unwrap();
+    let chunk = bytes(64 * 1024);
+    let mut written = 0;
+    while let Ok(count) = deaf.stream().write(&chunk) {
+        written += count;
+        assert!(written < 8 << 20, "no bound on the way");
+    }
+    let echo = session.exec("cat", seconds(5)).unwrap();
+    assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+}
+
+#[test]
+fn two_channels_talk_in_turns() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let (one, two) =
+        (session.exec("cat", seconds(5)).unwrap(), session.exec("cat", seconds(5)).unwrap());
+    for round in 0..50_u32 {
+        for pipe in [&one, &two] {
+            let sent = round.to_be_bytes();
+            pipe.stream().write_all(&sent).unwrap();
+            let mut back = [0; 4];
+            pipe.stream().read_exact(&mut back).unwrap();
+            assert_eq!(back, sent);
+        }
+    }
+    drop(session);
+    one.close_input();
+    assert_eq!(one.wait(seconds(5)).unwrap().status, Some(0));
+    two.stream().shutdown(Shutdown::Both).unwrap();
+    assert!(two.wait(seconds(5)).is_ok());
+}
