@@ -108,7 +108,7 @@ impl Sshd {
     }
 
     pub(crate) fn connect(&self) -> Result<Session, HostFailure> {
-        connector().connect(&self.target(), seconds(10))
+        connector().connect(&self.target(), seconds(60))
     }
 }
 

@@ -70,10 +70,6 @@ impl Line {
         self.local.as_fd()
     }
 
-    pub(super) fn is_mid_write(&self) -> bool {
-        self.mid_write
-    }
-
     /// What the pipe must be ready for; `None` when nothing more goes through it.
     pub(super) fn interest(&self) -> Option<PollFlags> {
         if !matches!(self.stage, Stage::Running) {

@@ -115,16 +115,9 @@ impl Login {
         let lookup = verify::lookup(&self.target);
         let record = self.known_hosts.of(&lookup);
         verify::prefer_recorded(wire, &record);
-        let mut greeting = Greeting::default();
-        while let Err(error) = wire.session.handshake() {
-            if fault::is_again(&error) {
-                wire.wait_ready();
-                greeting.look(wire);
-                continue;
-            }
-            let closed = fault::is_closed(&error) && !greeting.is_ssh;
-            if closed && !wire.is_expired() {
-                return Err(Ended::Closed(greeting.closed()));
+        if let Err(error) = wire.drive(ssh2::Session::handshake) {
+            if fault::is_closed(&error) && !wire.is_expired() && !speaks_ssh(wire.greeting()) {
+                return Err(Ended::Closed(closed(wire.greeting())));
             }
             return Err(Ended::For(self.in_time(wire, fault::handshake(&error))));
         }
@@ -154,34 +147,20 @@ fn jitter() -> Duration {
     Duration::from_millis(200 + u64::from(random % 800))
 }
 
-/// What a host says before it speaks SSH; the library drops it.
-#[derive(Default)]
-struct Greeting {
-    is_ssh: bool,
-    words: String,
+/// Whether a host's first words have an SSH banner among them.
+fn speaks_ssh(greeting: &[u8]) -> bool {
+    greeting.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"SSH-"))
 }
 
-impl Greeting {
-    fn look(&mut self, wire: &Wire) {
-        let mut buffer = [0; 256];
-        if self.is_ssh || self.words.len() >= buffer.len() {
-            return;
-        }
-        let count = wire.peek(&mut buffer);
-        let text = String::from_utf8_lossy(&buffer[..count]);
-        self.is_ssh = text.lines().any(|line| line.starts_with("SSH-"));
-        self.words.push_str(&text);
-    }
-
-    fn closed(&self) -> HostFailure {
-        let words = self.words.lines().next().unwrap_or_default().trim();
-        let detail = match words {
-            "" => "closed the connection before speaking SSH".to_owned(),
-            words => format!("closed the connection, saying `{}`", words.escape_debug()),
-        };
-        HostFailure::new(Reason::Refused, detail)
-            .fix("see sshd's log there: MaxStartups, PerSourcePenalties, or not ready yet")
-    }
+/// A host that closed before it spoke SSH, with its own words where it had some.
+fn closed(greeting: &[u8]) -> HostFailure {
+    let words = String::from_utf8_lossy(greeting);
+    let detail = match words.lines().next().unwrap_or_default().trim() {
+        "" => "closed the connection before speaking SSH".to_owned(),
+        words => format!("closed the connection, saying `{}`", words.escape_debug()),
+    };
+    HostFailure::new(Reason::Refused, detail)
+        .fix("see sshd's log there: MaxStartups, PerSourcePenalties, or not ready yet")
 }
 
 impl fmt::Debug for Login {

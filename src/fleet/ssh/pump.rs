@@ -66,24 +66,40 @@ impl Pump {
     fn serve(&mut self) -> Result<(), ssh2::Error> {
         loop {
             let given_up = self.take_requests();
-            let mut moved = true;
-            for _ in 0..ROUNDS {
-                moved = self.open_next()?;
-                for line in &mut self.lines {
-                    moved |= line.step(&self.wire.session)?;
-                }
-                self.lines.retain(|line| !line.is_done());
-                if !moved {
-                    break;
-                }
-            }
-            if given_up && !moved {
+            let is_quiet = self.move_all()?;
+            if given_up && is_quiet {
                 return Ok(());
             }
-            if !moved && !self.wait() {
+            // The last bytes of a host that closed have been read by here.
+            let is_over = is_quiet && self.wire.pass_end_on() && self.is_idle();
+            if is_over || (is_quiet && !self.wait()) {
                 return Ok(());
             }
         }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.lines.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Moves until nothing moves any more; `false` when there may be more to move.
+    fn move_all(&mut self) -> Result<bool, ssh2::Error> {
+        // A call for one channel takes in packets for all. So one quiet round proves nothing;
+        // a second one, with nothing fed in between, does.
+        let mut quiet = 0;
+        for _ in 0..ROUNDS {
+            let mut moved = !self.is_idle() && self.wire.transfer();
+            moved |= self.open_next()?;
+            for line in &mut self.lines {
+                moved |= line.step(&self.wire.session)?;
+            }
+            self.lines.retain(|line| !line.is_done());
+            quiet = if moved { 0 } else { quiet + 1 };
+            if quiet == 2 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether nobody holds the session or a pipe of it any more.
@@ -123,11 +139,8 @@ impl Pump {
     fn wait(&mut self) -> bool {
         self.wire.hurry_acks();
         // Without a channel nothing reads what the host sends: only its end matters then.
-        let idle = self.lines.is_empty() && self.waiting.is_empty();
-        let mut interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };
-        if self.lines.iter().any(Line::is_mid_write) {
-            interest |= PollFlags::OUT;
-        }
+        let idle = self.is_idle();
+        let interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };
         let mut fds = vec![
             PollFd::new(&self.wire, interest),
             PollFd::from_borrowed_fd(self.waker.as_fd(), PollFlags::IN),
