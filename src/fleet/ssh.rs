@@ -8,6 +8,7 @@ mod auth;
 mod buffer;
 mod connect;
 mod fault;
+mod greeting;
 mod identity;
 mod line;
 mod login;

@@ -48,20 +48,44 @@ impl Sshd {
         }
         keygen(&at("user"), "ed25519");
         fs::copy(at("user.pub"), at("authorized_keys")).expect("the authorized keys");
+        let server = Self::run(directory, &host_keys, setup.config);
+        server.trust();
+        server
+    }
+
+    /// The same keys behind a new sshd, whose host key has a certificate of `ca`.
+    pub(crate) fn with_host_certificate(&self, principals: &str, validity: &str) -> Self {
+        let directory = TempDir::new().expect("a directory for the test");
+        for entry in fs::read_dir(self.directory.path()).expect("the other directory").flatten() {
+            fs::copy(entry.path(), directory.path().join(entry.file_name())).expect("a copy");
+        }
+        let at = |name: &str| directory.path().join(name);
+        let mut sign = tool("ssh-keygen", "openssh-client");
+        sign.args(["-q", "-h", "-I", "test", "-n", principals, "-V", validity, "-s"]);
+        sign.arg(at("ca")).arg(at("host_ed25519.pub"));
+        assert!(sign.status().expect("ssh-keygen").success(), "a host certificate");
+        let key = at("host_ed25519");
+        let certificate = at("host_ed25519-cert.pub");
+        let keys =
+            format!("HostKey {}\nHostCertificate {}\n", key.display(), certificate.display());
+        Self::run(directory, &keys, "")
+    }
+
+    fn run(directory: TempDir, host_keys: &str, more: &str) -> Self {
+        let at = |name: &str| directory.path().join(name);
         let (address, port) = free_address();
         let config = format!(
-            "{}\nListenAddress {address}\nPort {port}\n{host_keys}\
+            "{more}\nListenAddress {address}\nPort {port}\n{host_keys}\
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
-             MaxStartups 200\nPidFile none\nPrintMotd no\n",
-            setup.config,
+             # with it bash reads no .bashrc, which may take long and say anything\n\
+             SetEnv SHLVL=2\nMaxStartups 200\nPidFile none\nPrintMotd no\n",
             at("authorized_keys").display(),
         );
         fs::write(at("sshd_config"), config).expect("sshd_config");
         let child = spawn(&at("sshd_config"));
         let server = Self { directory, address, port, child };
         server.write_client_config("");
-        server.trust();
         server
     }
 
@@ -113,6 +137,43 @@ impl Sshd {
 }
 
 impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An ssh-agent of the test's own.
+pub(crate) struct Agent {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Agent {
+    pub(crate) fn start(socket: &Path) -> Self {
+        let child = tool("ssh-agent", "openssh-client")
+            .args(["-D", "-a"])
+            .arg(socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("ssh-agent starts");
+        let agent = Self { child, socket: socket.to_owned() };
+        let deadline = seconds(5);
+        while std::os::unix::net::UnixStream::connect(&agent.socket).is_err() {
+            assert!(!deadline.is_over(), "no agent at its socket");
+            std::thread::yield_now();
+        }
+        agent
+    }
+
+    pub(crate) fn add(&self, key: &Path) {
+        let mut command = tool("ssh-add", "openssh-client");
+        command.env("SSH_AUTH_SOCK", &self.socket).arg("-q").arg(key);
+        assert!(command.status().expect("ssh-add").success(), "ssh-add");
+    }
+}
+
+impl Drop for Agent {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

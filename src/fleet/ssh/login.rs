@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::greeting::Greeting;
 use super::wire::Wire;
 use super::{Limits, auth, connect, fault, verify};
 use crate::clock::Deadline;
@@ -116,8 +117,12 @@ impl Login {
         let record = self.known_hosts.of(&lookup);
         verify::prefer_recorded(wire, &record);
         if let Err(error) = wire.drive(ssh2::Session::handshake) {
-            if fault::is_closed(&error) && !wire.is_expired() && !speaks_ssh(wire.greeting()) {
-                return Err(Ended::Closed(closed(wire.greeting())));
+            let greeting = wire.greeting();
+            if greeting.is_garbage() {
+                return Err(Ended::For(garbage(greeting)));
+            }
+            if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
+                return Err(Ended::Closed(closed(greeting)));
             }
             return Err(Ended::For(self.in_time(wire, fault::handshake(&error))));
         }
@@ -147,20 +152,20 @@ fn jitter() -> Duration {
     Duration::from_millis(200 + u64::from(random % 800))
 }
 
-/// Whether a host's first words have an SSH banner among them.
-fn speaks_ssh(greeting: &[u8]) -> bool {
-    greeting.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"SSH-"))
-}
-
 /// A host that closed before it spoke SSH, with its own words where it had some.
-fn closed(greeting: &[u8]) -> HostFailure {
-    let words = String::from_utf8_lossy(greeting);
-    let detail = match words.lines().next().unwrap_or_default().trim() {
+fn closed(greeting: &Greeting) -> HostFailure {
+    let words = greeting.words();
+    let detail = match words.as_str() {
         "" => "closed the connection before speaking SSH".to_owned(),
-        words => format!("closed the connection, saying `{}`", words.escape_debug()),
+        words => format!("closed the connection, saying `{words}`"),
     };
     HostFailure::new(Reason::Refused, detail)
         .fix("see sshd's log there: MaxStartups, PerSourcePenalties, or not ready yet")
+}
+
+fn garbage(greeting: &Greeting) -> HostFailure {
+    let detail = format!("speaks no SSH; it begins with `{}`", greeting.words());
+    HostFailure::new(Reason::Garbage, detail).fix("see what listens on that port there")
 }
 
 impl fmt::Debug for Login {

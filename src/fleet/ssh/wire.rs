@@ -18,11 +18,9 @@ use rustix::net::{SendFlags, send};
 
 use super::buffer::Buffer;
 use super::fault;
+use super::greeting::Greeting;
 use crate::fleet::poll;
 use crate::fleet::watchdog::Guard;
-
-/// First bytes of the host that are kept: its banner, or why it gives none.
-const GREETING: usize = 256;
 
 pub(super) struct Wire {
     pub(super) session: ssh2::Session,
@@ -30,7 +28,7 @@ pub(super) struct Wire {
     library: UnixStream,
     inbound: Buffer,
     outbound: Buffer,
-    greeting: Vec<u8>,
+    greeting: Greeting,
     /// The host sends nothing more.
     ended: bool,
     guard: Arc<Guard>,
@@ -51,7 +49,7 @@ impl Wire {
             library,
             inbound: Buffer::default(),
             outbound: Buffer::default(),
-            greeting: Vec::new(),
+            greeting: Greeting::default(),
             ended: false,
             guard: Arc::new(guard),
         })
@@ -65,8 +63,8 @@ impl Wire {
         self.guard.is_expired()
     }
 
-    /// The first bytes that the host has sent.
-    pub(super) fn greeting(&self) -> &[u8] {
+    /// What the host has sent before it spoke SSH.
+    pub(super) fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
@@ -87,9 +85,10 @@ impl Wire {
     fn receive(&mut self) -> bool {
         match self.inbound.fill(|room| (&self.socket).read(room)) {
             Ok(count) if count > 0 => {
-                let left = GREETING - self.greeting.len();
-                let fresh = self.inbound.bytes();
-                self.greeting.extend_from_slice(&fresh[..left.min(fresh.len())]);
+                if !self.greeting.look(self.inbound.bytes()) {
+                    self.inbound.clear();
+                    self.ended = true;
+                }
             }
             Err(error) if is_wait(&error) => return false,
             _ => self.ended = true,
