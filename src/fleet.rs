@@ -6,6 +6,7 @@
 //! goes through a pipe is `wire`'s matter. A host that fails is a
 //! [`HostFailure`](crate::model::HostFailure) and never a reason to end the run.
 
+mod descriptors;
 mod fan_out;
 mod host_set;
 pub mod known_hosts;
@@ -19,6 +20,7 @@ mod target;
 mod upload;
 mod watchdog;
 
+pub use descriptors::allow_descriptors;
 pub use fan_out::{InOrder, fan_out};
 pub use host_set::{Host, HostSet, HostSetError, fold};
 pub use local::spawn as spawn_local;

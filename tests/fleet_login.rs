@@ -104,8 +104,8 @@ fn a_hashed_record_and_a_second_key_type_are_known() {
         .arg("-H")
         .arg("-f")
         .arg(server.path("known_hosts"))
-        .status();
-    assert!(hash.unwrap().success());
+        .output();
+    assert!(hash.unwrap().status.success());
     let text = fs::read_to_string(server.path("known_hosts")).unwrap();
     assert!(text.starts_with("|1|"), "{text}");
     assert!(server.connect().is_ok());

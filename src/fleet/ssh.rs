@@ -134,7 +134,7 @@ impl Connector {
             Ok(answer) => answer?,
             Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name())),
             Err(RecvTimeoutError::Disconnected) => {
-                let detail = format!("the SSH library gave up while {}", stage.name());
+                let detail = format!("the SSH library gave up: {}", stage.name());
                 return Err(HostFailure::new(Reason::Garbage, detail));
             }
         };
@@ -175,7 +175,7 @@ impl Session {
         match answer.recv_timeout(deadline.remaining()) {
             Ok(Ok(())) => Ok(pipe.keep(Arc::clone(&self.handle) as _)),
             Ok(Err(failure)) => Err(failure),
-            Err(RecvTimeoutError::Timeout) => Err(fault::timeout("starting the command")),
+            Err(RecvTimeoutError::Timeout) => Err(fault::timeout("start of the command")),
             Err(RecvTimeoutError::Disconnected) => Err(lost()),
         }
     }

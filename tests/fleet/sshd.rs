@@ -79,7 +79,7 @@ impl Sshd {
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
              # with it bash reads no .bashrc, which may take long and say anything\n\
-             SetEnv SHLVL=2\nMaxStartups 200\nPidFile none\nPrintMotd no\n",
+             SetEnv SHLVL=2\nMaxStartups 2000\nPidFile none\nPrintMotd no\n",
             at("authorized_keys").display(),
         );
         fs::write(at("sshd_config"), config).expect("sshd_config");

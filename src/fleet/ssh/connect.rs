@@ -53,7 +53,7 @@ pub(super) fn dial(
             Err(error) => failure = Some(name_failure(*address, &error)),
         }
     }
-    Err(failure.unwrap_or_else(|| fault::timeout("connecting")))
+    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection")))
 }
 
 fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io::Result<TcpStream> {

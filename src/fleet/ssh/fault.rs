@@ -54,7 +54,7 @@ pub(super) fn exec_refused() -> HostFailure {
 
 /// A step that did not end in time.
 pub(super) fn timeout(step: &str) -> HostFailure {
-    HostFailure::new(Reason::Timeout, format!("no end of {step} within its time"))
+    HostFailure::new(Reason::Timeout, format!("timed out: {step}"))
         .fix("see whether the host hangs, or give it longer with --timeout")
 }
 

@@ -24,10 +24,10 @@ const RETRIES: u32 = 2;
 pub(super) struct Stage(Arc<AtomicUsize>);
 
 const STAGES: [&str; 5] = [
-    "looking up its name",
-    "connecting",
-    "the SSH handshake",
-    "asking the ssh-agent",
+    "look-up of its name",
+    "TCP connection",
+    "SSH handshake",
+    "no answer of the ssh-agent here",
     "authentication",
 ];
 

@@ -50,7 +50,7 @@ impl Pump {
     pub(super) fn run(mut self) {
         let failure = match self.serve() {
             Ok(()) => HostFailure::new(Reason::Lost, "the SSH connection was closed here"),
-            Err(_) if self.wire.is_expired() => fault::timeout("its work"),
+            Err(_) if self.wire.is_expired() => fault::timeout("its work over SSH"),
             Err(error) => fault::session(&error),
         };
         for request in self.waiting.drain(..) {
