@@ -1,1 +1,32 @@
 //! Other hosts: their names, the SSH connections to them, and the agents at the far end.
+//!
+//! [`HostSet`] names the hosts; [`fan_out`] visits them on a bounded number of threads; a
+//! [`Resolver`] tells how `ssh` would reach each; a [`Connector`] opens a [`Session`] there; a
+//! [`Pipe`] is one command on it, which the rest of the program sees as a plain socket. What
+//! goes through a pipe is `wire`'s matter. A host that fails is a
+//! [`HostFailure`](crate::model::HostFailure) and never a reason to end the run.
+
+mod descriptors;
+mod fan_out;
+mod host_set;
+pub mod known_hosts;
+mod local;
+mod nonce;
+mod pipe;
+mod poll;
+pub mod remote_command;
+mod ssh;
+mod target;
+mod upload;
+mod watchdog;
+
+pub use descriptors::allow_descriptors;
+pub use fan_out::{InOrder, fan_out};
+pub use host_set::{Host, HostSet, HostSetError, fold};
+pub use local::spawn as spawn_local;
+pub use nonce::Nonce;
+pub use pipe::{Exit, Output, Pipe};
+pub use ssh::{Connector, Limits, Session};
+pub use target::{AddressFamily, HostKeyPolicy, Resolver, SshConfig, Target};
+pub use upload::{Program, Uploaded};
+pub use watchdog::{Guard, Watchdog};

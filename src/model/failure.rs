@@ -2,7 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a host gave no answer, in one word that scripts can match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The name has no address.
@@ -13,7 +15,7 @@ pub enum Reason {
     Refused,
     /// A step did not end by its deadline.
     Timeout,
-    /// The host's key is in no known_hosts file.
+    /// The host's key is in no `known_hosts` file.
     HostkeyUnknown,
     /// The host shows another key than the one on record.
     HostkeyChanged,
@@ -31,6 +33,8 @@ pub enum Reason {
     TooBig,
     /// The agent ended before its answer did.
     Lost,
+    /// The run was stopped before the host was done.
+    Cancelled,
     /// The transport itself failed in a way that has no better word.
     Transport,
 }
@@ -53,6 +57,7 @@ impl Reason {
             Self::Garbage => "garbage",
             Self::TooBig => "too_big",
             Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
             Self::Transport => "transport",
         }
     }

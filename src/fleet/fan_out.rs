@@ -1,0 +1,140 @@
+//! The same work for many hosts, on a bounded number of threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::{io, panic, thread};
+
+use super::watchdog::Watchdog;
+
+/// Room for the work of one host; only touched pages count.
+const STACK: usize = 1024 * 1024;
+
+/// Runs `work` for each item on at most `fanout` threads, and `each` on this thread with every
+/// result as it comes, with the item's index.
+///
+/// A cancelled watchdog starts no further item; what is under way ends by itself, because its
+/// sockets are shut down. Items that were not started have no result. It returns when the last
+/// thread has ended.
+///
+/// # Errors
+/// The system gives not even one thread.
+///
+/// # Panics
+/// Where `work` panics.
+pub fn fan_out<T, R>(
+    items: &[T],
+    fanout: usize,
+    watchdog: &Watchdog,
+    work: impl Fn(&T) -> R + Sync,
+    mut each: impl FnMut(usize, R),
+) -> io::Result<()>
+where
+    T: Sync,
+    R: Send,
+{
+    let next = AtomicUsize::new(0);
+    let (results, arrivals) = mpsc::channel();
+    thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for _ in 0..fanout.clamp(1, items.len().max(1)) {
+            let (results, next, work) = (results.clone(), &next, &work);
+            let serve = move || {
+                while !watchdog.is_cancelled() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
+                    // Nobody listens any more when `each` panicked.
+                    if results.send((index, work(item))).is_err() {
+                        return;
+                    }
+                }
+            };
+            match thread::Builder::new()
+                .name("fan-out".into())
+                .stack_size(STACK)
+                .spawn_scoped(scope, serve)
+            {
+                Ok(worker) => workers.push(worker),
+                // Fewer threads do the same work later.
+                Err(error) if workers.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        drop(results);
+        for (index, result) in arrivals {
+            each(index, result);
+        }
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                panic::resume_unwind(panic);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Gives results in the order of their items: each as soon as all before it are there.
+#[derive(Debug)]
+pub struct InOrder<R> {
+    waiting: Vec<Option<R>>,
+    next: usize,
+}
+
+impl<R> Default for InOrder<R> {
+    fn default() -> Self {
+        Self { waiting: Vec::new(), next: 0 }
+    }
+}
+
+impl<R> InOrder<R> {
+    /// Takes a result and hands on those whose turn it is.
+    pub fn push(&mut self, index: usize, result: R, mut each: impl FnMut(usize, R)) {
+        if self.waiting.len() <= index {
+            self.waiting.resize_with(index + 1, || None);
+        }
+        self.waiting[index] = Some(result);
+        while let Some(result) = self.waiting.get_mut(self.next).and_then(Option::take) {
+            each(self.next, result);
+            self.next += 1;
+        }
+    }
+
+    /// What never had its turn, because an item before it has no result.
+    pub fn rest(self) -> impl Iterator<Item = (usize, R)> {
+        let results = self.waiting.into_iter().enumerate();
+        results.filter_map(|(index, result)| Some((index, result?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_get_their_turn_and_holes_lose_nothing() {
+        let mut order = InOrder::default();
+        let mut seen = Vec::new();
+        for index in [2, 0, 1, 5, 4] {
+            order.push(index, index * 10, |at, result| seen.push((at, result)));
+        }
+        assert_eq!(seen, [(0, 0), (1, 10), (2, 20)]);
+        assert_eq!(order.rest().collect::<Vec<_>>(), [(4, 40), (5, 50)]);
+    }
+
+    #[test]
+    fn every_item_is_done_once_and_a_cancel_stops_the_rest() {
+        let watchdog = Watchdog::start().unwrap();
+        let items: Vec<usize> = (0..500).collect();
+        let mut done = vec![0; items.len()];
+        fan_out(&items, 16, &watchdog, |item| item * 2, |index, double| done[index] += double)
+            .unwrap();
+        assert!(done.iter().enumerate().all(|(index, double)| *double == index * 2));
+        let mut count = 0;
+        let cancelling = |item: &usize| {
+            if *item == 10 {
+                watchdog.cancel();
+            }
+        };
+        fan_out(&items, 1, &watchdog, cancelling, |_, ()| count += 1).unwrap();
+        assert_eq!(count, 11);
+    }
+}

@@ -1,0 +1,187 @@
+//! Sets of hosts as operators write them: `n[01-16],gpu[1-4]!gpu3`.
+//!
+//! The grammar, read left to right with equal precedence, as `ClusterShell` does:
+//!
+//! ```text
+//! set    := term { (',' | blank | '!' | '&' | '^') term }
+//! term   := [user '@'] name [':' port]
+//! name   := IPv6 in [] | parts of text and '[' range {',' range} ']'
+//! range  := digits ['-' digits ['/' digits]]
+//! text   := A-Z a-z 0-9 . _ - :       ':' only in a bare IPv6 address, '-' never first
+//! ```
+//!
+//! `,` and blanks unite, `!` takes away, `&` keeps what is in both, `^` what is in one of two.
+//! `@group`, `^file` and a lone `-` (stdin) have their place in the grammar and are refused with
+//! their own words in `term`, the one place that would resolve them.
+
+mod cursor;
+mod error;
+mod fold;
+mod host;
+mod natural;
+mod range;
+mod term;
+
+use std::collections::BTreeSet;
+
+pub use error::HostSetError;
+pub use fold::fold;
+pub use host::Host;
+
+use cursor::Cursor;
+use error::Fault;
+
+/// Hosts in natural order (`n2` before `n10`), each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostSet {
+    hosts: BTreeSet<Host>,
+}
+
+impl HostSet {
+    /// More hosts than this are refused before they are built.
+    pub const MAX_HOSTS: usize = 65_536;
+
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// The expression with carets under what is wrong, and what to write instead.
+    pub fn parse(expression: &str) -> Result<Self, HostSetError> {
+        let chars: Vec<char> = expression.chars().collect();
+        let mut budget = Budget { built: 0 };
+        read_set(&mut Cursor::new(&chars), &mut budget)
+            .map_err(|fault| HostSetError::new(expression, fault))
+    }
+
+    /// The hosts in natural order.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Host> {
+        self.hosts.iter()
+    }
+
+    /// How many hosts there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether an operator took every host away.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// The shortest expression found for this set; [`HostSet::parse`] reads it back.
+    #[must_use]
+    pub fn fold(&self) -> String {
+        fold(self.iter().map(ToString::to_string))
+    }
+
+    fn combine(&mut self, operator: Operator, term: Vec<Host>) {
+        match operator {
+            Operator::Union => self.hosts.extend(term),
+            Operator::Without => {
+                for host in term {
+                    self.hosts.remove(&host);
+                }
+            }
+            Operator::And => {
+                let term: BTreeSet<Host> = term.into_iter().collect();
+                self.hosts.retain(|host| term.contains(host));
+            }
+            Operator::Xor => {
+                for host in term.into_iter().collect::<BTreeSet<_>>() {
+                    if !self.hosts.remove(&host) {
+                        self.hosts.insert(host);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FromIterator<Host> for HostSet {
+    fn from_iter<I: IntoIterator<Item = Host>>(hosts: I) -> Self {
+        Self { hosts: hosts.into_iter().collect() }
+    }
+}
+
+impl IntoIterator for HostSet {
+    type Item = Host;
+    type IntoIter = std::collections::btree_set::IntoIter<Host>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.hosts.into_iter()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Union,
+    Without,
+    And,
+    Xor,
+}
+
+/// Bounds the work of one expression: a set may name the same hosts again and again.
+struct Budget {
+    built: usize,
+}
+
+impl Budget {
+    fn take(&mut self, hosts: usize, term: &std::ops::Range<usize>) -> Result<(), Fault> {
+        self.built = self.built.saturating_add(hosts);
+        if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
+            return Err(too_many(term.clone()));
+        }
+        Ok(())
+    }
+}
+
+fn too_many(term: std::ops::Range<usize>) -> Fault {
+    Fault::new(term, "more than 65,536 hosts").fix("split the set over several runs")
+}
+
+fn read_set(cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<HostSet, Fault> {
+    let mut set = HostSet::default();
+    let mut operator = Operator::Union;
+    let mut some = false;
+    loop {
+        cursor.skip_while(|c| c.is_whitespace() || (operator == Operator::Union && c == ','));
+        let start = cursor.at;
+        let term = match cursor.peek() {
+            None if operator == Operator::Union && some => return Ok(set),
+            None if operator == Operator::Union => {
+                return Err(Fault::new(0..start.max(1), "no host is named")
+                    .fix("write a host, or a set such as n[1-4]"));
+            }
+            None => {
+                return Err(Fault::new(start.saturating_sub(1)..start, "nothing follows this"));
+            }
+            Some(c @ ('!' | '&' | ',')) => {
+                return Err(Fault::new(start..=start, format!("no hosts before this `{c}`")));
+            }
+            Some(_) => term::read(cursor, budget)?,
+        };
+        set.combine(operator, term);
+        some = true;
+        if set.len() > HostSet::MAX_HOSTS {
+            return Err(too_many(start..cursor.at));
+        }
+        operator = read_operator(cursor);
+    }
+}
+
+/// The operator after a term; blanks alone unite.
+fn read_operator(cursor: &mut Cursor<'_>) -> Operator {
+    let blanks = cursor.skip_while(char::is_whitespace) > 0;
+    let operator = match cursor.peek() {
+        Some(',') => Operator::Union,
+        Some('!') => Operator::Without,
+        Some('&') => Operator::And,
+        // `a ^file` names a file, `a^b` and `a ^ b` are the operator.
+        Some('^') if !blanks || cursor.peek_next().is_none_or(char::is_whitespace) => Operator::Xor,
+        _ => return Operator::Union,
+    };
+    cursor.at += 1;
+    operator
+}

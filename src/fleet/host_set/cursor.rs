@@ -1,0 +1,56 @@
+//! A place in an expression, counted in characters so that carets stand right.
+
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    chars: &'a [char],
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(chars: &'a [char]) -> Self {
+        Self { chars, at: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.chars.get(self.at).copied()
+    }
+
+    pub(super) fn peek_next(&self) -> Option<char> {
+        self.chars.get(self.at + 1).copied()
+    }
+
+    /// Moves over a character if it is the wanted one.
+    pub(super) fn eat(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Moves while the test holds; tells how many characters that were.
+    pub(super) fn skip_while(&mut self, test: impl Fn(char) -> bool) -> usize {
+        let start = self.at;
+        while self.peek().is_some_and(&test) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    /// The same text, ended at `end`.
+    pub(super) fn until(&self, end: usize) -> Cursor<'a> {
+        Cursor { chars: self.chars.get(..end).unwrap_or(self.chars), at: self.at }
+    }
+
+    /// Where the first character that passes the test stands, from here on.
+    pub(super) fn find(&self, test: impl Fn(char) -> bool) -> Option<usize> {
+        let rest = self.chars.get(self.at..)?;
+        rest.iter().position(|c| test(*c)).map(|offset| self.at + offset)
+    }
+
+    pub(super) fn text(&self, start: usize, end: usize) -> String {
+        self.chars.get(start..end).unwrap_or_default().iter().collect()
+    }
+
+    pub(super) fn end(&self) -> usize {
+        self.chars.len()
+    }
+}

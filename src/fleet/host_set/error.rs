@@ -1,0 +1,92 @@
+//! What is wrong in an expression, shown under the expression itself.
+
+use std::fmt;
+use std::ops::{Range, RangeBounds};
+
+/// Characters shown on either side of the fault in a long expression.
+const CONTEXT: usize = 50;
+
+/// A fault in a host set expression, where it stands and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostSetError {
+    expression: Vec<char>,
+    fault: Fault,
+}
+
+impl HostSetError {
+    pub(super) fn new(expression: &str, fault: Fault) -> Self {
+        // A control character from a file must not reach the terminal.
+        let visible = |c: char| if c.is_control() { '?' } else { c };
+        Self { expression: expression.chars().map(visible).collect(), fault }
+    }
+
+    /// The first column at fault, counted in characters from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.fault.span.start + 1
+    }
+
+    /// What is wrong, without the expression.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.fault.message
+    }
+
+    /// What to write instead, if there is something better than leaving it out.
+    #[must_use]
+    pub fn fix(&self) -> Option<&str> {
+        self.fault.fix.as_deref()
+    }
+}
+
+impl fmt::Display for HostSetError {
+    /// Two lines: the expression, then carets and the message below it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { start, end } = self.fault.span.clone();
+        let from = start.saturating_sub(CONTEXT);
+        let to = end.max(start + 1).saturating_add(CONTEXT).min(self.expression.len());
+        let shown = self.expression.get(from..to).unwrap_or_default();
+        let (lead, tail) = (if from > 0 { "..." } else { "" }, to < self.expression.len());
+        let carets = end.saturating_sub(start).clamp(1, 2 * CONTEXT);
+        writeln!(f, "{lead}{}{}", shown.iter().collect::<String>(), if tail { "..." } else { "" })?;
+        let indent = lead.len() + start - from;
+        write!(f, "{:indent$}{} {}", "", "^".repeat(carets), self.fault.message)?;
+        match &self.fault.fix {
+            Some(fix) => write!(f, ": {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for HostSetError {}
+
+/// The same before the expression is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    span: Range<usize>,
+    message: String,
+    fix: Option<String>,
+}
+
+impl Fault {
+    /// A fault over bounded columns, counted from 0.
+    pub(super) fn new(span: impl RangeBounds<usize>, message: impl Into<String>) -> Self {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let start = match span.start_bound() {
+            Included(at) => *at,
+            Excluded(at) => at + 1,
+            Unbounded => 0,
+        };
+        let end = match span.end_bound() {
+            Included(at) => at + 1,
+            Excluded(at) => *at,
+            Unbounded => start + 1,
+        };
+        Self { span: start..end, message: message.into(), fix: None }
+    }
+
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! Many names as one short expression: `n[01-16,18-64]`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::natural;
+
+/// A digit run longer than this stays text; it is no counter.
+const MAX_DIGITS: usize = 18;
+
+/// The digit runs of one name: value, and the width that its padding asks for.
+type Digits<'a> = Vec<&'a str>;
+
+/// Consecutive numbers of one width, 0 for unpadded ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Run {
+    width: usize,
+    low: u64,
+    high: u64,
+}
+
+/// One product of runs: a run list for each digit run of the names.
+type Product = Vec<Vec<Run>>;
+
+/// Folds names into an expression that [`HostSet::parse`](super::HostSet::parse) reads back.
+///
+/// Names that differ in their numbers only share one term. The search is greedy, last number
+/// first, so the time is bounded and a ragged set may get more terms than the shortest cover.
+pub fn fold<I>(names: I) -> String
+where
+    I: IntoIterator,
+    I::Item: AsRef<str>,
+{
+    let names: Vec<I::Item> = names.into_iter().collect();
+    let mut patterns: BTreeMap<Vec<&str>, Vec<Digits<'_>>> = BTreeMap::new();
+    for name in &names {
+        let (texts, digits) = split_digits(name.as_ref());
+        patterns.entry(texts).or_default().push(digits);
+    }
+    let mut terms: Vec<String> =
+        patterns.iter().flat_map(|(texts, members)| fold_pattern(texts, members)).collect();
+    terms.sort_by(|a, b| natural::compare(a, b));
+    terms.join(",")
+}
+
+/// Texts and digit runs by turns, beginning and ending with a text.
+fn split_digits(name: &str) -> (Vec<&str>, Digits<'_>) {
+    let host = name.rfind('@').map_or(0, |at| at + 1);
+    let rest = name.get(host..).unwrap_or_default();
+    let foldable = match rest.matches(':').count() {
+        0 => name.len(),
+        1 => host + rest.find(':').unwrap_or(rest.len()),
+        // An IPv6 address counts in hex.
+        _ => host,
+    };
+    let (mut texts, mut digits, mut text_start, mut at) = (Vec::new(), Vec::new(), 0, host);
+    // Both kinds of runs end before or after an ASCII digit, so every cut is between characters.
+    while let Some(tail) = name.get(at..foldable).filter(|tail| !tail.is_empty()) {
+        let run = tail.bytes().take_while(u8::is_ascii_digit).count();
+        if (1..=MAX_DIGITS).contains(&run) {
+            texts.push(&name[text_start..at]);
+            digits.push(&tail[..run]);
+            text_start = at + run;
+        }
+        at += match run {
+            0 => tail.bytes().take_while(|byte| !byte.is_ascii_digit()).count(),
+            _ => run,
+        };
+    }
+    texts.push(&name[text_start..]);
+    (texts, digits)
+}
+
+fn fold_pattern(texts: &[&str], members: &[Digits<'_>]) -> Vec<String> {
+    let dimensions = texts.len() - 1;
+    if dimensions == 0 {
+        return vec![texts.concat()];
+    }
+    let padded: Vec<Vec<usize>> = (0..dimensions).map(|d| padded_widths(members, d)).collect();
+    let mut products: Vec<Product> = members
+        .iter()
+        .map(|digits| {
+            digits
+                .iter()
+                .zip(&padded)
+                .map(|(digits, padded)| vec![single(digits, padded)])
+                .collect()
+        })
+        .collect();
+    for dimension in (0..dimensions).rev() {
+        products = merge(products, dimension);
+    }
+    products.iter().map(|product| spell(texts, product)).collect()
+}
+
+/// The widths at which this number is written with leading zeros somewhere.
+fn padded_widths(members: &[Digits<'_>], dimension: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = members
+        .iter()
+        .filter_map(|digits| digits.get(dimension))
+        .filter(|digits| digits.len() > 1 && digits.starts_with('0'))
+        .map(|digits| digits.len())
+        .collect();
+    widths.sort_unstable();
+    widths.dedup();
+    widths
+}
+
+fn single(digits: &str, padded: &[usize]) -> Run {
+    let value = digits.parse().unwrap_or(0);
+    let width = if padded.contains(&digits.len()) { digits.len() } else { 0 };
+    Run { width, low: value, high: value }
+}
+
+/// Joins the products that are equal in every dimension but this one.
+fn merge(products: Vec<Product>, dimension: usize) -> Vec<Product> {
+    let mut groups: BTreeMap<Product, Vec<Run>> = BTreeMap::new();
+    for mut product in products {
+        let runs = std::mem::take(&mut product[dimension]);
+        groups.entry(product).or_default().extend(runs);
+    }
+    groups
+        .into_iter()
+        .map(|(mut product, runs)| {
+            product[dimension] = join_runs(runs);
+            product
+        })
+        .collect()
+}
+
+fn join_runs(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_unstable();
+    let mut joined: Vec<Run> = Vec::new();
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if last.width == run.width && run.low <= last.high.saturating_add(1) => {
+                last.high = last.high.max(run.high);
+            }
+            _ => joined.push(run),
+        }
+    }
+    joined
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { width, low, high } = self;
+        write!(f, "{low:0width$}")?;
+        if low == high { Ok(()) } else { write!(f, "-{high:0width$}") }
+    }
+}
+
+fn spell(texts: &[&str], product: &Product) -> String {
+    let mut term = String::new();
+    for (index, text) in texts.iter().enumerate() {
+        term.push_str(text);
+        match product.get(index).map(Vec::as_slice) {
+            None => {}
+            Some([run]) if run.low == run.high => term.push_str(&run.to_string()),
+            Some(runs) => {
+                let runs: Vec<String> = runs.iter().map(Run::to_string).collect();
+                term.push('[');
+                term.push_str(&runs.join(","));
+                term.push(']');
+            }
+        }
+    }
+    term
+}

@@ -1,0 +1,116 @@
+//! The numbers in one pair of brackets: `[01-16,20-30/2]`.
+
+use super::cursor::Cursor;
+use super::error::Fault;
+
+/// Numbers `low`, `low + step`, up to `high`, each at least `width` digits wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numbers {
+    low: u64,
+    high: u64,
+    step: u64,
+    width: usize,
+}
+
+impl Numbers {
+    pub(super) fn count(&self) -> u64 {
+        // `high >= low` and `step > 0` hold by construction; only 0..=u64::MAX saturates.
+        ((self.high - self.low) / self.step).saturating_add(1)
+    }
+
+    /// The most digits that one of them has.
+    pub(super) fn digits(&self) -> usize {
+        self.width.max(self.high.checked_ilog10().map_or(1, |log| log as usize + 1))
+    }
+
+    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+        let Self { low, step, width, .. } = *self;
+        (0..self.count()).map(move |index| format!("{:0width$}", low + index * step))
+    }
+}
+
+/// Reads after the `[` and over the `]`.
+pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<Numbers>, Fault> {
+    let mut ranges = Vec::new();
+    loop {
+        cursor.skip_while(char::is_whitespace);
+        ranges.push(read_range(cursor, open)?);
+        cursor.skip_while(char::is_whitespace);
+        match cursor.peek() {
+            Some(',') => cursor.at += 1,
+            Some(']') => {
+                cursor.at += 1;
+                return Ok(ranges);
+            }
+            Some(c) => {
+                let fault =
+                    Fault::new(cursor.at..=cursor.at, format!("`{c}` is no part of a range"));
+                return Err(fault.fix("write [1-3], [1,5] or [1-9/2]"));
+            }
+            None => return Err(unclosed(open, cursor)),
+        }
+    }
+}
+
+fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
+    let start = cursor.at;
+    let (low_text, low) = read_number(cursor, open)?;
+    cursor.skip_while(char::is_whitespace);
+    if !cursor.eat('-') {
+        return Ok(Numbers { low, high: low, step: 1, width: padding(&low_text) });
+    }
+    cursor.skip_while(char::is_whitespace);
+    let (high_text, high) = read_number(cursor, open)?;
+    let bounds = start..cursor.at;
+    if padding(&high_text) > 0 && low_text.len() != high_text.len() {
+        let width = high_text.len();
+        return Err(Fault::new(bounds, "widths differ")
+            .fix(format!("write [{low:0width$}-{high:0width$}] or [{low}-{high}]")));
+    }
+    if high < low {
+        return Err(
+            Fault::new(bounds, "counts backwards").fix(format!("write [{high_text}-{low_text}]"))
+        );
+    }
+    cursor.skip_while(char::is_whitespace);
+    let step = if cursor.eat('/') {
+        cursor.skip_while(char::is_whitespace);
+        let at = cursor.at;
+        match read_number(cursor, open)? {
+            (_, 0) => return Err(Fault::new(at..cursor.at, "a step of 0 never ends")),
+            (_, step) => step,
+        }
+    } else {
+        1
+    };
+    Ok(Numbers { low, high, step, width: padding(&low_text) })
+}
+
+fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), Fault> {
+    let start = cursor.at;
+    if cursor.skip_while(|c| c.is_ascii_digit()) == 0 {
+        return Err(match cursor.peek() {
+            None => unclosed(open, cursor),
+            Some(']' | ',') => Fault::new(start..=start, "a number is missing here"),
+            Some('-') => {
+                Fault::new(start..=start, "a range begins with a number").fix("write [1-3]")
+            }
+            Some(c) => Fault::new(start..=start, format!("`{c}` is no digit"))
+                .fix("ranges count in decimal, as in [1-3]"),
+        });
+    }
+    let text = cursor.text(start, cursor.at);
+    match text.parse() {
+        Ok(number) => Ok((text, number)),
+        Err(_) => Err(Fault::new(start..cursor.at, "this number is too big")),
+    }
+}
+
+/// The width that leading zeros ask for; 0 without any.
+fn padding(digits: &str) -> usize {
+    if digits.len() > 1 && digits.starts_with('0') { digits.len() } else { 0 }
+}
+
+fn unclosed(open: usize, cursor: &Cursor<'_>) -> Fault {
+    Fault::new(open..cursor.at, "this bracket is never closed").fix("add `]`")
+}

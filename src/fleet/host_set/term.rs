@@ -1,0 +1,275 @@
+//! One term of a set: `[user@]name[:port]`, where the name may hold brackets.
+
+use std::net::Ipv6Addr;
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::error::Fault;
+use super::range::{self, Numbers};
+use super::{Budget, Host};
+
+/// The longest name that DNS allows.
+const MAX_NAME: usize = 253;
+
+/// A piece of a name: one text or one of many numbers.
+enum Part {
+    Text(String),
+    Numbers(Vec<Numbers>),
+}
+
+/// A name with brackets, not yet spelled out.
+struct Pattern {
+    parts: Vec<Part>,
+    /// Where the colons outside brackets stand.
+    colons: Vec<usize>,
+}
+
+/// Reads one term and spells it out; the budget is asked before anything is built.
+pub(super) fn read(cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<Vec<Host>, Fault> {
+    let start = cursor.at;
+    let end = find_end(cursor)?;
+    refuse_special(cursor, start, end)?;
+    let mut inner = cursor.until(end);
+    let user = read_user(&mut inner)?;
+    cursor.at = end;
+    if let Some((name, port)) = read_bracketed_ipv6(&mut inner)? {
+        budget.take(1, &(start..end))?;
+        return Ok(vec![Host { user, name, port }]);
+    }
+    let name_start = inner.at;
+    let pattern = read_pattern(&mut inner)?;
+    let (pattern, port) = split_port(pattern, &inner, name_start)?;
+    let names = pattern.spell_out(budget, name_start..end)?;
+    Ok(names.into_iter().map(|name| Host { user: user.clone(), name, port }).collect())
+}
+
+/// Where the term ends: at a separator or operator outside brackets.
+fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
+    let mut ahead = cursor.until(cursor.end());
+    while let Some(c) = ahead.peek() {
+        match c {
+            '[' => {
+                let open = ahead.at;
+                let Some(close) = ahead.find(|c| c == ']') else {
+                    return Err(Fault::new(open..ahead.end(), "this bracket is never closed")
+                        .fix("add `]`"));
+                };
+                ahead.at = close;
+            }
+            ',' | '!' | '&' => break,
+            '^' if ahead.at > cursor.at => break,
+            c if c.is_whitespace() => break,
+            _ => {}
+        }
+        ahead.at += 1;
+    }
+    Ok(ahead.at)
+}
+
+/// The terms that name hosts kept elsewhere.
+fn refuse_special(cursor: &Cursor<'_>, start: usize, end: usize) -> Result<(), Fault> {
+    let fault = match cursor.peek() {
+        Some('@') => Fault::new(start..end, "groups are not offered yet")
+            .fix("write the hosts, or put `nodeset -e` before them"),
+        Some('^') => Fault::new(start..end, "files of hosts are not offered here yet")
+            .fix("use --hosts-file"),
+        Some('-') if end == start + 1 => Fault::new(start..end, "a lone `-` is not offered yet")
+            .fix("to take hosts away, write `!`"),
+        Some('-') => Fault::new(start..=start, "a host name does not begin with `-`"),
+        _ => return Ok(()),
+    };
+    Err(fault)
+}
+
+fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
+    let Some(at) = inner.find(|c| c == '@' || c == '[').filter(|at| inner.text(*at, at + 1) == "@")
+    else {
+        return Ok(None);
+    };
+    let user = inner.text(inner.at, at);
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+    if let Some(bad) = user.chars().position(|c| !legal(c)) {
+        let column = inner.at + bad;
+        return Err(Fault::new(column..=column, "this character is not allowed in a user name"));
+    }
+    inner.at = at + 1;
+    if matches!(inner.peek(), None | Some('-')) {
+        return Err(Fault::new(at..=at, "no host name follows this `@`"));
+    }
+    Ok(Some(user))
+}
+
+/// `[::1]` or `[::1]:22`; anything else in brackets is a range.
+fn read_bracketed_ipv6(inner: &mut Cursor<'_>) -> Result<Option<(String, Option<u16>)>, Fault> {
+    let Some(close) = inner.find(|c| c == ']').filter(|_| inner.peek() == Some('[')) else {
+        return Ok(None);
+    };
+    let name = inner.text(inner.at + 1, close);
+    if name.parse::<Ipv6Addr>().is_err() {
+        return Ok(None);
+    }
+    inner.at = close + 1;
+    let port = match inner.peek() {
+        None => None,
+        Some(':') => Some(read_port(inner, close + 1)?),
+        Some(_) => {
+            return Err(Fault::new(close + 1..inner.end(), "only `:port` may follow an address"));
+        }
+    };
+    Ok(Some((name, port)))
+}
+
+fn read_port(inner: &Cursor<'_>, colon: usize) -> Result<u16, Fault> {
+    let text = inner.text(colon + 1, inner.end());
+    match text.parse() {
+        Ok(port) if port > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(port),
+        _ => {
+            Err(Fault::new(colon..inner.end(), "not a port").fix("write a number from 1 to 65535"))
+        }
+    }
+}
+
+fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, Fault> {
+    let mut pattern = Pattern { parts: Vec::new(), colons: Vec::new() };
+    let mut text = String::new();
+    while let Some(c) = inner.peek() {
+        let at = inner.at;
+        inner.at += 1;
+        match c {
+            '[' => {
+                if !text.is_empty() {
+                    pattern.parts.push(Part::Text(std::mem::take(&mut text)));
+                }
+                pattern.parts.push(Part::Numbers(range::read_bracket(inner, at)?));
+            }
+            ':' => {
+                pattern.colons.push(at);
+                text.push(c);
+            }
+            c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => text.push(c),
+            c => return Err(refuse_character(c, at)),
+        }
+    }
+    if !text.is_empty() {
+        pattern.parts.push(Part::Text(text));
+    }
+    Ok(pattern)
+}
+
+fn refuse_character(c: char, at: usize) -> Fault {
+    let here = at..=at;
+    match c {
+        ']' => Fault::new(here, "no bracket is open here"),
+        '*' | '?' => {
+            Fault::new(here, "wildcards are not offered").fix("write a range, as in n[1-4]")
+        }
+        '(' | ')' => {
+            Fault::new(here, "parentheses are not offered").fix("operators work from left to right")
+        }
+        '{' | '}' => Fault::new(here, "not a bracket of host sets").fix("write [1-3]"),
+        '@' => Fault::new(here, "a second `@`"),
+        _ => Fault::new(here, "this character is not allowed in a host name"),
+    }
+}
+
+/// One colon outside brackets leads a port, more make an IPv6 address.
+fn split_port(
+    mut pattern: Pattern,
+    inner: &Cursor<'_>,
+    start: usize,
+) -> Result<(Pattern, Option<u16>), Fault> {
+    let [colon] = pattern.colons[..] else {
+        return Ok((pattern, None));
+    };
+    let port = read_port(inner, colon)?;
+    // A readable port means that the last part is text and ends in `:port`.
+    if let Some(Part::Text(text)) = pattern.parts.last_mut() {
+        let keep = text.find(':').unwrap_or(text.len());
+        text.truncate(keep);
+    }
+    if colon == start {
+        return Err(Fault::new(colon..=colon, "no host name before this port"));
+    }
+    pattern.colons.clear();
+    Ok((pattern, Some(port)))
+}
+
+impl Pattern {
+    fn spell_out(&self, budget: &mut Budget, span: Range<usize>) -> Result<Vec<String>, Fault> {
+        self.refuse_address_range(&span)?;
+        if self.longest() > MAX_NAME {
+            return Err(Fault::new(span, "longer than a host name may be (253 characters)"));
+        }
+        budget.take(self.count(), &span)?;
+        let mut names = vec![String::new()];
+        for part in &self.parts {
+            names = match part {
+                Part::Text(text) => names.into_iter().map(|name| name + text).collect(),
+                Part::Numbers(ranges) => {
+                    let numbers: Vec<String> = ranges.iter().flat_map(Numbers::texts).collect();
+                    names
+                        .iter()
+                        .flat_map(|name| numbers.iter().map(move |n| name.clone() + n))
+                        .collect()
+                }
+            };
+        }
+        let legal = |name: &String| match self.colons.len() {
+            0 => name.bytes().any(|byte| byte.is_ascii_alphanumeric()),
+            _ => name.parse::<Ipv6Addr>().is_ok(),
+        };
+        match names.iter().find(|name| !legal(name)) {
+            None => Ok(names),
+            Some(_) if self.colons.is_empty() => Err(Fault::new(span, "not a host name")),
+            Some(name) => Err(Fault::new(span, format!("`{name}` is no IPv6 address"))
+                .fix("with a port, write [address]:port")),
+        }
+    }
+
+    /// How many names there are; saturates far above any limit.
+    fn count(&self) -> usize {
+        let count = self.parts.iter().fold(1_u64, |product, part| match part {
+            Part::Text(_) => product,
+            Part::Numbers(ranges) => product.saturating_mul(
+                ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.count())),
+            ),
+        });
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
+    fn longest(&self) -> usize {
+        self.parts.iter().fold(0, |sum: usize, part| {
+            sum.saturating_add(match part {
+                Part::Text(text) => text.len(),
+                Part::Numbers(ranges) => ranges.iter().map(Numbers::digits).max().unwrap_or(0),
+            })
+        })
+    }
+
+    /// `10.0.0.1-3` looks like a range of addresses and would be asked of DNS as a name.
+    fn refuse_address_range(&self, span: &Range<usize>) -> Result<(), Fault> {
+        let sketch: String = self
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text.as_str(),
+                Part::Numbers(_) => "0",
+            })
+            .collect();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let octets: Vec<&str> = sketch.split('.').collect();
+        let [first @ .., last] = octets.as_slice() else { return Ok(()) };
+        match last.split_once('-') {
+            Some((low, high))
+                if first.len() == 3
+                    && first.iter().all(|octet| is_number(octet))
+                    && is_number(low)
+                    && is_number(high) =>
+            {
+                Err(Fault::new(span.clone(), "not a range of addresses")
+                    .fix(format!("write [{low}-{high}] in brackets")))
+            }
+            _ => Ok(()),
+        }
+    }
+}

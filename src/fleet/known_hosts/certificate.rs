@@ -1,0 +1,40 @@
+//! Whether a host certificate holds: type, time, name, options, and the authority's signature.
+
+use ssh_key::Certificate;
+use ssh_key::certificate::CertType;
+
+use super::{key, pattern, signature};
+
+/// The key of the authority that signed, in wire form.
+pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
+    key::wire_form(certificate.signature_key()).unwrap_or_default()
+}
+
+/// Checks a certificate whose authority is on record; the error says what does not hold.
+pub(super) fn check(
+    certificate: &Certificate,
+    blob: &[u8],
+    name: &str,
+    unix_s: u64,
+) -> Result<(), String> {
+    if certificate.cert_type() != CertType::Host {
+        return Err("it is the certificate of a user".into());
+    }
+    if unix_s < certificate.valid_after() {
+        return Err("it is not valid yet".into());
+    }
+    if unix_s >= certificate.valid_before() {
+        return Err("it has expired".into());
+    }
+    if !certificate.critical_options().is_empty() {
+        return Err("it has critical options that nobody here knows".into());
+    }
+    let principals = certificate.valid_principals();
+    if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
+        return Err(format!("it names {}, not {name}", principals.join(", ")));
+    }
+    if signature::is_valid(certificate, blob) {
+        return Ok(());
+    }
+    Err("the authority's signature on it is wrong".into())
+}

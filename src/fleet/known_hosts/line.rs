@@ -1,0 +1,67 @@
+//! One line of a `known_hosts` file: `[@marker] names type base64 [comment]`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::pattern::{self, HashedName};
+use super::{Place, key};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marker {
+    None,
+    Authority,
+    Revoked,
+}
+
+/// The names that a line is about.
+#[derive(Debug, Clone)]
+pub(super) enum Names {
+    /// A comma-separated list of patterns, in lower case.
+    Patterns(String),
+    Hashed(HashedName),
+}
+
+impl Names {
+    /// Whether the line is about this host; `name` is in lower case.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        match self {
+            Self::Patterns(list) => pattern::list_matches(list, name),
+            Self::Hashed(hashed) => hashed.matches(name),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) marker: Marker,
+    pub(super) names: Names,
+    /// The key's type, as in `ssh-ed25519`.
+    pub(super) kind: String,
+    /// The key as it goes over the wire.
+    pub(super) key: Vec<u8>,
+    pub(super) place: Place,
+}
+
+impl Line {
+    /// `None` for comments, empty lines and anything that is no key.
+    pub(super) fn parse(text: &str, place: Place) -> Option<Self> {
+        let mut fields = text.split([' ', '\t']).filter(|field| !field.is_empty());
+        let mut first = fields.next().filter(|field| !field.starts_with('#'))?;
+        let marker = match first {
+            "@cert-authority" => Marker::Authority,
+            "@revoked" => Marker::Revoked,
+            other if other.starts_with('@') => return None,
+            _ => Marker::None,
+        };
+        if marker != Marker::None {
+            first = fields.next()?;
+        }
+        let names = match HashedName::parse(first) {
+            Some(hashed) => Names::Hashed(hashed),
+            None => Names::Patterns(first.to_lowercase()),
+        };
+        let kind = fields.next()?.to_owned();
+        let key = STANDARD.decode(fields.next()?).ok()?;
+        (key::type_of_blob(&key) == Some(&kind)).then_some(Self { marker, names, kind, key, place })
+    }
+}

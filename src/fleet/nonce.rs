@@ -1,0 +1,31 @@
+//! A name that nobody can guess: for answers, for directories.
+
+use std::fmt;
+
+/// 128 random bits, written as 32 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Nonce([u8; 16]);
+
+impl Nonce {
+    /// A fresh one.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub fn new() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Nonce({self})")
+    }
+}

@@ -1,0 +1,119 @@
+//! A command run to its end: all input in, all output out, by a deadline.
+
+use std::io;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::{Exit, Pipe};
+use crate::clock::Deadline;
+use crate::fleet::poll;
+use crate::model::{HostFailure, Reason};
+
+/// What a command wrote, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// All of its stdout.
+    pub stdout: Vec<u8>,
+    /// The last 64 KiB of its stderr.
+    pub stderr: Vec<u8>,
+    /// How it ended.
+    pub exit: Exit,
+}
+
+impl Pipe {
+    /// Writes all of `input`, closes the command's stdin, and reads its stdout to the end.
+    ///
+    /// # Errors
+    /// The connection broke, the deadline passed, or more than `limit` bytes came.
+    pub fn exchange(
+        &self,
+        input: &[u8],
+        limit: usize,
+        deadline: Deadline,
+    ) -> Result<Output, HostFailure> {
+        let mut stdout = Vec::new();
+        let mut rest = Some(input);
+        loop {
+            let mut blocked = true;
+            if let Some(bytes) = rest {
+                rest = self.send_some(bytes, &mut blocked)?;
+                if rest.is_none() {
+                    self.close_input();
+                }
+            }
+            if self.receive_some(&mut stdout, &mut blocked)? {
+                let exit = self.wait(deadline)?;
+                return Ok(Output { stdout, stderr: self.stderr(), exit });
+            }
+            if stdout.len() > limit {
+                let detail = format!("its answer is over {limit} bytes");
+                return Err(HostFailure::new(Reason::TooBig, detail));
+            }
+            if blocked {
+                self.wait_ready(rest.is_some(), deadline, stdout.len())?;
+            }
+        }
+    }
+
+    /// Sends what fits; `None` when nothing is left or nobody reads any more.
+    fn send_some<'a>(
+        &self,
+        bytes: &'a [u8],
+        blocked: &mut bool,
+    ) -> Result<Option<&'a [u8]>, HostFailure> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match send(self.stream(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) => {
+                *blocked = false;
+                Ok(bytes.get(sent..).filter(|rest| !rest.is_empty()))
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Some(bytes)),
+            // A command may end without reading its input; its exit tells why.
+            Err(Errno::PIPE | Errno::CONNRESET) => Ok(None),
+            Err(errno) => Err(broken(&errno.into())),
+        }
+    }
+
+    /// Receives what is there; `true` at the end of the command's stdout.
+    fn receive_some(&self, stdout: &mut Vec<u8>, blocked: &mut bool) -> Result<bool, HostFailure> {
+        let mut buffer = [0; 16 * 1024];
+        match recv(self.stream(), &mut buffer, RecvFlags::DONTWAIT) {
+            Ok((0, _)) | Err(Errno::CONNRESET) => Ok(true),
+            Ok((count, _)) => {
+                *blocked = false;
+                stdout.extend_from_slice(&buffer[..count]);
+                Ok(false)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(errno) => Err(broken(&errno.into())),
+        }
+    }
+
+    fn wait_ready(
+        &self,
+        writes: bool,
+        deadline: Deadline,
+        received: usize,
+    ) -> Result<(), HostFailure> {
+        let wait = deadline.remaining();
+        if wait.is_zero() {
+            return Err(self.shared.failure().unwrap_or_else(|| {
+                HostFailure::new(
+                    Reason::Timeout,
+                    format!("no full answer in time, {received} bytes came"),
+                )
+            }));
+        }
+        let interest = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        poll::wait(&mut [PollFd::new(self.stream(), interest)], Some(wait))
+            .map_err(|error| broken(&error))
+    }
+}
+
+fn broken(error: &io::Error) -> HostFailure {
+    HostFailure::new(Reason::Lost, format!("the pipe to the command broke: {error}"))
+}

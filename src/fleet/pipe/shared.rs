@@ -1,0 +1,75 @@
+//! What the holder of a pipe and the thread that serves it tell each other.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{Exit, Tail, Waker};
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+#[derive(Debug)]
+pub(in crate::fleet) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    waker: Arc<Waker>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stderr: Tail,
+    outcome: Option<Result<Exit, HostFailure>>,
+    abandoned: bool,
+}
+
+impl Shared {
+    pub(super) fn new(waker: Arc<Waker>) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), waker }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn stderr(&self) -> Vec<u8> {
+        self.state().stderr.bytes()
+    }
+
+    pub(in crate::fleet) fn push_stderr(&self, bytes: &[u8]) {
+        self.state().stderr.push(bytes);
+    }
+
+    /// Tells how it ended; the first word counts.
+    pub(in crate::fleet) fn end(&self, outcome: Result<Exit, HostFailure>) {
+        self.state().outcome.get_or_insert(outcome);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
+        let mut state = self.state();
+        loop {
+            if let Some(outcome) = &state.outcome {
+                return outcome.clone();
+            }
+            let wait = deadline.remaining();
+            if wait.is_zero() {
+                return Err(HostFailure::new(Reason::Timeout, "the command did not end in time"));
+            }
+            state =
+                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The failure that ended it, if one is known.
+    pub(super) fn failure(&self) -> Option<HostFailure> {
+        self.state().outcome.as_ref()?.as_ref().err().cloned()
+    }
+
+    /// Nobody holds the pipe any more.
+    pub(super) fn abandon(&self) {
+        self.state().abandoned = true;
+        self.waker.wake();
+    }
+
+    pub(in crate::fleet) fn is_abandoned(&self) -> bool {
+        self.state().abandoned
+    }
+}

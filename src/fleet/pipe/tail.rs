@@ -1,0 +1,43 @@
+//! The end of a text that may be endless.
+
+use std::collections::VecDeque;
+
+/// Bytes kept of one command's stderr.
+const LIMIT: usize = 64 * 1024;
+
+/// The last 64 KiB of what was pushed.
+#[derive(Debug, Default)]
+pub(in crate::fleet) struct Tail {
+    bytes: VecDeque<u8>,
+}
+
+impl Tail {
+    pub(in crate::fleet) fn push(&mut self, bytes: &[u8]) {
+        let fresh = &bytes[bytes.len().saturating_sub(LIMIT)..];
+        let over = (self.bytes.len() + fresh.len()).saturating_sub(LIMIT);
+        self.bytes.drain(..over);
+        self.bytes.extend(fresh);
+    }
+
+    pub(in crate::fleet) fn bytes(&self) -> Vec<u8> {
+        self.bytes.iter().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_is_kept() {
+        let mut tail = Tail::default();
+        tail.push(b"lost");
+        tail.push(&vec![b'x'; LIMIT - 2]);
+        tail.push(b"end");
+        let bytes = tail.bytes();
+        assert_eq!(bytes.len(), LIMIT);
+        assert!(bytes.starts_with(b"x") && bytes.ends_with(b"xend"));
+        tail.push(&vec![b'y'; 3 * LIMIT]);
+        assert_eq!(tail.bytes(), vec![b'y'; LIMIT]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The fixed commands that hosts are asked to run.
+//!
+//! Each is `exec /bin/sh -c '...'`: the login shell, be it bash, csh, tcsh or fish, only starts
+//! `sh`. Inside the quotes stand no `'`, no `!` (csh expands it even there), no `\` (fish reads
+//! it even there) and no newline; only hex nonces and numbers are put in, never a text that
+//! somebody else wrote.
+
+use super::Nonce;
+use super::upload::Uploaded;
+
+/// How the agent gets its rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// Those of the login.
+    Login,
+    /// Those of root, by `sudo -n`, which never asks.
+    Sudo,
+}
+
+/// What the line begins with that a host without an agent prints; the nonce follows.
+pub const NO_AGENT: &str = "RDMACTL/none";
+
+/// The directories an uploaded agent may lie in, by number.
+pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/var/tmp", "$HOME"];
+
+/// Runs the agent that is installed on the host, or prints [`NO_AGENT`] and the nonce.
+#[must_use]
+pub fn installed_agent(nonce: Nonce, privilege: Privilege) -> String {
+    let sudo = sudo(privilege);
+    in_sh(&format!(
+        "PATH=$PATH:/usr/local/bin:/opt/rdmactl/bin; export PATH; \
+         a=$(command -v rdmactl) && exec {sudo}$a agent {nonce}; echo {NO_AGENT} {nonce}"
+    ))
+}
+
+/// Runs the agent that was uploaded; it unlinks itself first.
+#[must_use]
+pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
+    let (sudo, file, nonce) = (sudo(privilege), uploaded.file(), uploaded.nonce());
+    in_sh(&format!("exec {sudo}{file} agent {nonce} --unlink"))
+}
+
+/// Removes an uploaded agent that was never run.
+#[must_use]
+pub fn remove_uploaded(uploaded: &Uploaded) -> String {
+    let (directory, file) = (uploaded.directory(), uploaded.file());
+    in_sh(&format!("rm -f {file}; rmdir {directory}"))
+}
+
+/// Kills a process, unless its number belongs to another one by then.
+///
+/// `start_ticks` is field 22 of `/proc/PID/stat`. Exits with 0 when the process was killed, 3
+/// when there is none, 4 when it is another one, 1 when killing was refused.
+#[must_use]
+pub fn kill(pid: u32, start_ticks: u64) -> String {
+    // The name in field 2 may hold anything, so counting begins behind its closing bracket.
+    in_sh(&format!(
+        "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
+         [ \"${{20}}\" = {start_ticks} ] || exit 4; kill -9 {pid} || exit 1"
+    ))
+}
+
+fn sudo(privilege: Privilege) -> &'static str {
+    match privilege {
+        Privilege::Login => "",
+        Privilege::Sudo => "sudo -n ",
+    }
+}
+
+pub(super) fn in_sh(script: &str) -> String {
+    debug_assert!(!script.contains(['\'', '!', '\\', '\n']), "{script}");
+    format!("exec /bin/sh -c '{script}'")
+}

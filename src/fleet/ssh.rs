@@ -1,0 +1,187 @@
+//! SSH connections by the built-in library, each served by a thread of its own.
+//!
+//! The thread that opens a connection keeps it: the library's session never changes hands. The
+//! rest of the program holds a [`Session`], asks it for [`Pipe`]s, and may drop either at any
+//! time.
+
+mod auth;
+mod buffer;
+mod connect;
+mod fault;
+mod greeting;
+mod identity;
+mod line;
+mod login;
+mod pump;
+mod verify;
+mod wire;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::Target;
+use super::known_hosts::KnownHosts;
+use super::pipe::{Pipe, Waker};
+use super::watchdog::{Guard, Watchdog};
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+use login::{Login, Stage};
+use pump::{Pump, Request};
+
+/// What libssh2 and a resolver with its modules need at most; only touched pages count.
+const STACK: usize = 512 * 1024;
+/// How much later than its deadline a step may end that no shut socket can end: a look-up of a
+/// name, or an agent that does not answer.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// How long the steps of opening a connection may take, each cut by the host's own deadline.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// One TCP connection, unless the configuration says `ConnectTimeout`.
+    pub connect: Duration,
+    /// From the TCP connection to the end of authentication.
+    pub login: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(5), login: Duration::from_secs(10) }
+    }
+}
+
+/// Opens connections for a whole run.
+#[derive(Debug)]
+pub struct Connector {
+    watchdog: Watchdog,
+    limits: Limits,
+    known_hosts: Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>,
+}
+
+/// One authenticated connection to a host.
+///
+/// It stays open while it or a pipe of it lives.
+#[derive(Debug, Clone)]
+pub struct Session {
+    handle: Arc<Handle>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    requests: Option<Sender<Request>>,
+    waker: Arc<Waker>,
+    guard: Arc<Guard>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // First no sender, then the wake: the thread must find the session given up.
+        self.requests = None;
+        self.waker.wake();
+    }
+}
+
+impl Connector {
+    /// A connector whose sockets the watchdog watches; cancelling it ends all connections.
+    #[must_use]
+    pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
+        Self { watchdog, limits, known_hosts: Mutex::default() }
+    }
+
+    /// Opens a connection, proves the host's key, and authenticates.
+    ///
+    /// The deadline is the host's own: the connection is shut down at it, unless
+    /// [`Session::set_deadline`] moves it.
+    ///
+    /// # Errors
+    /// The one reason why there is no connection, and what to do about it.
+    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<Session, HostFailure> {
+        let known_hosts = self.known_hosts(&target.known_hosts)?;
+        let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
+        let stage = Stage::default();
+        let login = Login {
+            target: target.clone(),
+            known_hosts,
+            watchdog: self.watchdog.clone(),
+            limits: self.limits,
+            deadline,
+            stage: stage.clone(),
+        };
+        let (requests, inbox) = mpsc::channel();
+        let (ready, answer) = mpsc::sync_channel(1);
+        let for_pump = Arc::clone(&waker);
+        let serve = move || match login.run() {
+            Ok(wire) => {
+                let guard = wire.guard();
+                // Nobody waits any more when the host took too long.
+                if ready.send(Ok(guard)).is_ok() {
+                    Pump::new(wire, inbox, for_pump).run();
+                }
+            }
+            Err(failure) => {
+                let _ = ready.send(Err(failure));
+            }
+        };
+        thread::Builder::new()
+            .name(format!("ssh {}", target.host.name))
+            .stack_size(STACK)
+            .spawn(serve)
+            .map_err(|error| fault::local(&error))?;
+        let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
+            Ok(answer) => answer?,
+            Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name())),
+            Err(RecvTimeoutError::Disconnected) => {
+                let detail = format!("the SSH library gave up: {}", stage.name());
+                return Err(HostFailure::new(Reason::Garbage, detail));
+            }
+        };
+        let handle = Handle { requests: Some(requests), waker, guard };
+        Ok(Session { handle: Arc::new(handle) })
+    }
+
+    /// The files of a class of hosts, read once.
+    fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
+        let mut read = self.known_hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = read.get(files) {
+            return Ok(Arc::clone(known));
+        }
+        let known = KnownHosts::read(files).map(Arc::new).map_err(|error| {
+            let fix =
+                format!("make {} readable: it may hold this host's key", error.file.display());
+            HostFailure::new(Reason::HostkeyUnknown, error.to_string()).fix(fix)
+        })?;
+        read.insert(files.to_vec(), Arc::clone(&known));
+        Ok(known)
+    }
+}
+
+impl Session {
+    /// Starts a command; several may run at once on one session.
+    ///
+    /// # Errors
+    /// The host opens no further channel, or the connection broke.
+    pub fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        let lost = || HostFailure::new(Reason::Lost, "the SSH connection is closed");
+        let pair = Pipe::pair(Arc::clone(&self.handle.waker));
+        let (pipe, local, shared) = pair.map_err(|error| fault::local(&error))?;
+        let (started, answer) = mpsc::sync_channel(1);
+        let request = Request { command: command.to_owned(), local, shared, started };
+        let sender = self.handle.requests.as_ref().ok_or_else(lost)?;
+        sender.send(request).map_err(|_gone| lost())?;
+        self.handle.waker.wake();
+        match answer.recv_timeout(deadline.remaining()) {
+            Ok(Ok(())) => Ok(pipe.keep(Arc::clone(&self.handle) as _)),
+            Ok(Err(failure)) => Err(failure),
+            Err(RecvTimeoutError::Timeout) => Err(fault::timeout("start of the command")),
+            Err(RecvTimeoutError::Disconnected) => Err(lost()),
+        }
+    }
+
+    /// Moves the deadline at which the whole connection is shut down.
+    pub fn set_deadline(&self, deadline: Deadline) {
+        self.handle.guard.set(deadline);
+    }
+}

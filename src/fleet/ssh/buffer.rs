@@ -1,0 +1,78 @@
+//! Bytes on their way in one direction, never more than fit.
+
+use std::io;
+
+/// One SSH packet; more on the way gains nothing.
+const CAPACITY: usize = 32 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// Pages that no byte has reached yet cost nothing.
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self { bytes: vec![0; CAPACITY].into_boxed_slice(), start: 0, end: 0 }
+    }
+}
+
+impl Buffer {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.end - self.start < CAPACITY
+    }
+
+    /// Lets `read` add bytes at the end, up to the capacity.
+    pub(super) fn fill(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let count = read(&mut self.bytes[self.end..])?;
+        self.end = (self.end + count).min(CAPACITY);
+        Ok(count)
+    }
+
+    pub(super) fn drop_front(&mut self, count: usize) {
+        self.start = (self.start + count).min(self.end);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.start = self.end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_keep_their_order_and_their_bound() {
+        let mut buffer = Buffer::default();
+        let put = |value: u8| {
+            move |room: &mut [u8]| {
+                room.fill(value);
+                Ok(room.len())
+            }
+        };
+        assert_eq!(buffer.fill(put(1)).unwrap(), CAPACITY);
+        assert!(!buffer.has_room());
+        buffer.drop_front(CAPACITY - 1);
+        assert_eq!(buffer.fill(put(2)).unwrap(), CAPACITY - 1);
+        assert_eq!(buffer.bytes()[..2], [1, 2]);
+        buffer.drop_front(usize::MAX / 2);
+        assert!(buffer.is_empty());
+    }
+}

@@ -1,0 +1,107 @@
+//! From a name to a TCP connection.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily as Family, SocketFlags, SocketType, sockopt};
+
+use super::fault;
+use crate::clock::Deadline;
+use crate::fleet::poll;
+use crate::fleet::target::{AddressFamily, Target};
+use crate::fleet::watchdog::Watchdog;
+use crate::model::{HostFailure, Reason};
+
+/// All addresses of a target that its configuration allows. It blocks as long as the system's
+/// resolver likes.
+pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
+    let name = target.address.as_str();
+    let found = (name, target.port).to_socket_addrs().map_err(|error| {
+        let words = error.to_string();
+        let words = words.strip_prefix("failed to lookup address information: ").unwrap_or(&words);
+        HostFailure::new(Reason::Unresolved, format!("no address for {name}: {words}"))
+            .fix(format!("try `getent hosts {name}`"))
+    })?;
+    let wanted = |address: &SocketAddr| match target.family {
+        AddressFamily::Any => true,
+        AddressFamily::Inet => address.is_ipv4(),
+        AddressFamily::Inet6 => address.is_ipv6(),
+    };
+    let addresses: Vec<SocketAddr> = found.filter(wanted).collect();
+    if addresses.is_empty() {
+        let detail = format!("{name} has no address of the family that AddressFamily asks for");
+        return Err(HostFailure::new(Reason::Unresolved, detail));
+    }
+    Ok(addresses)
+}
+
+/// The first connection that one of the addresses gives; they share the time fairly.
+pub(super) fn dial(
+    addresses: &[SocketAddr],
+    watchdog: &Watchdog,
+    deadline: Deadline,
+) -> Result<TcpStream, HostFailure> {
+    let mut failure = None;
+    for (index, address) in addresses.iter().enumerate() {
+        let left = u32::try_from(addresses.len() - index).unwrap_or(u32::MAX);
+        let own = Deadline::after(deadline.remaining() / left);
+        match dial_one(*address, watchdog, own) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = Some(name_failure(*address, &error)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection")))
+}
+
+fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { Family::INET } else { Family::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket: OwnedFd = net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let guard = watchdog.guard(&socket, deadline)?;
+    match net::connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS) => {
+            while !guard.is_expired() {
+                let mut fds = [PollFd::new(&socket, PollFlags::OUT)];
+                poll::wait(&mut fds, None)?;
+                if !fds[0].revents().is_empty() {
+                    break;
+                }
+            }
+        }
+        Err(errno) => return Err(errno.into()),
+    }
+    if guard.is_expired() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    sockopt::socket_error(&socket)?.map_err(io::Error::from)?;
+    // Without this the library's two small writes wait for the peer's delayed ACK: 44 ms a login.
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(TcpStream::from(socket))
+}
+
+fn name_failure(address: SocketAddr, error: &io::Error) -> HostFailure {
+    let errno = Errno::from_io_error(error);
+    let (reason, words, fix) = match (error.kind(), errno) {
+        (io::ErrorKind::TimedOut, _) => (
+            Reason::Timeout,
+            "no answer".to_owned(),
+            "see whether the host is up and no firewall drops it",
+        ),
+        (io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset, _) => (
+            Reason::Refused,
+            "connection refused".to_owned(),
+            "see whether sshd runs there, and on this port",
+        ),
+        (_, Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN)) => {
+            let words = errno.map_or_else(String::new, |errno| errno.to_string());
+            (Reason::Unreachable, words, "see whether the host is up and a route leads to it")
+        }
+        (_, Some(Errno::MFILE | Errno::NFILE)) => return fault::local(error),
+        _ => (Reason::Unreachable, error.to_string(), "try `ssh -v`"),
+    };
+    HostFailure::new(reason, format!("{address}: {words}")).fix(fix)
+}

@@ -1,0 +1,79 @@
+//! What a host sends before it speaks SSH.
+//!
+//! A host may send other lines before its banner, and an endless host would keep the library,
+//! which takes them one byte a call, at work until the deadline.
+
+/// More than this before the banner is no SSH server.
+const PATIENCE: usize = 64 * 1024;
+/// Bytes kept for a message.
+const KEPT: usize = 256;
+
+#[derive(Debug, Default)]
+pub(super) struct Greeting {
+    first: Vec<u8>,
+    /// The beginning of the current line, as far as it may be the banner's.
+    line: Vec<u8>,
+    count: usize,
+    speaks_ssh: bool,
+}
+
+impl Greeting {
+    /// Looks at what has come; `false` when no SSH is to be expected any more.
+    pub(super) fn look(&mut self, bytes: &[u8]) -> bool {
+        if self.speaks_ssh {
+            return true;
+        }
+        let kept = KEPT.saturating_sub(self.first.len()).min(bytes.len());
+        self.first.extend_from_slice(&bytes[..kept]);
+        self.count = self.count.saturating_add(bytes.len());
+        for byte in bytes {
+            match byte {
+                b'\n' => self.line.clear(),
+                byte if self.line.len() < 4 => self.line.push(*byte),
+                _ => {}
+            }
+            if self.line == b"SSH-" {
+                self.speaks_ssh = true;
+                return true;
+            }
+        }
+        self.count <= PATIENCE
+    }
+
+    /// Whether the host has begun its SSH banner.
+    pub(super) fn speaks_ssh(&self) -> bool {
+        self.speaks_ssh
+    }
+
+    /// Whether the host sent too much that is no SSH.
+    pub(super) fn is_garbage(&self) -> bool {
+        !self.speaks_ssh && self.count > PATIENCE
+    }
+
+    /// The first line, escaped.
+    pub(super) fn words(&self) -> String {
+        let text = String::from_utf8_lossy(&self.first);
+        text.lines().next().unwrap_or_default().trim().escape_debug().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_banner_may_come_late_and_in_pieces() {
+        let mut greeting = Greeting::default();
+        assert!(greeting.look(b"Not an SSH- line\r\nS") && !greeting.speaks_ssh());
+        assert!(greeting.look(b"SH-2.0-x") && greeting.speaks_ssh());
+        assert!(greeting.look(&vec![0; 2 * PATIENCE]) && !greeting.is_garbage());
+        assert_eq!(greeting.words(), "Not an SSH- line");
+    }
+
+    #[test]
+    fn endless_noise_is_garbage() {
+        let mut greeting = Greeting::default();
+        assert!(greeting.look(&vec![b'A'; PATIENCE]));
+        assert!(!greeting.look(b"A") && greeting.is_garbage());
+    }
+}

@@ -1,0 +1,76 @@
+//! The keys of the operator: files, and what can be known of them without a passphrase.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ssh_key::{Certificate, PrivateKey, PublicKey};
+
+use crate::fleet::Target;
+
+/// One private key file that exists.
+#[derive(Debug)]
+pub(super) struct Identity {
+    pub(super) file: PathBuf,
+    /// Certificates for this key, to be tried before the plain key.
+    pub(super) certificates: Vec<PathBuf>,
+    /// The public key in wire form, to find the key in an agent.
+    pub(super) public: Option<Vec<u8>>,
+    /// Needs a passphrase, or is only a public key whose private part an agent holds.
+    pub(super) is_locked: bool,
+}
+
+/// The keys of a target, in the order of its configuration.
+pub(super) fn read_all(target: &Target) -> Vec<Identity> {
+    target.identity_files.iter().filter_map(|file| Identity::read(file, target)).collect()
+}
+
+impl Identity {
+    /// `None` when there is neither a key nor its public half.
+    fn read(file: &Path, target: &Target) -> Option<Self> {
+        let beside = with_suffix(file, ".pub");
+        let text = fs::read_to_string(file).ok();
+        let private = text.as_deref().and_then(|text| PrivateKey::from_openssh(text).ok());
+        let public = private
+            .as_ref()
+            .map(|key| key.public_key().clone())
+            .or_else(|| text.as_deref().and_then(|text| PublicKey::from_openssh(text).ok()))
+            .or_else(|| PublicKey::from_openssh(&fs::read_to_string(&beside).ok()?).ok());
+        let is_private = text.as_deref().is_some_and(|text| text.contains("PRIVATE KEY-----"));
+        if !is_private && public.is_none() {
+            return None;
+        }
+        let is_encrypted = match &private {
+            Some(key) => key.is_encrypted(),
+            // Older formats say so in their header.
+            None => text.as_deref().is_some_and(|text| text.contains("ENCRYPTED")),
+        };
+        let mut identity = Self {
+            certificates: Vec::new(),
+            public: public.as_ref().and_then(|key| key.to_bytes().ok()),
+            is_locked: is_encrypted || !is_private,
+            file: file.to_owned(),
+        };
+        let own = with_suffix(file, "-cert.pub");
+        identity.certificates = [&own]
+            .into_iter()
+            .chain(&target.certificate_files)
+            .filter(|certificate| identity.is_certified_by(certificate))
+            .cloned()
+            .collect();
+        Some(identity)
+    }
+
+    fn is_certified_by(&self, file: &Path) -> bool {
+        let certificate = fs::read_to_string(file).ok();
+        let certificate = certificate.and_then(|text| Certificate::from_openssh(text.trim()).ok());
+        let Some(certificate) = certificate else { return false };
+        let certified = PublicKey::new(certificate.public_key().clone(), "").to_bytes().ok();
+        certified.is_some() && certified == self.public
+    }
+}
+
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

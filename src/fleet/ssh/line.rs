@@ -1,0 +1,290 @@
+//! One channel and its pipe: two bounded buffers, moved without ever waiting.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use ssh2::{BlockDirections, Channel, Session};
+
+use super::buffer::Buffer;
+use super::fault;
+use super::pump::Request;
+use crate::fleet::pipe::{Exit, Shared};
+use crate::model::HostFailure;
+
+pub(super) struct Line {
+    channel: Channel,
+    local: UnixStream,
+    shared: Arc<Shared>,
+    stage: Stage,
+    to_host: Buffer,
+    from_host: Buffer,
+    /// The library holds a half-sent packet of ours: only the same write again may follow.
+    mid_write: bool,
+    input: Flow,
+    output: Flow,
+}
+
+enum Stage {
+    Starting { command: String, started: SyncSender<Result<(), HostFailure>> },
+    Running,
+    Closing,
+    Done,
+}
+
+/// One direction: open, at its end with bytes still to move, or passed on to the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Open,
+    Ended,
+    Passed,
+}
+
+impl Line {
+    pub(super) fn new(channel: Channel, request: Request) -> Self {
+        let Request { command, local, shared, started } = request;
+        Self {
+            channel,
+            local,
+            shared,
+            stage: Stage::Starting { command, started },
+            to_host: Buffer::default(),
+            from_host: Buffer::default(),
+            mid_write: false,
+            input: Flow::Open,
+            output: Flow::Open,
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done)
+    }
+
+    pub(super) fn local(&self) -> BorrowedFd<'_> {
+        self.local.as_fd()
+    }
+
+    /// What the pipe must be ready for; `None` when nothing more goes through it.
+    pub(super) fn interest(&self) -> Option<PollFlags> {
+        if !matches!(self.stage, Stage::Running) {
+            return None;
+        }
+        let mut interest = PollFlags::empty();
+        if self.input == Flow::Open && self.to_host.has_room() {
+            interest |= PollFlags::IN;
+        }
+        if !self.from_host.is_empty() {
+            interest |= PollFlags::OUT;
+        }
+        let is_over = self.input != Flow::Open && self.output == Flow::Passed;
+        (!is_over).then_some(interest)
+    }
+
+    /// Nobody is at the other end of the pipe.
+    pub(super) fn hang_up(&mut self) {
+        if matches!(self.stage, Stage::Running) {
+            self.stage = Stage::Closing;
+        }
+    }
+
+    /// Moves what can be moved; whether anything was.
+    pub(super) fn step(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        if self.shared.is_abandoned() {
+            self.hang_up();
+        }
+        match &self.stage {
+            Stage::Starting { .. } => self.start(),
+            Stage::Running => self.run(session),
+            Stage::Closing => self.close(session),
+            Stage::Done => Ok(false),
+        }
+    }
+
+    /// Ends the pipe because the session broke; closing its socket ends the reader.
+    pub(super) fn fail(self, failure: &HostFailure) {
+        if let Stage::Starting { started, .. } = &self.stage {
+            let _ = started.send(Err(failure.clone()));
+        }
+        self.shared.end(Err(failure.clone()));
+    }
+
+    fn start(&mut self) -> Result<bool, ssh2::Error> {
+        let Stage::Starting { command, started } = &self.stage else { return Ok(false) };
+        match self.channel.exec(command) {
+            Ok(()) => {
+                let _ = started.send(Ok(()));
+                self.stage = Stage::Running;
+                Ok(true)
+            }
+            Err(error) if fault::is_again(&error) => Ok(false),
+            Err(error) if fault::is_channel_refused(&error) => {
+                let _ = started.send(Err(fault::exec_refused()));
+                self.stage = Stage::Closing;
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn run(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        let mut moved = self.take_input();
+        moved |= self.send_input(session)?;
+        moved |= self.receive_stderr(session)?;
+        moved |= self.receive_output(session)?;
+        moved |= self.give_output();
+        if self.output == Flow::Passed && !self.mid_write && self.channel.eof() {
+            moved |= self.finish()?;
+        }
+        Ok(moved)
+    }
+
+    /// From the pipe into the buffer.
+    fn take_input(&mut self) -> bool {
+        if self.input != Flow::Open || !self.to_host.has_room() {
+            return false;
+        }
+        match self.to_host.fill(|room| (&self.local).read(room)) {
+            Ok(count) if count > 0 => {}
+            Err(error) if is_wait(&error) => return false,
+            _ => self.input = Flow::Ended,
+        }
+        true
+    }
+
+    /// From the buffer to the host, and the end of input after the last byte.
+    fn send_input(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        if self.to_host.is_empty() {
+            return if self.input == Flow::Ended { self.send_eof() } else { Ok(false) };
+        }
+        match self.channel.write(self.to_host.bytes()) {
+            Ok(count) => {
+                self.mid_write = false;
+                self.to_host.drop_front(count);
+                // 0 is a closed window: the host must read first.
+                Ok(count > 0)
+            }
+            Err(error) if is_wait(&error) => {
+                self.mid_write = matches!(
+                    session.block_directions(),
+                    BlockDirections::Outbound | BlockDirections::Both
+                );
+                Ok(false)
+            }
+            Err(_) => {
+                self.mid_write = false;
+                self.input = Flow::Passed;
+                self.to_host.clear();
+                match last_error(session) {
+                    // The command has ended and reads no more.
+                    error if fault::is_channel_closed(&error) => Ok(true),
+                    error => Err(error),
+                }
+            }
+        }
+    }
+
+    fn send_eof(&mut self) -> Result<bool, ssh2::Error> {
+        match self.channel.send_eof() {
+            Err(error) if fault::is_again(&error) => return Ok(false),
+            Err(error) if !fault::is_channel_closed(&error) => return Err(error),
+            _ => self.input = Flow::Passed,
+        }
+        Ok(true)
+    }
+
+    /// Always read, whatever the pipe does: this also takes what the host sent from the socket.
+    fn receive_stderr(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        let mut buffer = [0; 4096];
+        match self.channel.stderr().read(&mut buffer) {
+            Ok(count) => {
+                self.shared.push_stderr(&buffer[..count]);
+                Ok(count > 0)
+            }
+            Err(error) if is_wait(&error) => Ok(false),
+            Err(_) => Err(last_error(session)),
+        }
+    }
+
+    fn receive_output(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        if self.output != Flow::Open || !self.from_host.has_room() {
+            return Ok(false);
+        }
+        let channel = &mut self.channel;
+        match self.from_host.fill(|room| channel.read(room)) {
+            Ok(0) => self.output = Flow::Ended,
+            Ok(_) => {}
+            Err(error) if is_wait(&error) => return Ok(false),
+            Err(_) => return Err(last_error(session)),
+        }
+        Ok(true)
+    }
+
+    fn give_output(&mut self) -> bool {
+        if self.from_host.is_empty() {
+            if self.output == Flow::Ended {
+                // Fails only when nobody reads there any more.
+                let _ = self.local.shutdown(Shutdown::Write);
+                self.output = Flow::Passed;
+                return true;
+            }
+            return false;
+        }
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match send(&self.local, self.from_host.bytes(), flags) {
+            Ok(count) => self.from_host.drop_front(count),
+            Err(Errno::AGAIN | Errno::INTR) => return false,
+            Err(_) => self.hang_up(),
+        }
+        true
+    }
+
+    /// The command's output is passed on: waits for the host's close, which follows the exit
+    /// status, and answers it.
+    fn finish(&mut self) -> Result<bool, ssh2::Error> {
+        let channel = &mut self.channel;
+        match channel.wait_close().and_then(|()| channel.close()) {
+            Err(error) if fault::is_again(&error) => return Ok(false),
+            Err(error) => return Err(error),
+            Ok(()) => {}
+        }
+        self.shared.end(Ok(self.exit()));
+        self.stage = Stage::Done;
+        Ok(true)
+    }
+
+    /// Nobody reads any more: closes the channel, which is the end of input for the command.
+    fn close(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+        if self.mid_write {
+            return self.send_input(session);
+        }
+        match self.channel.close() {
+            Err(error) if fault::is_again(&error) => return Ok(false),
+            Err(error) if !fault::is_channel_closed(&error) => return Err(error),
+            _ => {}
+        }
+        self.shared.end(Ok(self.exit()));
+        self.stage = Stage::Done;
+        Ok(true)
+    }
+
+    fn exit(&self) -> Exit {
+        let signal = self.channel.exit_signal().ok().and_then(|signal| signal.exit_signal);
+        let status = self.channel.exit_status().ok().filter(|_| signal.is_none());
+        Exit { status, signal }
+    }
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// The library's number behind an I/O error, which has only its words.
+fn last_error(session: &Session) -> ssh2::Error {
+    ssh2::Error::last_session_error(session).unwrap_or_else(ssh2::Error::unknown)
+}

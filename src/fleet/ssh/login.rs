@@ -1,0 +1,175 @@
+//! From a target to an authenticated session.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::greeting::Greeting;
+use super::wire::Wire;
+use super::{Limits, auth, connect, fault, verify};
+use crate::clock::Deadline;
+use crate::fleet::Target;
+use crate::fleet::known_hosts::KnownHosts;
+use crate::fleet::watchdog::Watchdog;
+use crate::model::{HostFailure, Reason};
+
+/// How often a host is tried again that closed the connection before it spoke SSH: an sshd
+/// beyond its `MaxStartups` does that. Nothing else is ever tried twice.
+const RETRIES: u32 = 2;
+
+/// The step a login is at, for whoever waits for it in vain.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stage(Arc<AtomicUsize>);
+
+const STAGES: [&str; 5] = [
+    "look-up of its name",
+    "TCP connection",
+    "SSH handshake",
+    "no answer of the ssh-agent here",
+    "authentication",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Resolve,
+    Connect,
+    Handshake,
+    Agent,
+    Authenticate,
+}
+
+impl Stage {
+    pub(super) fn at(&self, step: Step) {
+        self.0.store(step as usize, Ordering::Relaxed);
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        STAGES[self.0.load(Ordering::Relaxed).min(STAGES.len() - 1)]
+    }
+}
+
+pub(super) struct Login {
+    pub(super) target: Target,
+    pub(super) known_hosts: Arc<KnownHosts>,
+    pub(super) watchdog: Watchdog,
+    pub(super) limits: Limits,
+    pub(super) deadline: Deadline,
+    pub(super) stage: Stage,
+}
+
+/// Why one try ended.
+enum Ended {
+    /// The host closed the connection before it spoke SSH.
+    Closed(HostFailure),
+    For(HostFailure),
+}
+
+impl From<HostFailure> for Ended {
+    fn from(failure: HostFailure) -> Self {
+        Self::For(failure)
+    }
+}
+
+impl Login {
+    pub(super) fn run(&self) -> Result<Wire, HostFailure> {
+        self.stage.at(Step::Resolve);
+        let addresses = connect::resolve(&self.target)?;
+        let mut retries = 0;
+        loop {
+            match self.attempt(&addresses) {
+                Ok(wire) => return Ok(wire),
+                Err(Ended::For(failure)) => return Err(failure),
+                Err(Ended::Closed(failure)) => {
+                    let pause = jitter();
+                    if retries == RETRIES || self.deadline.remaining() < pause {
+                        return Err(failure);
+                    }
+                    retries += 1;
+                    if self.watchdog.wait_cancelled(pause) {
+                        return Err(cancelled());
+                    }
+                }
+            }
+        }
+    }
+
+    fn attempt(&self, addresses: &[SocketAddr]) -> Result<Wire, Ended> {
+        self.stage.at(Step::Connect);
+        let limit = self.target.connect_timeout.unwrap_or(self.limits.connect);
+        let by = Deadline::after(limit).earlier(self.deadline);
+        let socket = connect::dial(addresses, &self.watchdog, by)
+            .map_err(|failure| self.unless_cancelled(failure))?;
+        let by = Deadline::after(self.limits.login).earlier(self.deadline);
+        let guard = self.watchdog.guard(&socket, by).map_err(|error| fault::local(&error))?;
+        let mut wire = Wire::new(socket, guard).map_err(|error| fault::local(&error))?;
+        self.handshake(&mut wire)?;
+        auth::authenticate(&mut wire, &self.target, &self.stage)
+            .map_err(|failure| self.in_time(&wire, failure))?;
+        wire.guard().set(self.deadline);
+        Ok(wire)
+    }
+
+    fn handshake(&self, wire: &mut Wire) -> Result<(), Ended> {
+        self.stage.at(Step::Handshake);
+        let lookup = verify::lookup(&self.target);
+        let record = self.known_hosts.of(&lookup);
+        verify::prefer_recorded(wire, &record);
+        if let Err(error) = wire.drive(ssh2::Session::handshake) {
+            let greeting = wire.greeting();
+            if greeting.is_garbage() {
+                return Err(Ended::For(garbage(greeting)));
+            }
+            if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
+                return Err(Ended::Closed(closed(greeting)));
+            }
+            return Err(Ended::For(self.in_time(wire, fault::handshake(&error))));
+        }
+        verify::check(wire, &self.target, &lookup, &record).map_err(Ended::For)
+    }
+
+    /// The same failure, unless the watchdog ended the step.
+    fn in_time(&self, wire: &Wire, failure: HostFailure) -> HostFailure {
+        if wire.is_expired() {
+            return self.unless_cancelled(fault::timeout(self.stage.name()));
+        }
+        failure
+    }
+
+    fn unless_cancelled(&self, failure: HostFailure) -> HostFailure {
+        if self.watchdog.is_cancelled() { cancelled() } else { failure }
+    }
+}
+
+fn cancelled() -> HostFailure {
+    HostFailure::new(Reason::Cancelled, "the run was stopped before this host was done")
+}
+
+/// 0.2 to 1 s: hosts that were refused together must not come back together.
+fn jitter() -> Duration {
+    let random = getrandom::u32().unwrap_or(0);
+    Duration::from_millis(200 + u64::from(random % 800))
+}
+
+/// A host that closed before it spoke SSH, with its own words where it had some.
+fn closed(greeting: &Greeting) -> HostFailure {
+    let words = greeting.words();
+    let detail = match words.as_str() {
+        "" => "closed the connection before speaking SSH".to_owned(),
+        words => format!("closed the connection, saying `{words}`"),
+    };
+    HostFailure::new(Reason::Refused, detail)
+        .fix("see sshd's log there: MaxStartups, PerSourcePenalties, or not ready yet")
+}
+
+fn garbage(greeting: &Greeting) -> HostFailure {
+    let detail = format!("speaks no SSH; it begins with `{}`", greeting.words());
+    HostFailure::new(Reason::Garbage, detail).fix("see what listens on that port there")
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "login to {}", self.target.host)
+    }
+}

@@ -1,0 +1,169 @@
+//! The thread that owns a session and moves the bytes of all its channels.
+//!
+//! Every call of the library is non-blocking; the thread waits in one `poll` for the SSH socket,
+//! the pipes and its own waker. A channel whose pipe is full is not read, so its window closes
+//! and the far side stops; no buffer grows.
+
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::fault;
+use super::line::Line;
+use super::wire::Wire;
+use crate::fleet::pipe::{Shared, Waker};
+use crate::fleet::poll;
+use crate::model::{HostFailure, Reason};
+
+/// Rounds over all channels before the thread looks at its requests again.
+const ROUNDS: usize = 16;
+/// What the far side may send before we have read it, per channel.
+const WINDOW: u32 = 512 * 1024;
+const PACKET: u32 = 32 * 1024;
+
+/// A command to start on a channel of its own.
+pub(super) struct Request {
+    pub(super) command: String,
+    pub(super) local: UnixStream,
+    pub(super) shared: Arc<Shared>,
+    pub(super) started: SyncSender<Result<(), HostFailure>>,
+}
+
+pub(super) struct Pump {
+    lines: Vec<Line>,
+    /// The library opens one channel at a time.
+    waiting: Vec<Request>,
+    requests: Receiver<Request>,
+    waker: Arc<Waker>,
+    wire: Wire,
+}
+
+impl Pump {
+    pub(super) fn new(wire: Wire, requests: Receiver<Request>, waker: Arc<Waker>) -> Self {
+        Self { lines: Vec::new(), waiting: Vec::new(), requests, waker, wire }
+    }
+
+    /// Serves until the session is given up or breaks.
+    pub(super) fn run(mut self) {
+        let failure = match self.serve() {
+            Ok(()) => HostFailure::new(Reason::Lost, "the SSH connection was closed here"),
+            Err(_) if self.wire.is_expired() => fault::timeout("its work over SSH"),
+            Err(error) => fault::session(&error),
+        };
+        for request in self.waiting.drain(..) {
+            let _ = request.started.send(Err(failure.clone()));
+        }
+        for line in self.lines.drain(..) {
+            line.fail(&failure);
+        }
+        // One try, without waiting for it: a polite word in sshd's log.
+        let _ = self.wire.session.disconnect(None, "done", None);
+    }
+
+    fn serve(&mut self) -> Result<(), ssh2::Error> {
+        loop {
+            let given_up = self.take_requests();
+            let is_quiet = self.move_all()?;
+            if given_up && is_quiet {
+                return Ok(());
+            }
+            // The last bytes of a host that closed have been read by here.
+            let is_over = is_quiet && self.wire.pass_end_on() && self.is_idle();
+            if is_over || (is_quiet && !self.wait()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.lines.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Moves until nothing moves any more; `false` when there may be more to move.
+    fn move_all(&mut self) -> Result<bool, ssh2::Error> {
+        // A call for one channel takes in packets for all. So one quiet round proves nothing;
+        // a second one, with nothing fed in between, does.
+        let mut quiet = 0;
+        for _ in 0..ROUNDS {
+            let mut moved = !self.is_idle() && self.wire.transfer();
+            moved |= self.open_next()?;
+            for line in &mut self.lines {
+                moved |= line.step(&self.wire.session)?;
+            }
+            self.lines.retain(|line| !line.is_done());
+            quiet = if moved { 0 } else { quiet + 1 };
+            if quiet == 2 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether nobody holds the session or a pipe of it any more.
+    fn take_requests(&mut self) -> bool {
+        loop {
+            match self.requests.try_recv() {
+                Ok(request) => self.waiting.push(request),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return true,
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool, ssh2::Error> {
+        if self.waiting.is_empty() {
+            return Ok(false);
+        }
+        match self.wire.session.channel_open("session", WINDOW, PACKET, None) {
+            Ok(channel) => {
+                let request = self.waiting.remove(0);
+                self.lines.push(Line::new(channel, request));
+                Ok(true)
+            }
+            Err(error) if fault::is_again(&error) => Ok(false),
+            Err(error) if fault::is_channel_refused(&error) => {
+                let request = self.waiting.remove(0);
+                let failure = HostFailure::new(Reason::Refused, "opens no further channel")
+                    .fix("raise MaxSessions in sshd_config there");
+                let _ = request.started.send(Err(failure));
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for something to do; `false` when the host closed a connection without channels.
+    fn wait(&mut self) -> bool {
+        self.wire.hurry_acks();
+        // Without a channel nothing reads what the host sends: only its end matters then.
+        let idle = self.is_idle();
+        let interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };
+        let mut fds = vec![
+            PollFd::new(&self.wire, interest),
+            PollFd::from_borrowed_fd(self.waker.as_fd(), PollFlags::IN),
+        ];
+        let mut polled = Vec::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            if let Some(interest) = line.interest() {
+                fds.push(PollFd::from_borrowed_fd(line.local(), interest));
+                polled.push(index);
+            }
+        }
+        // A failed wait leads to another round, which finds what is broken.
+        let _ = poll::wait(&mut fds, None);
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        if events.get(1).is_some_and(|events| !events.is_empty()) {
+            self.waker.clear();
+        }
+        for (index, events) in polled.into_iter().zip(events.iter().skip(2)) {
+            if events.intersects(PollFlags::HUP | PollFlags::ERR) {
+                self.lines[index].hang_up();
+            }
+        }
+        !(idle && events.first().is_some_and(|events| !events.is_empty()))
+    }
+}

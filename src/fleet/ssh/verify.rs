@@ -1,0 +1,89 @@
+//! Whether the host is the one on record.
+
+use ssh2::MethodType;
+
+use super::wire::Wire;
+use crate::clock;
+use crate::fleet::known_hosts::{HostKey, Lookup, Record, Verdict};
+use crate::fleet::target::{HostKeyPolicy, Target};
+use crate::model::{HostFailure, Reason};
+
+/// The name that the target's key is on record under.
+pub(super) fn lookup(target: &Target) -> Lookup {
+    match &target.host_key_alias {
+        Some(alias) => Lookup::alias(alias),
+        None => Lookup::host(&target.address, target.port),
+    }
+}
+
+/// Asks for a key that is on record, where the host has several.
+pub(super) fn prefer_recorded(wire: &Wire, record: &Record<'_>) {
+    if let Ok(supported) = wire.session.supported_algs(MethodType::HostKey) {
+        // The library takes any order of its own names.
+        let _ = wire.session.method_pref(MethodType::HostKey, &record.order_algorithms(&supported));
+    }
+}
+
+/// Judges the key that the host has shown in the handshake.
+pub(super) fn check(
+    wire: &Wire,
+    target: &Target,
+    lookup: &Lookup,
+    record: &Record<'_>,
+) -> Result<(), HostFailure> {
+    let key = wire.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
+    let Some(key) = key else {
+        return Err(HostFailure::new(Reason::Transport, "the host's key cannot be read"));
+    };
+    let verdict = record.judge(&key, clock::wall_ns() / 1_000_000_000);
+    let (name, shown) = (lookup.spelled(), format!("{} key {}", key.kind(), key.fingerprint()));
+    let failure = match verdict {
+        Verdict::Known => return Ok(()),
+        Verdict::Revoked(place) => {
+            let detail = format!("its {shown} is marked as revoked in {place}");
+            return Err(HostFailure::new(Reason::HostkeyRevoked, detail)
+                .fix("do not connect: ask who runs the host for its present key"));
+        }
+        _ if target.host_keys == HostKeyPolicy::Off => return Ok(()),
+        Verdict::Changed(place) => {
+            let detail = format!("its {shown} is not the one on record in {place}");
+            HostFailure::new(Reason::HostkeyChanged, detail).fix(format!(
+                "if it was installed anew: `ssh-keygen -f {} -R '{name}'`, then ssh-keyscan; else somebody is in between",
+                place.file.display()
+            ))
+        }
+        Verdict::BadCertificate(why) => {
+            let detail = format!("its host certificate for {shown} does not hold: {why}");
+            HostFailure::new(Reason::HostkeyUnknown, detail)
+                .fix("have the host's certificate renewed")
+        }
+        Verdict::Unknown { other_types } => {
+            let mut detail = format!("its {shown} is in no known_hosts file");
+            if !other_types.is_empty() {
+                detail = format!("{detail}, only {}", other_types.join(", "));
+            }
+            HostFailure::new(Reason::HostkeyUnknown, detail).fix(scan(target, lookup))
+        }
+    };
+    Err(failure)
+}
+
+/// How the key of an unknown host gets on record.
+fn scan(target: &Target, lookup: &Lookup) -> String {
+    let file = target
+        .known_hosts
+        .first()
+        .map_or_else(|| "~/.ssh/known_hosts".to_owned(), |file| file.display().to_string());
+    let port = match target.port {
+        22 => String::new(),
+        port => format!(" -p {port}"),
+    };
+    let address = &target.address;
+    let alias = match &target.host_key_alias {
+        Some(_) => format!(", the name changed to {}", lookup.spelled()),
+        None => String::new(),
+    };
+    format!(
+        "if the host shows that fingerprint (`ssh-keygen -lf` there): `ssh-keyscan{port} {address} >> {file}`{alias}"
+    )
+}

@@ -1,0 +1,193 @@
+//! One SSH session of the library, which never sees the network.
+//!
+//! libssh2 holds one end of a socketpair; this side moves bytes between the other end and the
+//! TCP socket. So no call of the library ever waits or spins, whatever a host sends: it gets
+//! what was fed and no more. And between two feeds nothing new can arrive, which makes "nothing
+//! moved" exact: without that, reading one channel may take in, unseen, the last packet that
+//! another one waits for.
+
+use std::io::{self, Read as _};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+use super::buffer::Buffer;
+use super::fault;
+use super::greeting::Greeting;
+use crate::fleet::poll;
+use crate::fleet::watchdog::Guard;
+
+pub(super) struct Wire {
+    pub(super) session: ssh2::Session,
+    socket: TcpStream,
+    library: UnixStream,
+    inbound: Buffer,
+    outbound: Buffer,
+    greeting: Greeting,
+    /// The host sends nothing more.
+    ended: bool,
+    guard: Arc<Guard>,
+}
+
+impl Wire {
+    /// A session on a non-blocking socket.
+    pub(super) fn new(socket: TcpStream, guard: Guard) -> io::Result<Self> {
+        let (library, near) = UnixStream::pair()?;
+        library.set_nonblocking(true)?;
+        near.set_nonblocking(true)?;
+        let mut session = ssh2::Session::new()?;
+        session.set_tcp_stream(near);
+        session.set_blocking(false);
+        Ok(Self {
+            session,
+            socket,
+            library,
+            inbound: Buffer::default(),
+            outbound: Buffer::default(),
+            greeting: Greeting::default(),
+            ended: false,
+            guard: Arc::new(guard),
+        })
+    }
+
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard)
+    }
+
+    pub(super) fn is_expired(&self) -> bool {
+        self.guard.is_expired()
+    }
+
+    /// What the host has sent before it spoke SSH.
+    pub(super) fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// Moves what can be moved between the library and the host; whether anything was.
+    pub(super) fn transfer(&mut self) -> bool {
+        // Each way: take in what there is room for, then hand on what the other side takes.
+        let mut moved = false;
+        if self.outbound.is_empty() {
+            moved |= self.outbound.fill(|room| (&self.library).read(room)).is_ok_and(|n| n > 0);
+        }
+        moved |= self.send_outbound();
+        if self.inbound.is_empty() && !self.ended {
+            moved |= self.receive();
+        }
+        moved | self.feed()
+    }
+
+    fn receive(&mut self) -> bool {
+        match self.inbound.fill(|room| (&self.socket).read(room)) {
+            Ok(count) if count > 0 => {
+                if !self.greeting.look(self.inbound.bytes()) {
+                    self.inbound.clear();
+                    self.ended = true;
+                }
+            }
+            Err(error) if is_wait(&error) => return false,
+            _ => self.ended = true,
+        }
+        true
+    }
+
+    fn feed(&mut self) -> bool {
+        if self.inbound.is_empty() {
+            return false;
+        }
+        match send(&self.library, self.inbound.bytes(), SendFlags::NOSIGNAL) {
+            Ok(count) => {
+                self.inbound.drop_front(count);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn send_outbound(&mut self) -> bool {
+        if self.outbound.is_empty() {
+            return false;
+        }
+        match send(&self.socket, self.outbound.bytes(), SendFlags::NOSIGNAL) {
+            Ok(count) => self.outbound.drop_front(count),
+            Err(Errno::AGAIN | Errno::INTR) => return false,
+            Err(_) => {
+                self.outbound.clear();
+                self.ended = true;
+            }
+        }
+        true
+    }
+
+    /// Whether the host has closed and all it sent is with the library, which learns it by this.
+    pub(super) fn pass_end_on(&mut self) -> bool {
+        let all_fed = self.ended && self.inbound.is_empty();
+        if all_fed {
+            // Fails only when the library is gone.
+            let _ = self.library.shutdown(Shutdown::Both);
+        }
+        all_fed
+    }
+
+    /// Repeats a call of the library until it is done. The watchdog ends the wait: a socket that
+    /// is shut down is at its end.
+    pub(super) fn drive<T>(
+        &mut self,
+        mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
+    ) -> Result<T, ssh2::Error> {
+        loop {
+            match call(&mut self.session) {
+                Err(error) if fault::is_again(&error) => {
+                    if !self.transfer() && !self.pass_end_on() {
+                        self.hurry_acks();
+                        // A failed wait makes the caller try again, as a ready socket does.
+                        let _ = poll::wait(&mut [PollFd::new(&self.socket, self.interest())], None);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// What the socket must be ready for.
+    pub(super) fn interest(&self) -> PollFlags {
+        let mut interest = PollFlags::empty();
+        if self.inbound.is_empty() && !self.ended {
+            interest |= PollFlags::IN;
+        }
+        if !self.outbound.is_empty() {
+            interest |= PollFlags::OUT;
+        }
+        interest
+    }
+
+    /// sshd's small packets wait for our acknowledgement; the option holds until the next wait.
+    pub(super) fn hurry_acks(&self) {
+        // Without it everything works, 40 ms a round trip slower.
+        let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
+    }
+}
+
+impl AsFd for Wire {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.transfer();
+        let _ = self.socket.shutdown(Shutdown::Both);
+        // Before the library's own clean-up, which would ask the host for answers.
+        let _ = self.library.shutdown(Shutdown::Both);
+    }
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

@@ -1,0 +1,169 @@
+//! How `ssh` itself would reach a host: the effective configuration, asked of `ssh -G`.
+
+mod ssh_config;
+mod tokens;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use super::Host;
+use super::local;
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+pub use ssh_config::SshConfig;
+
+/// `ssh -G` works without the network; longer than this means that something hangs.
+const ASK: Duration = Duration::from_secs(5);
+/// The configuration of one host is a few kB.
+const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// What to do with a host key that is on no record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKeyPolicy {
+    /// Refuse it.
+    Strict,
+    /// The configuration would take it and write it down; refused as long as that is not offered.
+    AcceptNew,
+    /// The configuration says `StrictHostKeyChecking no`: take it, and a changed one too.
+    Off,
+}
+
+/// Which addresses of a name may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressFamily {
+    /// Both.
+    Any,
+    /// Only IPv4.
+    Inet,
+    /// Only IPv6.
+    Inet6,
+}
+
+/// Everything that opening a connection to one host needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The host as the operator named it.
+    pub host: Host,
+    /// The name or address to connect to (`HostName`).
+    pub address: String,
+    /// The TCP port.
+    pub port: u16,
+    /// The login name.
+    pub user: String,
+    /// Key files to offer; those that do not exist are passed over.
+    pub identity_files: Vec<PathBuf>,
+    /// Certificates beside those that are called like a key file and `-cert.pub`.
+    pub certificate_files: Vec<PathBuf>,
+    /// The socket of the agent that may be asked.
+    pub agent: Option<PathBuf>,
+    /// Offer no key of the agent but those of `identity_files`.
+    pub identities_only: bool,
+    /// The `known_hosts` files, the user's before the system's.
+    pub known_hosts: Vec<PathBuf>,
+    /// What to do with an unknown host key.
+    pub host_keys: HostKeyPolicy,
+    /// The name to look up in the `known_hosts` files instead of the address.
+    pub host_key_alias: Option<String>,
+    /// The configuration's own limit for the TCP connection.
+    pub connect_timeout: Option<Duration>,
+    /// Which addresses may be used.
+    pub family: AddressFamily,
+}
+
+/// Finds the [`Target`] of each host.
+///
+/// It is asked once per host, from many threads; that it may ask `ssh` once for many hosts of
+/// the same class is its own matter.
+#[derive(Debug, Clone, Default)]
+pub struct Resolver {
+    /// The login name of `-l`; a `user@` of the host set goes before it.
+    pub user: Option<String>,
+    /// The configuration file of `-F`.
+    pub config: Option<PathBuf>,
+    /// The `ssh` program; `None` is the one in `PATH`.
+    pub program: Option<PathBuf>,
+}
+
+impl Resolver {
+    /// The effective configuration for one host.
+    ///
+    /// Without an `ssh` program there is no configuration: port 22, the local user name and the
+    /// usual files.
+    ///
+    /// # Errors
+    /// `ssh` refused the configuration, or the host needs what this transport lacks.
+    pub fn resolve(&self, host: &Host) -> Result<Target, HostFailure> {
+        let Some(text) = self.ask_ssh(host)? else {
+            return Ok(self.plain(host));
+        };
+        SshConfig::parse(&text).target(host)
+    }
+
+    /// The answer of `ssh -G`; `None` when there is no such program.
+    fn ask_ssh(&self, host: &Host) -> Result<Option<String>, HostFailure> {
+        let program = self.program.clone().unwrap_or_else(|| PathBuf::from("ssh"));
+        if !exists(&program) {
+            return Ok(None);
+        }
+        let mut command = Command::new(&program);
+        command.arg("-G");
+        if let Some(config) = &self.config {
+            command.arg("-F").arg(config);
+        }
+        if let Some(user) = host.user.as_ref().or(self.user.as_ref()) {
+            command.arg("-l").arg(user);
+        }
+        if let Some(port) = host.port {
+            command.arg("-p").arg(port.to_string());
+        }
+        command.arg("--").arg(&host.name);
+        let answer =
+            local::spawn(command)?.exchange(b"", ANSWER_LIMIT, Deadline::after(ASK)).map_err(
+                |failure| HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail)),
+            )?;
+        if answer.exit.is_success() {
+            return Ok(Some(String::from_utf8_lossy(&answer.stdout).into_owned()));
+        }
+        let words = String::from_utf8_lossy(&answer.stderr);
+        let detail = format!("ssh refuses its configuration: {}", words.trim());
+        Err(HostFailure::new(Reason::Transport, detail)
+            .fix(format!("try `ssh -G {}` and mend what it names", host.name)))
+    }
+
+    fn plain(&self, host: &Host) -> Target {
+        let named = |name: &str| env::var(name).ok().filter(|user| !user.is_empty());
+        let user = host.user.clone().or_else(|| self.user.clone());
+        let ssh = |file: &str| tokens::home().join(".ssh").join(file);
+        Target {
+            host: host.clone(),
+            address: host.name.clone(),
+            port: host.port.unwrap_or(22),
+            user: user.or_else(|| named("USER")).or_else(|| named("LOGNAME")).unwrap_or_default(),
+            identity_files: ["id_rsa", "id_ecdsa", "id_ed25519"].map(ssh).to_vec(),
+            certificate_files: Vec::new(),
+            agent: env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
+            identities_only: false,
+            known_hosts: vec![
+                ssh("known_hosts"),
+                ssh("known_hosts2"),
+                PathBuf::from("/etc/ssh/ssh_known_hosts"),
+                PathBuf::from("/etc/ssh/ssh_known_hosts2"),
+            ],
+            host_keys: HostKeyPolicy::Strict,
+            host_key_alias: None,
+            connect_timeout: None,
+            family: AddressFamily::Any,
+        }
+    }
+}
+
+fn exists(program: &PathBuf) -> bool {
+    if program.components().count() > 1 {
+        return program.exists();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}

@@ -1,0 +1,77 @@
+//! `~` and `%` tokens in the file names of an SSH configuration.
+
+use std::env;
+use std::path::PathBuf;
+
+use crate::model::{HostFailure, Reason};
+
+/// What the tokens stand for.
+pub(super) struct Tokens<'a> {
+    pub(super) address: &'a str,
+    pub(super) named: &'a str,
+    pub(super) alias: Option<&'a str>,
+    pub(super) port: u16,
+    pub(super) user: &'a str,
+}
+
+impl Tokens<'_> {
+    /// The path that a text of the configuration means.
+    pub(super) fn path(&self, text: &str) -> Result<PathBuf, HostFailure> {
+        let mut path = String::with_capacity(text.len());
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                path.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some('%') => path.push('%'),
+                Some('h') => path.push_str(self.address),
+                Some('n') => path.push_str(self.named),
+                Some('k') => path.push_str(self.alias.unwrap_or(self.named)),
+                Some('p') => path.push_str(&self.port.to_string()),
+                Some('r') => path.push_str(self.user),
+                Some('d') => path.push_str(&home().to_string_lossy()),
+                Some('u') => path.push_str(&env::var("USER").unwrap_or_default()),
+                Some('i') => path.push_str(&rustix::process::getuid().as_raw().to_string()),
+                Some('l') => {
+                    path.push_str(&rustix::system::uname().nodename().to_string_lossy());
+                }
+                other => {
+                    let token = other.map(String::from).unwrap_or_default();
+                    let detail = format!(
+                        "its SSH configuration has `%{token}` in `{text}`, which is not offered"
+                    );
+                    return Err(HostFailure::new(Reason::Transport, detail)
+                        .fix("write the file's full name for this host"));
+                }
+            }
+        }
+        Ok(match path.strip_prefix("~/") {
+            Some(rest) => home().join(rest),
+            None => PathBuf::from(path),
+        })
+    }
+}
+
+/// The home directory.
+pub(super) fn home() -> PathBuf {
+    env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
+}
+
+/// Splits at blanks outside double quotes.
+pub(super) fn split_quoted(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ' ' | '\t' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}

@@ -1,0 +1,197 @@
+//! The operator's own binary, put on a host for one run.
+//!
+//! The host makes a private directory, checks size and SHA-256 of what arrived, and tries the
+//! file once. Whatever fails on the way, the host removes what it made.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::remote_command::{PLACES, in_sh};
+use super::{Nonce, Output, Session};
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+/// More than any build of ours; a mistaken path must not fill a host's memory.
+const MAX_SIZE: u64 = 256 << 20;
+const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// A program to upload, read once for all hosts.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Program {
+    bytes: Vec<u8>,
+    sha256: String,
+}
+
+/// A program that lies on a host and has been tried there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uploaded {
+    nonce: Nonce,
+    place: usize,
+    /// The host has no program that could check the SHA-256; only the size was compared.
+    pub is_hash_unchecked: bool,
+}
+
+impl Program {
+    /// This very program.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn own() -> io::Result<Self> {
+        Self::read(Path::new("/proc/self/exe"))
+    }
+
+    /// A program of this machine.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too big to be an agent.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
+        if bytes.is_empty() || bytes.len() as u64 > MAX_SIZE {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not the size of an agent"));
+        }
+        let sha256 = format!("{:x}", Sha256::digest(&bytes));
+        Ok(Self { bytes, sha256 })
+    }
+
+    /// How many bytes go to each host.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The command that takes the program from its stdin and says in one line what came of it.
+    #[must_use]
+    pub fn command(&self, nonce: Nonce) -> String {
+        in_sh(&script(nonce, self.bytes.len(), &self.sha256))
+    }
+
+    /// Puts the program on a host, in a directory that the nonce names.
+    ///
+    /// # Errors
+    /// No directory takes it, it did not arrive whole, or it does not run there.
+    pub fn upload(
+        &self,
+        session: &Session,
+        nonce: Nonce,
+        deadline: Deadline,
+    ) -> Result<Uploaded, HostFailure> {
+        let pipe = session.exec(&self.command(nonce), deadline)?;
+        let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?;
+        let answer = Answer::find(&output, nonce)?;
+        match answer.word {
+            "ok" | "unchecked" => Ok(Uploaded {
+                nonce,
+                place: answer.number,
+                is_hash_unchecked: answer.word == "unchecked",
+            }),
+            word => Err(refusal(word, answer.number, &output)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Program({} bytes, SHA-256 {})", self.bytes.len(), self.sha256)
+    }
+}
+
+impl Uploaded {
+    /// The nonce that names the directory.
+    #[must_use]
+    pub fn nonce(&self) -> Nonce {
+        self.nonce
+    }
+
+    /// The directory, for a shell of the host.
+    pub(super) fn directory(&self) -> String {
+        let place = PLACES.get(self.place).copied().unwrap_or_default();
+        format!("\"{place}/.rdmactl-{}\"", self.nonce)
+    }
+
+    /// The program, for a shell of the host.
+    pub(super) fn file(&self) -> String {
+        let place = PLACES.get(self.place).copied().unwrap_or_default();
+        format!("\"{place}/.rdmactl-{}/rdmactl\"", self.nonce)
+    }
+}
+
+/// What the host does: one line, because csh takes no newline in quotes.
+///
+/// An empty file that may be executed tells of a noexec mount: `sh` runs it as an empty script
+/// where the kernel says that it has no known format, and says 126 where it may not be executed.
+fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
+    let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
+    let places = places.join(" ");
+    format!(
+        "umask 077; say() {{ echo RDMACTL/up {nonce} $1 $2; }}; \
+         bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; i=-1; f=; \
+         for b in {places}; do i=$((i+1)); \
+         [ -n \"$b\" ] && [ -d \"$b\" ] && [ -w \"$b\" ] || continue; \
+         d=\"$b/.rdmactl-{nonce}\"; mkdir \"$d\" 2>/dev/null || continue; f=\"$d/rdmactl\"; \
+         : >\"$f\" && chmod 500 \"$f\" && \"$f\" 2>/dev/null && chmod 600 \"$f\" && break; \
+         rm -f \"$f\"; rmdir \"$d\"; f=; done; \
+         [ -n \"$f\" ] || {{ say place 0; exit 1; }}; \
+         cat >\"$f\" || bad write $i; \
+         n=$(wc -c <\"$f\"); [ \"$n\" -eq {size} ] || bad size $n; \
+         h=$(sha256sum <\"$f\" 2>/dev/null || busybox sha256sum <\"$f\" 2>/dev/null); w=ok; \
+         case \"$h\" in {sha256}*) ;; \"\") w=unchecked ;; *) bad hash $i ;; esac; \
+         chmod 500 \"$f\" || bad write $i; \"$f\" --version >/dev/null || bad run $?; say $w $i"
+    )
+}
+
+/// The host's one line; login files may print anything before it.
+struct Answer<'a> {
+    word: &'a str,
+    number: usize,
+}
+
+impl<'a> Answer<'a> {
+    fn find(output: &'a Output, nonce: Nonce) -> Result<Self, HostFailure> {
+        let lead = format!("RDMACTL/up {nonce} ");
+        let lines = output.stdout.split(|byte| *byte == b'\n');
+        let found = lines
+            .filter_map(|line| {
+                std::str::from_utf8(line).ok()?.trim_end().strip_prefix(lead.as_str())
+            })
+            .find_map(|rest| {
+                let (word, number) = rest.split_once(' ')?;
+                Some(Self { word, number: number.trim().parse().ok()? })
+            });
+        found.ok_or_else(|| {
+            let detail = format!("the upload ended without a word{}", words(&output.stderr));
+            HostFailure::new(Reason::Garbage, detail)
+                .fix("see whether the login shell there can run /bin/sh")
+        })
+    }
+}
+
+fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
+    let said = words(&output.stderr);
+    let failure = |detail: String| HostFailure::new(Reason::NoAgent, detail);
+    match word {
+        "place" => failure("no directory there takes a program that may run".to_owned()).fix(
+            "free one of $XDG_RUNTIME_DIR, /dev/shm, /tmp, /var/tmp, $HOME from noexec, or install rdmactl there",
+        ),
+        "write" => failure(format!("the program cannot be written there{said}")).fix("see `df` there"),
+        "size" => failure(format!("only {number} bytes of the program arrived{said}"))
+            .fix("see `df` there, and what the login files read from stdin"),
+        "hash" => failure("the program arrived changed".to_owned())
+            .fix("try again; if it stays, install rdmactl there"),
+        "run" => failure(format!("the uploaded program does not run there (exit {number}){said}"))
+            .fix("use the release binary, which needs no library of the host but libc"),
+        _ => failure(format!("the upload failed there{said}")),
+    }
+}
+
+/// The last line of stderr, for the end of a sentence.
+fn words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .map_or_else(String::new, |line| format!(": {}", line.trim().escape_debug()))
+}

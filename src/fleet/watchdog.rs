@@ -1,0 +1,200 @@
+//! Deadlines that hold whatever a library does: at each one the socket is shut down.
+//!
+//! libssh2's own timeouts are no deadlines: a server that sends an endless line keeps one call
+//! busy for ever. A socket that is shut down ends every call on it, blocking or not.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::{Shutdown, shutdown};
+
+use crate::clock::{self, Deadline};
+
+/// The thread that watches all sockets of a run, and the run's own end.
+///
+/// Clones are the same watchdog; its thread ends with the last of them and of their guards.
+#[derive(Debug, Clone)]
+pub struct Watchdog {
+    leash: Arc<Leash>,
+}
+
+/// A socket under watch until this is dropped.
+#[derive(Debug)]
+pub struct Guard {
+    leash: Arc<Leash>,
+    id: u64,
+    expired: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Default)]
+struct Kennel {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next_id: u64,
+    watched: HashMap<u64, Watched>,
+    deadlines: BTreeSet<(Instant, u64)>,
+    cancelled: bool,
+    over: bool,
+}
+
+#[derive(Debug)]
+struct Watched {
+    socket: OwnedFd,
+    at: Instant,
+    expired: Arc<AtomicBool>,
+}
+
+/// What the owners of the thread hold; it ends with the last of them.
+#[derive(Debug)]
+struct Leash(Arc<Kennel>);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        self.0.lock().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Watchdog {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start() -> io::Result<Self> {
+        let kennel = Arc::new(Kennel::default());
+        let watching = Arc::clone(&kennel);
+        thread::Builder::new()
+            .name("watchdog".into())
+            .stack_size(64 * 1024)
+            .spawn(move || watching.watch())?;
+        Ok(Self { leash: Arc::new(Leash(kennel)) })
+    }
+
+    /// Shuts a socket down at the deadline, unless the guard is dropped before.
+    ///
+    /// # Errors
+    /// The system gives no further descriptor.
+    pub fn guard(&self, socket: &impl AsFd, deadline: Deadline) -> io::Result<Guard> {
+        // A descriptor of its own: the caller's number may be closed and used again.
+        let socket = socket.as_fd().try_clone_to_owned()?;
+        let expired = Arc::new(AtomicBool::new(false));
+        let mut state = self.leash.0.lock();
+        let id = state.next_id;
+        state.next_id += 1;
+        let at = if state.cancelled { clock::now() } else { deadline.instant() };
+        state.watched.insert(id, Watched { socket, at, expired: Arc::clone(&expired) });
+        state.deadlines.insert((at, id));
+        drop(state);
+        self.leash.0.changed.notify_all();
+        Ok(Guard { leash: Arc::clone(&self.leash), id, expired })
+    }
+
+    /// Ends everything: every socket, those of the future too, is shut down.
+    pub fn cancel(&self) {
+        let mut state = self.leash.0.lock();
+        state.cancelled = true;
+        let ids: Vec<u64> = state.watched.keys().copied().collect();
+        for id in ids {
+            state.expire(id);
+        }
+        drop(state);
+        self.leash.0.changed.notify_all();
+    }
+
+    /// Whether the run was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.leash.0.lock().cancelled
+    }
+
+    /// Waits for a while; `true` at once when the run is cancelled.
+    #[must_use]
+    pub fn wait_cancelled(&self, wait: Duration) -> bool {
+        let state = self.leash.0.lock();
+        self.leash
+            .0
+            .changed
+            .wait_timeout_while(state, wait, |state| !state.cancelled)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .cancelled
+    }
+}
+
+impl Guard {
+    /// Moves the deadline; without effect on a socket that is shut down already.
+    pub fn set(&self, deadline: Deadline) {
+        let mut state = self.leash.0.lock();
+        if state.cancelled {
+            return;
+        }
+        let id = self.id;
+        if let Some(watched) = state.watched.get_mut(&id) {
+            let before = std::mem::replace(&mut watched.at, deadline.instant());
+            state.deadlines.remove(&(before, id));
+            state.deadlines.insert((deadline.instant(), id));
+        }
+        drop(state);
+        self.leash.0.changed.notify_all();
+    }
+
+    /// Whether the socket was shut down by its deadline or by a cancelled run.
+    #[must_use]
+    pub fn is_expired(&self) -> bool {
+        self.expired.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let mut state = self.leash.0.lock();
+        if let Some(watched) = state.watched.remove(&self.id) {
+            state.deadlines.remove(&(watched.at, self.id));
+        }
+    }
+}
+
+impl Kennel {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self) {
+        let mut state = self.lock();
+        while !state.over {
+            let now = clock::now();
+            while let Some((_, id)) = state.deadlines.first().copied().filter(|(at, _)| *at <= now)
+            {
+                state.expire(id);
+            }
+            state = match state.deadlines.first() {
+                Some((at, _)) => {
+                    let wait = at.saturating_duration_since(now);
+                    self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
+
+impl State {
+    /// Shuts a socket down; the entry stays until its guard goes.
+    fn expire(&mut self, id: u64) {
+        let Some(watched) = self.watched.get(&id) else { return };
+        self.deadlines.remove(&(watched.at, id));
+        // The flag first: whoever sees the socket fail asks for it.
+        watched.expired.store(true, Ordering::Release);
+        // Fails only when there is no connection any more.
+        let _ = shutdown(&watched.socket, Shutdown::Both);
+    }
+}

@@ -1,0 +1,82 @@
+//! Servers that are no SSH servers, each in its own way.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// What a server does with whoever connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Silent,
+    DripsItsBanner,
+    EndlessLines,
+    EndlessLine,
+    ClosesAtOnce,
+    SaysNotAllowed,
+    SilentAfterBanner,
+    SaysMaxStartups,
+    HugePacket,
+}
+
+pub(crate) const ALL: [Kind; 9] = [
+    Kind::Silent,
+    Kind::DripsItsBanner,
+    Kind::EndlessLines,
+    Kind::EndlessLine,
+    Kind::ClosesAtOnce,
+    Kind::SaysNotAllowed,
+    Kind::SilentAfterBanner,
+    Kind::SaysMaxStartups,
+    Kind::HugePacket,
+];
+
+const BANNER: &[u8] = b"SSH-2.0-OpenSSH_9.2\r\n";
+
+/// Starts a server; it serves as long as the test process lives.
+pub(crate) fn start(kind: Kind, address: &str) -> u16 {
+    let listener = TcpListener::bind((address, 0)).expect("a free port");
+    let port = listener.local_addr().expect("its number").port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // Each connection ends when the client goes.
+            thread::spawn(move || serve(kind, stream));
+        }
+    });
+    port
+}
+
+fn serve(kind: Kind, mut stream: TcpStream) -> io::Result<()> {
+    match kind {
+        Kind::ClosesAtOnce => return Ok(()),
+        Kind::SaysNotAllowed => return stream.write_all(b"Not allowed at this time\r\n"),
+        Kind::SaysMaxStartups => return stream.write_all(b"Exceeded MaxStartups\r\n"),
+        Kind::Silent => {}
+        Kind::DripsItsBanner => {
+            // A read that times out is the pause between two bytes.
+            stream.set_read_timeout(Some(Duration::from_millis(300)))?;
+            for byte in BANNER.iter().chain(&[b'x'; 1000]) {
+                stream.write_all(&[*byte])?;
+                let _ = stream.read(&mut [0; 1024]);
+            }
+        }
+        Kind::EndlessLines => loop {
+            stream.write_all(b"wait a moment\r\n")?;
+        },
+        Kind::EndlessLine => loop {
+            stream.write_all(&[b'A'; 4096])?;
+        },
+        Kind::SilentAfterBanner => stream.write_all(BANNER)?,
+        Kind::HugePacket => {
+            stream.write_all(BANNER)?;
+            stream.write_all(&[0x7f, 0xff, 0xff, 0xff, 5, 20])?;
+            stream.write_all(&[0; 4096])?;
+        }
+    }
+    let mut sink = [0; 4096];
+    while stream.read(&mut sink)? > 0 {}
+    Ok(())
+}

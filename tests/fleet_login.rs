@@ -1,0 +1,311 @@
+//! What a login that fails says, and that it ends in time.
+
+#[path = "fleet/hostile.rs"]
+mod hostile;
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use hostile::Kind;
+use rdmactl::clock::{self, Deadline};
+use rdmactl::fleet::{Connector, Host, HostKeyPolicy, Limits, Target, Watchdog, fan_out};
+use rdmactl::model::{HostFailure, Reason};
+use sshd::{Setup, Sshd, connector, keygen, seconds, tool};
+
+fn failure(target: &Target) -> HostFailure {
+    match connector().connect(target, seconds(10)) {
+        Err(failure) => failure,
+        Ok(session) => unreachable!("{session:?} where there must be none"),
+    }
+}
+
+fn assert_says(failure: &HostFailure, reason: Reason, detail: &str, fix: &str) {
+    let said = failure.fix.clone().unwrap_or_default();
+    assert_eq!(failure.reason, reason, "{failure}");
+    assert!(failure.detail.contains(detail), "{failure}");
+    assert!(said.contains(fix), "{said}");
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_says_why() {
+    let server = Sshd::start();
+    let free = TcpListener::bind((server.address.as_str(), 0)).unwrap();
+    let refused = Target { port: free.local_addr().unwrap().port(), ..server.target() };
+    drop(free);
+    assert_says(&failure(&refused), Reason::Refused, "connection refused", "sshd");
+    let nowhere = Target { address: "no-such-host.invalid".into(), ..server.target() };
+    assert_says(&failure(&nowhere), Reason::Unresolved, "no-such-host", "getent");
+    // No TCP connection leads to a broadcast address.
+    let dead = Target { address: "255.255.255.255".into(), ..server.target() };
+    assert_says(&failure(&dead), Reason::Unreachable, "unreachable", "route");
+}
+
+#[test]
+fn a_full_backlog_is_a_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = listener.local_addr().unwrap();
+    // One connection fills the queue of a socket that nobody accepts from.
+    let mut held = Vec::new();
+    while let Ok(stream) =
+        std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200))
+    {
+        held.push(stream);
+    }
+    let server = Sshd::start();
+    let target = Target { address: "127.0.0.1".into(), port: address.port(), ..server.target() };
+    let failure = connector().connect(&target, Deadline::after(Duration::from_millis(700)));
+    assert_says(&failure.err().unwrap(), Reason::Timeout, "no answer", "firewall");
+}
+
+#[test]
+fn an_unknown_or_other_host_key_is_refused_with_the_commands_that_help() {
+    let server = Sshd::start();
+    server.write_known_hosts("other-host ssh-ed25519 AAAA\n");
+    let target = server.target();
+    let unknown = failure(&target);
+    assert_says(&unknown, Reason::HostkeyUnknown, "SHA256:", "ssh-keyscan -p");
+    let fingerprint = tool("ssh-keygen", "openssh-client")
+        .args(["-l", "-f"])
+        .arg(server.path("host_ed25519.pub"))
+        .output()
+        .unwrap();
+    let fingerprint = String::from_utf8(fingerprint.stdout).unwrap();
+    let fingerprint = fingerprint.split(' ').nth(1).unwrap();
+    assert!(unknown.detail.contains(fingerprint), "{unknown} {fingerprint}");
+
+    keygen(&server.path("stranger"), "ed25519");
+    let stranger = fs::read_to_string(server.path("stranger.pub")).unwrap();
+    server.write_known_hosts(&format!("# keys\n{} {stranger}", server.name()));
+    let changed = failure(&target);
+    assert_says(&changed, Reason::HostkeyChanged, "known_hosts:2", "ssh-keygen -f");
+
+    let ours = server.host_key("ed25519");
+    server.write_known_hosts(&format!("{0} {ours}\n@revoked {0} {ours}\n", server.name()));
+    assert_says(&failure(&target), Reason::HostkeyRevoked, "known_hosts:2", "do not connect");
+
+    fs::remove_file(server.path("known_hosts")).unwrap();
+    fs::create_dir(server.path("known_hosts")).unwrap();
+    assert_says(&failure(&target), Reason::HostkeyUnknown, "cannot read", "readable");
+    let off = Target { host_keys: HostKeyPolicy::Off, known_hosts: Vec::new(), ..target };
+    assert!(connector().connect(&off, seconds(10)).is_ok());
+}
+
+#[test]
+fn a_hashed_record_and_a_second_key_type_are_known() {
+    let server = Sshd::with(&Setup { more_keys: &["ecdsa"], ..Setup::default() });
+    server.write_known_hosts(&format!("{} {}\n", server.name(), server.host_key("ecdsa")));
+    assert!(server.connect().is_ok(), "asks for the key that is on record");
+    let hash = tool("ssh-keygen", "openssh-client")
+        .arg("-q")
+        .arg("-H")
+        .arg("-f")
+        .arg(server.path("known_hosts"))
+        .output();
+    assert!(hash.unwrap().status.success());
+    let text = fs::read_to_string(server.path("known_hosts")).unwrap();
+    assert!(text.starts_with("|1|"), "{text}");
+    assert!(server.connect().is_ok());
+}
+
+#[test]
+fn a_host_certificate_is_checked_against_its_authority() {
+    let server = Sshd::start();
+    keygen(&server.path("ca"), "ecdsa");
+    let authority = fs::read_to_string(server.path("ca.pub")).unwrap();
+    for (principals, validity, line, reason) in [
+        ("127.*", "+1d", "@cert-authority", None),
+        ("elsewhere", "+1d", "@cert-authority", Some(Reason::HostkeyUnknown)),
+        ("127.*", "20200101:20200102", "@cert-authority", Some(Reason::HostkeyUnknown)),
+        ("127.*", "+1d", "@revoked", Some(Reason::HostkeyRevoked)),
+    ] {
+        let server = server.with_host_certificate(principals, validity);
+        server.write_known_hosts(&format!("@cert-authority * {authority}{line} * {authority}"));
+        let outcome = server.connect();
+        let failed = outcome.err();
+        assert_eq!(
+            failed.as_ref().map(|f| f.reason),
+            reason,
+            "{principals} {validity} {line}: {failed:?}"
+        );
+    }
+    // Without a line of the authority the plain key inside counts.
+    let server = server.with_host_certificate("elsewhere", "+1d");
+    server.trust();
+    assert!(server.connect().is_ok());
+}
+
+#[test]
+fn a_refused_user_hears_what_was_offered() {
+    let server = Sshd::start();
+    let target = server.target();
+    fs::write(server.path("authorized_keys"), "").unwrap();
+    let refused = failure(&target);
+    assert_says(
+        &refused,
+        Reason::Auth,
+        &format!("refuses {}; offered: ", target.user),
+        "ssh-copy-id",
+    );
+    assert!(refused.detail.contains("/user"), "{refused}");
+
+    let none = Target { identity_files: vec![server.path("missing")], ..target.clone() };
+    assert_says(&failure(&none), Reason::Auth, "no key here to offer", "ssh-add");
+
+    let encrypted = server.path("encrypted");
+    let status = tool("ssh-keygen", "openssh-client")
+        .args(["-q", "-N", "secret", "-t", "ed25519", "-f"])
+        .arg(&encrypted)
+        .status();
+    assert!(status.unwrap().success());
+    let locked = Target { identity_files: vec![encrypted], ..target.clone() };
+    assert_says(&failure(&locked), Reason::Auth, "is encrypted", "ssh-add");
+
+    let closed = Sshd::with(&Setup {
+        config: "PubkeyAuthentication no\nPasswordAuthentication yes",
+        ..Setup::default()
+    });
+    assert_says(&failure(&closed.target()), Reason::Auth, "only password", "allow a key");
+}
+
+#[test]
+fn root_that_sshd_refuses_is_an_auth_failure() {
+    let server = Sshd::with(&Setup { config: "DenyUsers *", ..Setup::default() });
+    assert_says(&failure(&server.target()), Reason::Auth, "refuses", "-l");
+}
+
+#[test]
+fn a_user_certificate_opens_what_its_key_does_not() {
+    let directory = tempfile::TempDir::new().unwrap();
+    keygen(&directory.path().join("ca"), "ed25519");
+    let config = format!("TrustedUserCAKeys {}", directory.path().join("ca.pub").display());
+    let server = Sshd::with(&Setup { config: &config, ..Setup::default() });
+    fs::write(server.path("authorized_keys"), "").unwrap();
+    assert_eq!(failure(&server.target()).reason, Reason::Auth);
+    let user = server.target().user;
+    let status = tool("ssh-keygen", "openssh-client")
+        .args(["-q", "-I", "test", "-n", &user, "-V", "+1d", "-s"])
+        .arg(directory.path().join("ca"))
+        .arg(server.path("user.pub"))
+        .status();
+    assert!(status.unwrap().success());
+    assert!(server.connect().is_ok());
+}
+
+#[test]
+fn an_agent_gives_its_key_before_files_are_tried() {
+    let server = Sshd::start();
+    let agent = sshd::Agent::start(&server.path("agent"));
+    agent.add(&server.path("user"));
+    fs::rename(server.path("user"), server.path("elsewhere")).unwrap();
+    let target = Target { agent: Some(server.path("agent")), ..server.target() };
+    assert!(connector().connect(&target, seconds(10)).is_ok());
+    let others = Target { identities_only: true, identity_files: Vec::new(), ..target };
+    assert_eq!(failure(&others).reason, Reason::Auth);
+}
+
+#[test]
+fn an_agent_that_does_not_answer_ends_at_the_deadline() {
+    let server = Sshd::start();
+    let _deaf = std::os::unix::net::UnixListener::bind(server.path("deaf")).unwrap();
+    let target = Target { agent: Some(server.path("deaf")), ..server.target() };
+    let began = clock::now();
+    let failure = connector().connect(&target, Deadline::after(Duration::from_secs(1)));
+    assert_says(&failure.err().unwrap(), Reason::Timeout, "ssh-agent", "--timeout");
+    assert!(began.elapsed() < Duration::from_millis(1500));
+}
+
+#[test]
+fn the_configuration_decides_and_what_is_not_offered_is_named() {
+    let server = Sshd::start();
+    let address = server.address.clone();
+    server.write_client_config(&format!(
+        "Host web\n  HostName {address}\n  HostKeyAlias other\nHost jumped\n  ProxyJump web\n"
+    ));
+    let target = server.resolver().resolve(&Host::named("web")).unwrap();
+    assert_eq!((target.address.as_str(), target.port), (address.as_str(), server.port));
+    server.write_known_hosts(&format!("other {}\n", server.host_key("ed25519")));
+    assert!(connector().connect(&target, seconds(10)).is_ok());
+    let jumped = server.resolver().resolve(&Host::named("jumped")).unwrap_err();
+    assert_says(&jumped, Reason::Transport, "proxyjump web", "ssh");
+    fs::write(server.path("ssh_config"), "Nonsense yes\n").unwrap();
+    let refused = server.resolver().resolve(&Host::named("web")).unwrap_err();
+    assert_says(&refused, Reason::Transport, "ssh refuses its configuration", "ssh -G");
+    let without = rdmactl::fleet::Resolver { program: Some("/no/ssh".into()), ..server.resolver() };
+    let plain = without.resolve(&Host { port: Some(7), ..Host::named("web") }).unwrap();
+    assert_eq!((plain.address.as_str(), plain.port), ("web", 7));
+}
+
+fn expected(kind: Kind) -> Reason {
+    match kind {
+        Kind::ClosesAtOnce | Kind::SaysNotAllowed | Kind::SaysMaxStartups => Reason::Refused,
+        Kind::EndlessLines | Kind::EndlessLine => Reason::Garbage,
+        Kind::HugePacket => Reason::Transport,
+        _ => Reason::Timeout,
+    }
+}
+
+#[test]
+fn hostile_servers_end_by_their_deadline_and_disturb_nobody() {
+    let good = Sshd::start();
+    let limit = Duration::from_secs(3);
+    let mut targets: Vec<(Option<Kind>, Target)> = Vec::new();
+    for kind in hostile::ALL {
+        let port = hostile::start(kind, &good.address);
+        targets.push((Some(kind), Target { port, ..good.target() }));
+        targets.extend((0..3).map(|_| (None, good.target())));
+    }
+    let connector = connector();
+    let work = |(kind, target): &(Option<Kind>, Target)| {
+        let began = clock::now();
+        let outcome = connector.connect(target, Deadline::after(limit)).and_then(|session| {
+            session.exec("echo alive", seconds(5))?.exchange(b"", 100, seconds(5))
+        });
+        (*kind, outcome, began.elapsed())
+    };
+    let mut count = 0;
+    let each =
+        |_: usize, (kind, outcome, took): (Option<Kind>, Result<_, HostFailure>, Duration)| {
+            count += 1;
+            assert!(took < limit + Duration::from_millis(500), "{kind:?} took {took:?}");
+            match kind {
+                None => {
+                    let output: rdmactl::fleet::Output = outcome.unwrap();
+                    assert_eq!(output.stdout, b"alive\n");
+                }
+                Some(kind) => {
+                    let failure = outcome.unwrap_err();
+                    assert_eq!(failure.reason, expected(kind), "{kind:?}: {failure}");
+                    if kind == Kind::SaysMaxStartups {
+                        assert!(failure.detail.contains("Exceeded MaxStartups"), "{failure}");
+                    }
+                }
+            }
+        };
+    fan_out(&targets, 64, &Watchdog::start().unwrap(), work, each).unwrap();
+    assert_eq!(count, targets.len());
+}
+
+#[test]
+fn a_cancelled_run_ends_at_once() {
+    let server = Sshd::start();
+    let port = hostile::start(Kind::Silent, &server.address);
+    let watchdog = Watchdog::start().unwrap();
+    let connector = Connector::new(watchdog.clone(), Limits::default());
+    let session = connector.connect(&server.target(), seconds(60)).unwrap();
+    let pipe = session.exec("sleep 60", seconds(5)).unwrap();
+    let silent = Target { port, ..server.target() };
+    let began = clock::now();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| connector.connect(&silent, seconds(60)));
+        let reading = scope.spawn(|| pipe.exchange(b"", 100, seconds(60)));
+        // Cancelled before or after they began: it makes no difference.
+        watchdog.cancel();
+        assert_eq!(waiting.join().unwrap().err().unwrap().reason, Reason::Cancelled);
+        assert!(reading.join().unwrap().is_err());
+    });
+    assert!(began.elapsed() < Duration::from_secs(2));
+}

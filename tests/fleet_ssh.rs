@@ -1,0 +1,176 @@
+//! Sessions and pipes against real sshd processes.
+
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use rdmactl::clock::{self, Deadline};
+use rdmactl::fleet::Target;
+use rdmactl::model::Reason;
+use rustix::process::{Pid, Signal, kill_process};
+use sshd::{Setup, Sshd, connector, seconds};
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..=250).cycle().zip(0..count).map(|(byte, _)| byte).collect()
+}
+
+#[test]
+fn a_command_gives_its_output_stderr_and_status() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let pipe = session.exec("echo out; echo err >&2; exit 3", seconds(5)).unwrap();
+    let output = pipe.exchange(b"", 1000, seconds(5)).unwrap();
+    assert_eq!(output.stdout, b"out\n");
+    assert_eq!(output.stderr, b"err\n");
+    assert_eq!(output.exit.status, Some(3));
+    let pipe = session.exec("kill -TERM $$", seconds(5)).unwrap();
+    let exit = pipe.exchange(b"", 1000, seconds(5)).unwrap().exit;
+    assert_eq!((exit.status, exit.signal.as_deref()), (None, Some("TERM")));
+}
+
+#[test]
+fn a_mebibyte_comes_back_whole_through_bounded_buffers() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    for count in [0, 1, 64 * 1024, 1024 * 1024, 5_000_003] {
+        let pipe = session.exec("cat", seconds(5)).unwrap();
+        let sent = bytes(count);
+        let output = pipe.exchange(&sent, count, seconds(20)).unwrap();
+        assert!(output.stdout == sent, "{count} bytes");
+        assert_eq!(output.exit.status, Some(0));
+    }
+}
+
+#[test]
+fn who_does_not_read_stops_the_far_side_and_no_other_channel() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let flood = session.exec("head -c 20000000 /dev/zero; echo end >&2", seconds(5)).unwrap();
+    // The flood runs into its full pipe; another channel works meanwhile.
+    for _ in 0..3 {
+        let echo = session.exec("cat", seconds(5)).unwrap();
+        assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+    }
+    assert_eq!(flood.stderr(), b"", "20 MB fit into no buffer on the way");
+    let output = flood.exchange(b"", 20_000_000, seconds(20)).unwrap();
+    assert_eq!(output.stdout.len(), 20_000_000);
+    assert_eq!(output.stderr, b"end\n");
+}
+
+#[test]
+fn a_command_that_does_not_read_stops_the_writer() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let deaf = session.exec("exec sleep 100", seconds(5)).unwrap();
+    deaf.stream().set_write_timeout(Some(Duration::from_millis(700))).unwrap();
+    let chunk = bytes(64 * 1024);
+    let mut written = 0;
+    while let Ok(count) = deaf.stream().write(&chunk) {
+        written += count;
+        assert!(written < 8 << 20, "no bound on the way");
+    }
+    let echo = session.exec("cat", seconds(5)).unwrap();
+    assert_eq!(echo.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+}
+
+#[test]
+fn two_channels_talk_in_turns() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let (one, two) =
+        (session.exec("cat", seconds(5)).unwrap(), session.exec("cat", seconds(5)).unwrap());
+    for round in 0..50_u32 {
+        for pipe in [&one, &two] {
+            let sent = round.to_be_bytes();
+            pipe.stream().write_all(&sent).unwrap();
+            let mut back = [0; 4];
+            pipe.stream().read_exact(&mut back).unwrap();
+            assert_eq!(back, sent);
+        }
+    }
+    drop(session);
+    one.close_input();
+    assert_eq!(one.wait(seconds(5)).unwrap().status, Some(0));
+    two.stream().shutdown(Shutdown::Both).unwrap();
+    assert!(two.wait(seconds(5)).is_ok());
+}
+
+#[test]
+fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
+    let server = Sshd::start();
+    let session = connector().connect(&server.target(), seconds(60)).unwrap();
+    let pipe = session.exec("echo $PPID; read go; kill -STOP $PPID; cat", seconds(5)).unwrap();
+    let mut line = String::new();
+    BufReader::new(pipe.stream()).read_line(&mut line).unwrap();
+    let frozen = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+    pipe.stream().write_all(b"go\n").unwrap();
+    let began = clock::now();
+    session.set_deadline(Deadline::after(Duration::from_secs(1)));
+    let failure = pipe.exchange(b"more", 1000, seconds(30)).unwrap_err();
+    assert_eq!(failure.reason, Reason::Timeout, "{failure}");
+    assert_eq!(session.exec("echo", seconds(30)).unwrap_err().reason, Reason::Lost);
+    drop((pipe, session));
+    let took = began.elapsed();
+    kill_process(frozen, Signal::KILL).unwrap();
+    assert!(took < Duration::from_millis(1300), "{took:?}");
+}
+
+#[test]
+fn a_channel_more_than_the_host_allows_is_refused_and_harms_no_other() {
+    let server = Sshd::with(&Setup { config: "MaxSessions 2", ..Setup::default() });
+    let session = server.connect().unwrap();
+    let held = [session.exec("cat", seconds(5)).unwrap(), session.exec("cat", seconds(5)).unwrap()];
+    let failure = session.exec("cat", seconds(5)).unwrap_err();
+    assert_eq!(failure.reason, Reason::Refused, "{failure}");
+    assert!(failure.fix.unwrap().contains("MaxSessions"));
+    for pipe in &held {
+        assert_eq!(pipe.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+    }
+}
+
+#[test]
+fn many_short_commands_leave_nothing_behind() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    for round in 0..60 {
+        let pipe = session.exec("cat; exit 9", seconds(5)).unwrap();
+        match round % 3 {
+            0 => assert_eq!(pipe.exchange(b"x", 10, seconds(5)).unwrap().exit.status, Some(9)),
+            1 => drop(pipe),
+            _ => pipe.close_input(),
+        }
+    }
+}
+
+#[test]
+fn a_host_that_refuses_at_first_is_tried_again() {
+    let server = Sshd::start();
+    // As an sshd beyond its MaxStartups: the first two connections are closed at once.
+    let door = TcpListener::bind((server.address.as_str(), 0)).unwrap();
+    let target = Target { port: door.local_addr().unwrap().port(), ..server.target() };
+    server.write_known_hosts(&format!("{} {}\n", server.address, server.host_key("ed25519")));
+    let behind = (server.address.clone(), server.port);
+    let keeper = thread::spawn(move || {
+        drop(door.accept());
+        drop(door.accept());
+        let (mut client, _) = door.accept().unwrap();
+        let mut host = TcpStream::connect(behind).unwrap();
+        let (mut from_client, mut to_host) =
+            (client.try_clone().unwrap(), host.try_clone().unwrap());
+        thread::spawn(move || {
+            let _ = io::copy(&mut from_client, &mut to_host);
+            to_host.shutdown(Shutdown::Both)
+        });
+        let _ = io::copy(&mut host, &mut client);
+    });
+    let session = connector().connect(&target, seconds(20)).unwrap();
+    let output =
+        session.exec("echo in", seconds(5)).unwrap().exchange(b"", 10, seconds(5)).unwrap();
+    assert_eq!(output.stdout, b"in\n");
+    drop(session);
+    keeper.join().unwrap();
+}

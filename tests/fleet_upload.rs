@@ -1,0 +1,275 @@
+//! The commands that hosts are asked to run, and what is left behind by them.
+
+#![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rdmactl::fleet::remote_command::{self, NO_AGENT, Privilege};
+use rdmactl::fleet::{Nonce, Program, Session, spawn_local};
+use rdmactl::model::Reason;
+use sshd::{Sshd, seconds, tool};
+
+/// The shells that people log in with, and what runs `/bin/sh` on small systems.
+const SHELLS: [(&str, &str); 5] = [
+    ("bash", "bash"),
+    ("dash", "dash"),
+    ("tcsh", "tcsh"),
+    ("fish", "fish"),
+    ("busybox", "busybox"),
+];
+
+fn in_shell(shell: &str, package: &str, command: &str, input: Stdio) -> Output {
+    let mut program = tool(shell, package);
+    if shell == "busybox" {
+        program.arg("sh");
+    }
+    program.args(["-c", command]).env("SHLVL", "2").stdin(input).output().unwrap()
+}
+
+/// A program that says who it is and what it was asked.
+fn program(directory: &Path, text: &str) -> Program {
+    let file = directory.join("program");
+    fs::write(&file, text).unwrap();
+    Program::read(&file).unwrap()
+}
+
+const AGENT: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo fake 1.0 && exit 0\n\
+    echo RDMACTL/1 $2 $0 $3\nexec cat\n";
+
+fn places() -> Vec<PathBuf> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    ["/dev/shm", "/tmp", "/var/tmp", &home].map(PathBuf::from).to_vec()
+}
+
+fn left_behind(nonce: Nonce) -> Vec<PathBuf> {
+    let name = format!(".rdmactl-{nonce}");
+    places().into_iter().map(|place| place.join(&name)).filter(|path| path.exists()).collect()
+}
+
+fn upload(
+    program: &Program,
+    session: &Session,
+) -> Result<rdmactl::fleet::Uploaded, rdmactl::model::HostFailure> {
+    program.upload(session, Nonce::new().unwrap(), seconds(20))
+}
+
+#[test]
+fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let text = format!("{AGENT}{}", "# filler\n".repeat(300_000));
+    let uploaded = upload(&program(server.directory.path(), &text), &session).unwrap();
+    assert!(!uploaded.is_hash_unchecked);
+    let found = left_behind(uploaded.nonce());
+    assert_eq!(found.len(), 1);
+    assert_eq!(fs::read_to_string(found[0].join("rdmactl")).unwrap(), text);
+    let mode =
+        |path: &Path| std::os::unix::fs::MetadataExt::mode(&fs::metadata(path).unwrap()) & 0o7777;
+    assert_eq!((mode(&found[0]), mode(&found[0].join("rdmactl"))), (0o700, 0o500));
+
+    let run = remote_command::uploaded_agent(&uploaded, Privilege::Login);
+    let output =
+        session.exec(&run, seconds(5)).unwrap().exchange(b"more", 1000, seconds(5)).unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let expected =
+        format!("RDMACTL/1 {} {}/rdmactl --unlink\nmore", uploaded.nonce(), found[0].display());
+    assert_eq!(said, expected);
+
+    let remove = remote_command::remove_uploaded(&uploaded);
+    let exit =
+        session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap().exit;
+    assert!(exit.is_success());
+    assert!(left_behind(uploaded.nonce()).is_empty());
+}
+
+#[test]
+fn a_real_binary_is_tried_with_its_version() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let own = Program::own().unwrap();
+    assert!(own.size() > 100_000);
+    // The test's own binary runs and knows no --version: the host says so and cleans up.
+    let nonce = Nonce::new().unwrap();
+    let failure = own.upload(&session, nonce, seconds(30)).unwrap_err();
+    assert_eq!(failure.reason, Reason::NoAgent);
+    assert!(failure.detail.contains("does not run there"), "{failure}");
+    assert!(left_behind(nonce).is_empty());
+    let shell = Program::read(&fs::canonicalize("/bin/bash").unwrap()).unwrap();
+    let uploaded = upload(&shell, &session).unwrap();
+    let remove = remote_command::remove_uploaded(&uploaded);
+    session.exec(&remove, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap();
+}
+
+#[test]
+fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let text = "#!/bin/sh\necho rdmactl: error while loading shared libraries: libssl.so.3: cannot open >&2\nexit 127\n";
+    let nonce = Nonce::new().unwrap();
+    let failure =
+        program(server.directory.path(), text).upload(&session, nonce, seconds(20)).unwrap_err();
+    assert_eq!(failure.reason, Reason::NoAgent);
+    assert!(
+        failure.detail.contains("exit 127") && failure.detail.contains("libssl.so.3"),
+        "{failure}"
+    );
+    assert!(failure.fix.unwrap().contains("release binary"));
+    assert!(left_behind(nonce).is_empty());
+}
+
+#[test]
+fn noise_of_login_files_does_not_hide_the_answer() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    // What a login file prints comes before, on the same stream.
+    let command = remote_command::installed_agent(Nonce::new().unwrap(), Privilege::Login);
+    let noisy = format!("echo welcome; echo to; {command}");
+    let output = session.exec(&noisy, seconds(5)).unwrap().exchange(b"", 1000, seconds(5)).unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("welcome\nto\n"));
+}
+
+#[test]
+fn every_login_shell_runs_every_command() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let agent = program(server.directory.path(), AGENT);
+    let uploaded = upload(&agent, &session).unwrap();
+    for (shell, package) in SHELLS {
+        let nonce = Nonce::new().unwrap();
+        let installed = remote_command::installed_agent(nonce, Privilege::Login);
+        let output = in_shell(shell, package, &installed, Stdio::null());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said, format!("{NO_AGENT} {nonce}\n"), "{shell}: {:?}", output.stderr);
+
+        let run = remote_command::uploaded_agent(&uploaded, Privilege::Login);
+        let output = in_shell(shell, package, &run, Stdio::null());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.starts_with("RDMACTL/1 "), "{shell}: {said} {:?}", output.stderr);
+
+        let nonce = Nonce::new().unwrap();
+        let input = fs::File::open(server.path("program")).unwrap();
+        let output = in_shell(shell, package, &agent.command(nonce), input.into());
+        let said = String::from_utf8(output.stdout).unwrap();
+        let ok = format!("RDMACTL/up {nonce} ok ");
+        assert!(said.starts_with(&ok), "{shell}: {said} {:?}", output.stderr);
+        for directory in left_behind(nonce) {
+            fs::remove_dir_all(directory).unwrap();
+        }
+
+        let kill = remote_command::kill(4_000_000, 1);
+        let gone = in_shell(shell, package, &kill, Stdio::null());
+        assert_eq!(gone.status.code(), Some(3), "{shell}");
+    }
+    in_shell("bash", "bash", &remote_command::remove_uploaded(&uploaded), Stdio::null());
+    assert!(left_behind(uploaded.nonce()).is_empty());
+}
+
+#[test]
+fn an_installed_agent_is_run() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let file = directory.path().join("rdmactl");
+    fs::write(&file, AGENT).unwrap();
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let nonce = Nonce::new().unwrap();
+    let path = format!("{}:/usr/bin:/bin", directory.path().display());
+    let output = Command::new("/bin/sh")
+        .args(["-c", &remote_command::installed_agent(nonce, Privilege::Login)])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.trim_end(), format!("RDMACTL/1 {nonce} {}", file.display()));
+}
+
+/// Field 22 of a process, as the far side would have said it.
+fn start_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let stuck = session.exec("echo $$; kill -STOP $$; cat", seconds(5)).unwrap();
+    let mut line = String::new();
+    BufReader::new(stuck.stream()).read_line(&mut line).unwrap();
+    let pid: u32 = line.trim().parse().unwrap();
+    let ticks = start_ticks(pid);
+    let ask = |command: String| {
+        session
+            .exec(&command, seconds(5))
+            .unwrap()
+            .exchange(b"", 100, seconds(5))
+            .unwrap()
+            .exit
+            .status
+    };
+    assert_eq!(ask(remote_command::kill(pid, ticks + 1)), Some(4));
+    assert_eq!(ask(remote_command::kill(pid, ticks)), Some(0));
+    let exit = stuck.wait(seconds(5)).unwrap();
+    assert_eq!(exit.signal.as_deref(), Some("KILL"));
+}
+
+fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn assert_ends(pid: u32) {
+    let deadline = seconds(5);
+    while is_alive(pid) {
+        assert!(!deadline.is_over(), "process {pid} is left");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_dropped_pipe_leaves_no_process() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let command = "echo $$; exec cat";
+    let mut pids = Vec::new();
+    for pipe in [session.exec(command, seconds(5)).unwrap(), spawn_local(shell(command)).unwrap()] {
+        let mut line = String::new();
+        BufReader::new(pipe.stream()).read_line(&mut line).unwrap();
+        pids.push(line.trim().parse().unwrap());
+        pipe.stream().write_all(b"in the middle").unwrap();
+    }
+    pids.into_iter().for_each(assert_ends);
+    // A session that is dropped with its pipe, and a writer that does not stop.
+    let pipe = session.exec("echo $$; exec cat /dev/zero", seconds(5)).unwrap();
+    let mut bytes = [0; 16];
+    let count = pipe.stream().read(&mut bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
+    let pid = text.lines().next().unwrap().trim_matches('\0').parse().unwrap();
+    drop((session, pipe));
+    assert_ends(pid);
+}
+
+fn shell(command: &str) -> Command {
+    let mut sh = Command::new("/bin/sh");
+    sh.args(["-c", command]);
+    sh
+}
+
+#[test]
+fn a_local_command_has_the_same_pipe() {
+    let pipe = spawn_local(shell("cat; echo err >&2; exit 7")).unwrap();
+    let sent = vec![7; 1 << 20];
+    let output = pipe.exchange(&sent, sent.len(), seconds(10)).unwrap();
+    assert!(output.stdout == sent);
+    assert_eq!((output.stderr.as_slice(), output.exit.status), (&b"err\n"[..], Some(7)));
+    let failure = spawn_local(Command::new("/no/such/program")).unwrap_err();
+    assert_eq!(failure.reason, Reason::Transport);
+    let deaf = spawn_local(shell("echo $$; trap '' TERM HUP; while :; do sleep 1; done")).unwrap();
+    let mut line = String::new();
+    BufReader::new(deaf.stream()).read_line(&mut line).unwrap();
+    drop(deaf);
+    assert_ends(line.trim().parse().unwrap());
+}
