@@ -1,5 +1,6 @@
 """Every fault does what it says, its undo restores; proved by commands on the nodes."""
 
+import os
 import re
 import socket
 import unittest
@@ -16,7 +17,8 @@ bash -c 'exec -a /dev/shm/x/agent perl {words}' </dev/null >/dev/null 2>&1 &
 
 class Faults(LabTest):
     NAME = "faults"
-    NODES = ("--nodes", "2", "--release", "12")
+    # Another release by hand: RDMACTL_LAB_TEST_RELEASE=13 lab/test vm
+    NODES = ("--nodes", "2", "--release", os.environ.get("RDMACTL_LAB_TEST_RELEASE", "12"))
 
     def port_state(self) -> str:
         return self.on("n2", "cat /sys/class/infiniband/rxe0/ports/1/state").stdout.strip()
@@ -93,14 +95,17 @@ class Faults(LabTest):
         self.start(fault, value="100")
         self.on("n2", FAKE_AGENT.format(words="other thing"))
         self.on("n2", FAKE_AGENT.format(words=words))
-        fired = lambda: self.on("n2", f"/usr/lib/rdmalab/agents fired {fault}").stdout.split()
+
+        def fired():
+            return self.on("n2", f"/usr/lib/rdmalab/agents fired {fault}").stdout.split()
+
         self.assertTrue(wait_until(fired), "the watcher never fired")
         pid, _, _, hit = fired()
         self.assertEqual(hit, "hit")
         state = self.on("n2", f"grep State /proc/{pid}/status 2>/dev/null || echo gone").stdout
         self.assertRegex(state, expected_state)
         inject.stop(self.lab, fault, "n2")
-        if "STOP" in fault.upper():
+        if fault.endswith("-stop"):
             self.assertIn("(sleeping)", self.on("n2", f"grep State /proc/{pid}/status").stdout)
         self.on("n2", "/usr/lib/rdmalab/leftovers kill; rm -rf /dev/shm/x")
         self.assert_as_at_boot("n2")
