@@ -37,23 +37,20 @@ def read_mirrors() -> tuple:
     override = os.environ.get("RDMACTL_LAB_MIRROR", "").split()
     if override:
         return override[0], override[-1]
-    answer = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
-         "Created-By: Packages"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    archive = security = None
-    for line in answer.stdout.splitlines():
-        uri, release, component = (line.split() + ["", "", ""])[:3]
-        if component != "main":
-            continue
-        if release in SUITES:
-            archive = archive or uri
-        elif release.removesuffix("-security") in SUITES:
-            security = security or uri
-    if not archive:
+    # Not `indextargets`: that is empty on a machine whose lists were never fetched.
+    answer = subprocess.run(["apt-get", "-oDebug::NoLocking=1", "update", "--print-uris"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    found = re.findall(r"^'(\S+?)/dists/([^/']+)/InRelease'", answer.stdout, re.M)
+    suites = "|".join(SUITES)
+    archives = [uri for uri, suite in found if re.fullmatch(suites, suite)]
+    security = [uri for uri, suite in found if re.fullmatch(f"({suites})-security", suite)]
+    # Other vendors call their suites by Debian's names, but only Debian has -updates.
+    updates = [uri for uri, suite in found if re.fullmatch(f"({suites})-updates", suite)]
+    archives = [uri for uri in archives if uri in updates] or archives
+    if not archives:
         raise LabError("no Debian archive in this machine's apt sources\n"
                        "  fix: export RDMACTL_LAB_MIRROR='ARCHIVE-URI SECURITY-URI'")
-    return archive, security or archive
+    return archives[0], (security or archives)[0]
 
 
 class Apt:

@@ -8,6 +8,7 @@ new image, and a pushed program is there again after a reboot.
 import io
 import json
 import tarfile
+import time
 from pathlib import Path
 
 from .node import DOOR_PORT, Node
@@ -46,6 +47,7 @@ class Seed:
     """The archive while it is written; every file belongs to root unless said otherwise."""
 
     def __init__(self, path: Path):
+        self._now = int(time.time())
         self._tar = tarfile.open(path, "w", format=tarfile.GNU_FORMAT)
 
     def folder(self, name: str, mode: int = 0o755, owner: int = 0) -> None:
@@ -58,6 +60,7 @@ class Seed:
     def _put(self, name, data, mode, owner, kind) -> None:
         entry = tarfile.TarInfo(name)
         entry.type, entry.mode, entry.uid, entry.gid, entry.size = kind, mode, owner, owner, len(data)
+        entry.mtime = self._now
         self._tar.addfile(entry, io.BytesIO(data))
 
     def close(self) -> None:

@@ -36,7 +36,10 @@ class Lifetime(unittest.TestCase):
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def assert_nothing_left(self) -> None:
-        self.assertTrue(wait_until(lambda: not qemus_of(self.name) and not lab_dir(self.name).exists()), f"left: {qemus_of(self.name)} {lab_dir(self.name)}")
+        def gone() -> bool:
+            return not qemus_of(self.name) and not lab_dir(self.name).exists()
+
+        self.assertTrue(wait_until(gone), f"left: {qemus_of(self.name)} {lab_dir(self.name)}")
 
     def test_packages_come_from_the_cache_without_a_network(self):
         before = os.environ.get("RDMACTL_LAB_OFFLINE")

@@ -102,17 +102,20 @@ class Files(unittest.TestCase):
 
 class Packages(unittest.TestCase):
 
-    TARGETS = ("https://a.example/debian/ bookworm main\n"
-               "https://b.example/debian-security/ bookworm-security main\n"
-               "https://c.example/node nodistro main\n"
-               "https://d.example/docker bookworm stable\n")
+    URIS = """\
+'https://d.example/docker/dists/bookworm/InRelease' d.example_InRelease 0
+'https://a.example/debian/dists/bookworm/InRelease' a.example_InRelease 0
+'https://a.example/debian/dists/bookworm-updates/InRelease' a.example_InRelease 0
+'https://b.example/debian-security/dists/bookworm-security/InRelease' b.example_InRelease 0
+'https://c.example/node/dists/nodistro/InRelease' c.example_InRelease 0
+"""
 
     def test_the_mirror_is_that_of_the_systems_apt(self):
-        done = subprocess.CompletedProcess([], 0, self.TARGETS)
+        done = subprocess.CompletedProcess([], 0, self.URIS)
         with mock.patch.object(debs.subprocess, "run", return_value=done), \
                 mock.patch.dict(os.environ, {"RDMACTL_LAB_MIRROR": ""}):
             self.assertEqual(debs.read_mirrors(),
-                             ("https://a.example/debian/", "https://b.example/debian-security/"))
+                             ("https://a.example/debian", "https://b.example/debian-security"))
 
     def test_no_mirror_is_an_error_with_a_remedy(self):
         done = subprocess.CompletedProcess([], 0, "")
