@@ -11,6 +11,7 @@ from pathlib import Path
 from . import console, doctor, inject, keeper, push, reset, ssh, status, up
 from .lab import Lab, take_down
 from .paths import CHECKOUT_LAB, default_name
+from .processes import die_with_parent
 from .talk import LabError, say
 
 
@@ -102,7 +103,8 @@ def run_with(options) -> int:
     try:
         lab = Lab(options.name)
         environment = dict(os.environ, **environment_of(lab))
-        with subprocess.Popen(words, env=environment) as child:
+        with subprocess.Popen(words, env=environment,
+                              preexec_fn=die_with_parent(signal.SIGTERM)) as child:
             # The terminal's Ctrl-C reaches the command too: let it end in its own way.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, lambda *_: child.terminate())

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .paths import cache_root
+from .processes import die_with_parent
 from .talk import LabError, say
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -95,7 +96,7 @@ class Apt:
     def run(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run(self.command(*words), stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              text=True, check=False)
+                              text=True, check=False, preexec_fn=die_with_parent())
 
     def update(self) -> None:
         self.write_sources()

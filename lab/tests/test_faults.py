@@ -50,8 +50,9 @@ class Faults(LabTest):
         self.start("drop-large")
         self.assertTrue(self.pingpong("-m 4096 -s 64"))
         self.assertFalse(self.pingpong("-m 4096 -s 4096", limit_s=3))
-        self.assertEqual(self.on("n1", "ping -c 1 -W 3 -s 1300 10.10.1.2").returncode, 0)
-        self.assertNotEqual(self.on("n1", "ping -c 1 -W 1 -s 1500 10.10.1.2").returncode, 0)
+        self.assertEqual(self.on("n1", "ping -c 1 -W 3 -s 1372 10.10.1.2").returncode, 0)
+        # 1,373 bytes and the headers of ICMP and IP are 1,401.
+        self.assertNotEqual(self.on("n1", "ping -c 1 -W 1 -s 1373 10.10.1.2").returncode, 0)
         self.undo("drop-large")
         self.assertTrue(self.pingpong("-m 4096 -s 4096"))
 
