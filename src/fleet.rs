@@ -6,6 +6,7 @@
 //! goes through a pipe is `wire`'s matter. A host that fails is a
 //! [`HostFailure`](crate::model::HostFailure) and never a reason to end the run.
 
+mod agent;
 mod descriptors;
 mod fan_out;
 mod host_set;
@@ -14,18 +15,21 @@ mod local;
 mod nonce;
 mod pipe;
 mod poll;
+mod reach;
 pub mod remote_command;
 mod ssh;
 mod target;
 mod upload;
 mod watchdog;
 
+pub use agent::Agent;
 pub use descriptors::allow_descriptors;
 pub use fan_out::{InOrder, fan_out};
 pub use host_set::{Host, HostSet, HostSetError, fold};
 pub use local::spawn as spawn_local;
 pub use nonce::Nonce;
 pub use pipe::{Exit, Output, Pipe};
+pub use reach::{Reach, UploadPolicy};
 pub use ssh::{Connector, Limits, Session};
 pub use target::{AddressFamily, HostKeyPolicy, Resolver, SshConfig, Target};
 pub use upload::{Program, Uploaded};

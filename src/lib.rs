@@ -3,7 +3,11 @@
 //! ARCHITECTURE.md tells which module does what; `src/layers.txt` holds the allowed edges between
 //! them. A value flows one way: source, collect, model, analyse, query, render.
 
+pub mod agent;
+pub mod analyse;
 pub mod clock;
 pub mod fleet;
 pub mod model;
+pub mod ping;
 pub mod sys;
+pub mod wire;

@@ -8,7 +8,9 @@ mod device;
 mod failure;
 mod gid;
 mod host;
+pub mod ping;
 mod port;
+pub mod probe;
 mod problem;
 mod verbs;
 

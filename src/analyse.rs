@@ -1,0 +1,4 @@
+//! What readings mean: pure functions from `model` to `model`, without I/O and without a clock.
+
+pub mod culprit;
+pub mod verdict;

@@ -1,0 +1,150 @@
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::clock::{self, Deadline};
+use crate::model::HostReport;
+use crate::model::probe::{StepError, StepResult};
+use crate::wire::{FrameReader, FromAgent, Loss, Process};
+
+/// How long an agent with a worker may be silent before it is looked into.
+pub(super) const SILENCE: Duration = Duration::from_secs(2);
+
+/// What has come from an agent; filled by a thread of its own, which ends with the stream.
+pub(super) struct Inbox {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+pub(super) struct State {
+    replies: HashMap<u64, Result<StepResult, StepError>>,
+    report: Option<HostReport>,
+    pub(super) process: Option<Process>,
+    pub(super) heard: Instant,
+    pub(super) loss: Option<Loss>,
+    /// Why nothing more comes.
+    pub(super) broken: Option<String>,
+    /// The agent said how many frames it sent, and all came.
+    ended: bool,
+    frames: u64,
+    /// Whether the agent sends heartbeats: it does from its first one on.
+    beats: bool,
+}
+
+impl Inbox {
+    pub(super) fn start(stream: UnixStream) -> io::Result<Arc<Self>> {
+        let state = State {
+            replies: HashMap::new(),
+            report: None,
+            process: None,
+            heard: clock::now(),
+            loss: None,
+            broken: None,
+            ended: false,
+            frames: 0,
+            beats: false,
+        };
+        let inbox = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
+        let filled = Arc::clone(&inbox);
+        thread::Builder::new().name("agent reader".into()).stack_size(256 * 1024).spawn(
+            move || {
+                let mut reader = FrameReader::new(stream);
+                loop {
+                    let message = reader.read();
+                    let mut state = filled.lock();
+                    match message {
+                        Ok(Some(message)) => state.take(message),
+                        Ok(None) if state.ended => {}
+                        Ok(None) => state.broken = Some("its output ended".into()),
+                        Err(error) => state.broken = Some(error.to_string()),
+                    }
+                    let is_over = state.ended || state.broken.is_some();
+                    drop(state);
+                    filled.changed.notify_all();
+                    if is_over {
+                        return;
+                    }
+                }
+            },
+        )?;
+        Ok(inbox)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `look` finds something; `None` at the deadline or when nothing more comes.
+    pub(super) fn wait<T>(
+        &self,
+        deadline: Deadline,
+        mut look: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(found) = look(&mut state) {
+                return Some(found);
+            }
+            let left = deadline.remaining();
+            if left.is_zero() || state.broken.is_some() || state.ended {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
+        self.wait(deadline, |state| state.report.take())
+    }
+
+    pub(super) fn reply(
+        &self,
+        id: u64,
+        deadline: Deadline,
+    ) -> Option<Result<StepResult, StepError>> {
+        let found = self.wait(deadline, |state| match state.replies.remove(&id) {
+            Some(reply) => Some(Some(reply)),
+            None => state.loss.map(|_| None),
+        });
+        found.flatten()
+    }
+
+    pub(super) fn ended(&self, deadline: Deadline) -> bool {
+        self.wait(deadline, |state| state.ended.then_some(())).is_some()
+    }
+
+    pub(super) fn broken(&self) -> Option<String> {
+        self.lock().broken.clone()
+    }
+
+    /// Whether there is a reason to look into whether the agent lives.
+    pub(super) fn is_suspect(&self) -> bool {
+        let state = self.lock();
+        state.loss.is_some()
+            || state.broken.is_some()
+            || (state.beats && state.heard.elapsed() > SILENCE)
+    }
+}
+
+impl State {
+    fn take(&mut self, message: FromAgent) {
+        self.heard = clock::now();
+        match message {
+            FromAgent::Hello(process) => self.process = Some(process),
+            FromAgent::Report(report) => self.report = Some(*report),
+            FromAgent::Worker(reply) => drop(self.replies.insert(reply.id, reply.result)),
+            FromAgent::Alive => self.beats = true,
+            FromAgent::WorkerLost(loss) => self.loss = Some(loss),
+            FromAgent::End { frames } if frames == self.frames => self.ended = true,
+            FromAgent::End { frames } => {
+                let came = self.frames;
+                self.broken = Some(format!("only {came} of its {frames} frames came"));
+            }
+        }
+        self.frames += 1;
+    }
+}

@@ -1,0 +1,267 @@
+//! What a ping run found: hosts, directed pairs, and a verdict for each pair that failed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::probe::{Method, RoundTrips, Stage, StepError};
+use super::{GidKind, GidValue, HostFailure, Protocol};
+
+/// One run over all asked pairs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PingReport {
+    /// The hosts in the order in which they were asked for.
+    pub hosts: Vec<PingHost>,
+    /// Every ordered pair, by source, then target.
+    pub pairs: Vec<Pair>,
+    /// From the last agent's hello to the last answer, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Agents that could not be confirmed gone: `pid N on HOST`.
+    pub left_behind: Vec<String>,
+}
+
+/// One host of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PingHost {
+    /// The name it was asked by.
+    pub name: String,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Why it took no part.
+    pub failure: Option<HostFailure>,
+}
+
+/// What came of one ordered pair: the source asks, the target answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// Index of the source in [`PingReport::hosts`].
+    pub source: usize,
+    /// Index of the target.
+    pub target: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The ports that were used; `None` when none could be chosen.
+    pub route: Option<Route>,
+    /// RDMA round trips of small messages, after all sizes were checked.
+    pub rdma: Option<Latency>,
+    /// TCP round trips over the same interface.
+    pub tcp: Option<Latency>,
+}
+
+/// Round trip statistics, whole and halved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Round trips measured.
+    pub count: u64,
+    /// Full round trips, in nanoseconds.
+    pub rtt_ns: Quantiles,
+    /// Half round trips, in nanoseconds: what latency tools print.
+    pub half_rtt_ns: Quantiles,
+}
+
+/// A distribution in four numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantiles {
+    /// The shortest.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// The 99th percentile; `null` below 1,000 samples, which do not carry it.
+    pub p99: Option<u64>,
+    /// The longest.
+    pub max: u64,
+}
+
+impl From<RoundTrips> for Latency {
+    fn from(all: RoundTrips) -> Self {
+        let quantiles = |divisor| Quantiles {
+            min: all.min_ns / divisor,
+            p50: all.p50_ns / divisor,
+            p99: all.p99_ns.map(|ns| ns / divisor),
+            max: all.max_ns / divisor,
+        };
+        Self { count: all.count, rtt_ns: quantiles(1), half_rtt_ns: quantiles(2) }
+    }
+}
+
+/// The two ports of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Route {
+    /// How the two ends are connected.
+    pub method: Method,
+    /// The protocol both speak.
+    pub protocol: Protocol,
+    /// Path MTU in bytes; `None` until both ends said theirs.
+    pub mtu: Option<u32>,
+    /// The source's port.
+    pub source: RoutePort,
+    /// The target's port.
+    pub target: RoutePort,
+}
+
+/// One port of a route, with the GID that was chosen for this pair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoutePort {
+    /// Device name.
+    pub device: String,
+    /// Port number.
+    pub port: u8,
+    /// Index of the GID on this host.
+    pub gid_index: u16,
+    /// The GID.
+    pub gid: GidValue,
+    /// Its kind.
+    pub gid_kind: Option<GidKind>,
+    /// The interface of the port.
+    pub netdev: Option<String>,
+    /// The kernel driver; `rxe` and `siw` are software.
+    pub driver: Option<String>,
+}
+
+/// What a pair's evidence means.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The code, for scripts.
+    pub code: Code,
+    /// How far the pair got.
+    pub stage: Option<Stage>,
+    /// At which end the cause is.
+    pub side: Side,
+    /// What was seen, in one sentence.
+    pub detail: String,
+    /// What to type.
+    pub hint: Option<String>,
+}
+
+/// At which end of a pair a fault is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// At the source.
+    Source,
+    /// At the target.
+    Target,
+    /// Between them, or not to be told from this pair alone.
+    Path,
+}
+
+/// Declares the verdict codes, each with its word.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
+        /// Every verdict a pair can get.
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+            JsonSchema,
+        )]
+        pub enum Code {
+            $($(#[$doc])* #[serde(rename = $word)] $name,)*
+        }
+
+        impl Code {
+            /// The code's word, as JSON and tables show it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// All sizes were answered rightly.
+    Ok = "ok",
+    /// The two hosts have no protocol in common.
+    NoTransport = "n/a.transport",
+    /// The host was not reached at all.
+    Unreached = "peer.unreached",
+    /// The host, or the agent on it, is gone.
+    PeerDead = "peer.dead",
+    /// The host is alive, but the process there does not run.
+    PeerHung = "peer.hung",
+    /// TCP passes, `RoCE` version 2 packets do not.
+    Udp4791Blocked = "roce.udp4791_blocked",
+    /// Small messages pass, full ones do not.
+    MtuBlackhole = "mtu.blackhole",
+    /// The two ends disagree about the MTU.
+    MtuMismatch = "mtu.mismatch",
+    /// The target's hardware address could not be found.
+    NoNeighbour = "l2.no_neighbour",
+    /// The local link is down.
+    LinkDown = "local.link_down",
+    /// A GID index is empty or moved.
+    GidIndex = "gid.index",
+    /// The GIDs are of different families or kinds.
+    GidFamily = "gid.family",
+    /// The device files may not be opened.
+    Permission = "local.permission",
+    /// Memory could not be pinned.
+    Memlock = "local.memlock",
+    /// The RDMA libraries are missing.
+    Library = "local.library",
+    /// The device ran out of objects.
+    Resources = "local.resources",
+    /// No RDMA device, or no active port.
+    NoPort = "local.no_port",
+    /// Nobody waits for the connection at the target.
+    NoListener = "peer.no_listener",
+    /// Neither TCP nor RDMA passes, though the host is alive.
+    RailDown = "rail.down",
+    /// Messages are not acknowledged.
+    NoAck = "rc.no_ack",
+    /// The target posts no receives.
+    NotPosting = "peer.not_posting",
+    /// Messages get lost under way.
+    Loss = "fabric.loss",
+    /// An answer holds other bytes than it should.
+    Corrupted = "data.corrupted",
+    /// The driver never ended a request.
+    DriverStuck = "driver.stuck",
+    /// The agents could not agree on a step.
+    Agent = "agent.bug",
+    /// Not tried, because the run was ended before.
+    NotTested = "not_tested",
+}
+
+impl Code {
+    /// Whether applications between the two would have no RDMA.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::NoTransport)
+    }
+}
+
+/// Everything that was seen of a pair: what verdicts are made of.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// The source's side.
+    pub source: EndEvidence,
+    /// The target's side.
+    pub target: EndEvidence,
+    /// The protocol between them.
+    pub protocol: Protocol,
+    /// TCP over the same interface; `None` when it was not tried.
+    pub tcp: Option<Result<RoundTrips, StepError>>,
+    /// The RDMA round trips, when all went well.
+    pub rdma: Option<RoundTrips>,
+}
+
+/// What was seen at one end.
+#[derive(Debug, Clone)]
+pub struct EndEvidence {
+    /// The step that failed there.
+    pub failure: Option<StepError>,
+    /// Whether the host still lived after the failure.
+    pub life: Life,
+}
+
+/// Whether a host and the agent on it run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Life {
+    /// Both do.
+    Alive,
+    /// The host does, the agent or its worker does not; how that was seen.
+    Hung(String),
+    /// The host or the agent is gone; how that was seen.
+    Dead(String),
+}

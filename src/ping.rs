@@ -1,0 +1,20 @@
+//! Real RDMA messages between pairs of hosts, and what they prove.
+//!
+//! Two halves: [`worker`] is the far end, a process that owns queue pairs and does the steps it
+//! is told; [`matrix`] is the operator's end, which plans the pairs, asks both workers for the
+//! steps of each, and has `analyse` judge what came back. Between them stands [`Node`], so that
+//! the matrix runs over SSH, over local processes, or over a made-up fabric.
+
+mod address;
+mod choose;
+mod end;
+mod exchange;
+pub mod matrix;
+mod node;
+mod pair;
+mod plan;
+mod statistics;
+mod tcp;
+pub mod worker;
+
+pub use node::{Liveness, Node, Ticket};

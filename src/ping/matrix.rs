@@ -1,0 +1,134 @@
+//! All asked pairs: planned in rounds of disjoint pairs, run, judged.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use super::choose::{self, NoRoute};
+use super::node::{Liveness, Node};
+pub use super::pair::Effort;
+use super::{pair, plan};
+use crate::analyse::verdict;
+use crate::model::HostReport;
+use crate::model::ping::{Code, Pair, Side, Verdict};
+use crate::model::probe::Stage;
+
+/// A host that takes part: its inventory and its worker; or why there is none.
+pub struct Member<'a> {
+    /// The name it was asked by.
+    pub name: String,
+    /// What it has; `None` when it was not reached.
+    pub inventory: Option<&'a HostReport>,
+    /// Its worker; `None` when it was not reached.
+    pub node: Option<&'a dyn Node>,
+}
+
+/// Which ordered pairs to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every ordered pair.
+    All,
+    /// From the first member to every other one.
+    FromFirst,
+}
+
+impl Pairs {
+    fn wants(self, source: usize) -> bool {
+        self == Self::All || source == 0
+    }
+}
+
+/// Runs all pairs and judges each; calls `done` after every one.
+///
+/// Pairs of one round share no host, so that none disturbs another's latency.
+pub fn run(
+    members: &[Member<'_>],
+    pairs: Pairs,
+    effort: &Effort,
+    done: &(dyn Fn(&Pair) + Sync),
+) -> Vec<Pair> {
+    let results = Mutex::new(Vec::new());
+    let connections = AtomicU32::new(1);
+    for round in plan::rounds(members.len()) {
+        thread::scope(|scope| {
+            for (a, b) in round {
+                let (results, connections) = (&results, &connections);
+                scope.spawn(move || {
+                    for (source, target) in [(a, b), (b, a)] {
+                        if !pairs.wants(source) {
+                            continue;
+                        }
+                        let number = connections.fetch_add(1, Ordering::Relaxed);
+                        let pair = run_pair(members, source, target, number, effort);
+                        done(&pair);
+                        results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+                    }
+                });
+            }
+        });
+    }
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|pair| (pair.source, pair.target));
+    results
+}
+
+fn run_pair(
+    members: &[Member<'_>],
+    source: usize,
+    target: usize,
+    connection: u32,
+    effort: &Effort,
+) -> Pair {
+    let unrouted = |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None };
+    let (from, to) =
+        match (end(&members[source], Side::Source), end(&members[target], Side::Target)) {
+            (Ok(from), Ok(to)) => (from, to),
+            (_, Err(verdict)) | (Err(verdict), _) => return unrouted(verdict),
+        };
+    let mut route = match choose::choose(from.0, to.0) {
+        Ok(route) => route,
+        Err(why) => return unrouted(no_route(why)),
+    };
+    let outcome = pair::run(from.1, to.1, connection, &route, effort);
+    route.mtu = outcome.mtu;
+    let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+    Pair {
+        source,
+        target,
+        verdict: verdict::judge(&outcome.evidence),
+        tcp: tcp.map(|&trips| trips.into()),
+        rdma: outcome.evidence.rdma.map(Into::into),
+        route: Some(route),
+    }
+}
+
+/// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
+fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dyn Node), Verdict> {
+    let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
+        return Err(Verdict {
+            code: Code::Unreached,
+            stage: Some(Stage::Agent),
+            side,
+            detail: "the host's agent was not reached".into(),
+            hint: None,
+        });
+    };
+    if let Liveness::Gone(life) = node.known_life()
+        && let Some(verdict) = verdict::judge_host(&life, side, Stage::Agent)
+    {
+        return Err(verdict);
+    }
+    Ok((inventory, node))
+}
+
+fn no_route(why: NoRoute) -> Verdict {
+    let (code, side, detail, hint) = match why {
+        NoRoute::Source(detail) => (Code::NoPort, Side::Source, detail, Some(NO_PORT)),
+        NoRoute::Target(detail) => (Code::NoPort, Side::Target, detail, Some(NO_PORT)),
+        NoRoute::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
+    };
+    Verdict { code, stage: Some(Stage::Choose), side, detail, hint: hint.map(str::to_owned) }
+}
+
+const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";

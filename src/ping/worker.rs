@@ -1,0 +1,87 @@
+//! The process that owns queue pairs: it does the steps it is told and says that it lives.
+//!
+//! It knows nothing of hosts, SSH or verdicts. Each connection has a thread of its own, so that a
+//! call that hangs in the kernel holds up that connection and nothing else.
+
+mod connection;
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use connection::Handle;
+
+use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
+use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, WorkerReply};
+
+/// How often a worker says that it lives.
+pub const HEARTBEAT: Duration = Duration::from_millis(250);
+
+/// Connections a worker holds at most.
+const CONNECTIONS: usize = 1_024;
+
+/// Where answers go: one frame at a time, from any thread.
+pub(super) struct Answers<W>(Mutex<FrameWriter<W>>);
+
+impl<W: Write> Answers<W> {
+    /// `false` when nobody listens any more.
+    fn send(&self, message: &FromWorker) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(message).is_ok()
+    }
+
+    fn reply(&self, id: u64, result: Result<StepResult, StepError>) {
+        // A supervisor that is gone takes this process with it: there is nobody to tell.
+        let _ = self.send(&FromWorker::Reply(WorkerReply { id, result }));
+    }
+}
+
+/// Serves the steps that come on `input` until it ends.
+///
+/// # Errors
+/// What comes is not the protocol.
+pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), WireError> {
+    let answers = Arc::new(Answers(Mutex::new(FrameWriter::new(output))));
+    let alive = Arc::clone(&answers);
+    thread::Builder::new().name("heartbeat".into()).spawn(move || {
+        while alive.send(&FromWorker::Alive) {
+            thread::park_timeout(HEARTBEAT);
+        }
+    })?;
+    let mut reader = FrameReader::new(input);
+    let mut connections: HashMap<u32, Handle> = HashMap::new();
+    while let Some(ToWorker { id, step }) = reader.read()? {
+        match step.act {
+            Act::Open(opening) if connections.len() < CONNECTIONS => {
+                match Handle::start(opening, id, Arc::clone(&answers)) {
+                    Ok(handle) => drop(connections.insert(step.connection, handle)),
+                    Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
+                }
+            }
+            Act::Open(_) => answers.reply(id, Err(out_of_order("too many connections"))),
+            Act::Close => {
+                // The thread destroys the queue pair and then answers.
+                match connections.remove(&step.connection) {
+                    Some(handle) => handle.close(id),
+                    None => answers.reply(id, Ok(StepResult::Done)),
+                }
+            }
+            act => match connections.get(&step.connection) {
+                Some(handle) => handle.ask(id, act, &answers),
+                None => answers.reply(id, Err(out_of_order("no such connection"))),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn out_of_order(detail: &str) -> StepError {
+    StepError {
+        stage: Stage::Open,
+        cause: Cause::Order,
+        detail: detail.to_owned(),
+        fix: None,
+        size: None,
+    }
+}

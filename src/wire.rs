@@ -1,0 +1,12 @@
+//! What goes between the operator and an agent: one greeting line, then frames.
+//!
+//! Framing and limits live here, and the messages themselves as plain types. What a message
+//! makes either side do is no matter of this module.
+
+mod frame;
+mod greeting;
+mod message;
+
+pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
+pub use greeting::{Greeting, GreetingError, read_greeting};
+pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};

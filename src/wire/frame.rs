@@ -1,0 +1,158 @@
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The largest frame either side accepts, in bytes.
+pub const FRAME_LIMIT: usize = 1 << 20;
+
+/// Why a stream of frames cannot be read or written any further.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The stream failed below.
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+    /// The stream ended inside a frame.
+    #[error("the stream ended in the middle of a frame")]
+    Truncated,
+    /// A frame says that it is larger than [`FRAME_LIMIT`].
+    #[error("a frame of {0} bytes is over the limit of {FRAME_LIMIT}")]
+    TooBig(usize),
+    /// A frame does not hold a message of this protocol.
+    #[error("a frame holds no message of this protocol: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+/// Writes messages as frames: a big-endian `u32` length, then that many bytes of JSON.
+#[derive(Debug)]
+pub struct FrameWriter<W> {
+    stream: W,
+    frame: Vec<u8>,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// A writer that sends each frame with one write.
+    pub fn new(stream: W) -> Self {
+        Self { stream, frame: Vec::new() }
+    }
+
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// The message is over the limit, or the stream is closed.
+    pub fn write<T: Serialize>(&mut self, message: &T) -> Result<(), WireError> {
+        self.frame.clear();
+        self.frame.extend_from_slice(&[0; 4]);
+        serde_json::to_writer(&mut self.frame, message)?;
+        let length = self.frame.len() - 4;
+        let prefix = u32::try_from(length)
+            .ok()
+            .filter(|_| length <= FRAME_LIMIT)
+            .ok_or(WireError::TooBig(length))?;
+        self.frame[..4].copy_from_slice(&prefix.to_be_bytes());
+        self.stream.write_all(&self.frame)?;
+        Ok(self.stream.flush()?)
+    }
+}
+
+/// Reads what a [`FrameWriter`] wrote, and trusts none of it.
+#[derive(Debug)]
+pub struct FrameReader<R> {
+    stream: R,
+    frame: Vec<u8>,
+}
+
+impl<R: Read> FrameReader<R> {
+    /// A reader of the frames that follow on a stream.
+    pub fn new(stream: R) -> Self {
+        Self { stream, frame: Vec::new() }
+    }
+
+    /// The next message; `None` when the stream ended between two frames.
+    ///
+    /// # Errors
+    /// The stream broke, or what came is no frame, no message, or over the limit.
+    pub fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
+        let mut prefix = [0; 4];
+        match read_full(&mut self.stream, &mut prefix)? {
+            0 => return Ok(None),
+            4 => {}
+            _ => return Err(WireError::Truncated),
+        }
+        let length = usize::try_from(u32::from_be_bytes(prefix)).unwrap_or(usize::MAX);
+        if length > FRAME_LIMIT {
+            return Err(WireError::TooBig(length));
+        }
+        self.frame.resize(length, 0);
+        if read_full(&mut self.stream, &mut self.frame)? != length {
+            return Err(WireError::Truncated);
+        }
+        Ok(Some(serde_json::from_slice(&self.frame)?))
+    }
+}
+
+/// Reads until the buffer is full or the stream ends; how many bytes came.
+fn read_full(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(messages: &[&str]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = FrameWriter::new(&mut bytes);
+        for message in messages {
+            writer.write(message).unwrap();
+        }
+        bytes
+    }
+
+    #[test]
+    fn messages_come_back_in_order() {
+        let bytes = frames(&["one", "", "three"]);
+        let mut reader = FrameReader::new(bytes.as_slice());
+        for message in ["one", "", "three"] {
+            assert_eq!(reader.read::<String>().unwrap().as_deref(), Some(message));
+        }
+        assert!(reader.read::<String>().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_cut_stream_is_not_a_shorter_answer() {
+        let bytes = frames(&["message"]);
+        for length in 1..bytes.len() {
+            let mut reader = FrameReader::new(&bytes[..length]);
+            assert!(matches!(reader.read::<String>(), Err(WireError::Truncated)), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_length_over_the_limit_is_refused_before_it_is_allocated() {
+        let mut reader = FrameReader::new([0xff; 64].as_slice());
+        assert!(matches!(reader.read::<String>(), Err(WireError::TooBig(0xffff_ffff))));
+    }
+
+    #[test]
+    fn garbage_is_malformed() {
+        let mut reader = FrameReader::new([0, 0, 0, 2, b'{', b'!'].as_slice());
+        assert!(matches!(reader.read::<String>(), Err(WireError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_message_over_the_limit_is_not_sent() {
+        let mut writer = FrameWriter::new(Vec::new());
+        let message = "x".repeat(FRAME_LIMIT);
+        assert!(matches!(writer.write(&message), Err(WireError::TooBig(_))));
+    }
+}

@@ -1,0 +1,94 @@
+use serde::{Deserialize, Serialize};
+
+use crate::model::HostReport;
+use crate::model::probe::{Step, StepError, StepResult};
+
+/// The protocol of this program: raised when a message changes its meaning.
+pub const PROTOCOL: u32 = 1;
+
+/// What the operator says to an agent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToAgent {
+    /// Read the host's inventory and report it.
+    Report {
+        /// Whether to ask libibverbs too.
+        verbs: bool,
+    },
+    /// Start the worker that probes.
+    StartWorker,
+    /// Hand this to the worker.
+    Worker(ToWorker),
+    /// The operator is still there.
+    Alive,
+    /// Nothing more will be asked: clean up and end.
+    Bye,
+}
+
+/// What an agent says to the operator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromAgent {
+    /// The first frame: which process is to be killed if it no longer answers.
+    Hello(Process),
+    /// The answer to [`ToAgent::Report`].
+    Report(Box<HostReport>),
+    /// What the worker answered.
+    Worker(WorkerReply),
+    /// The agent is still there, and so is its worker if it has one.
+    Alive,
+    /// The worker is gone; no step will be answered any more.
+    WorkerLost(Loss),
+    /// The last frame: how many came before it.
+    End {
+        /// Frames before this one.
+        frames: u64,
+    },
+}
+
+/// A process that can be told from a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Field 22 of `/proc/PID/stat`: when it was started, in clock ticks since boot.
+    pub start_ticks: u64,
+}
+
+/// How a worker was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// It ended or was killed.
+    Ended,
+    /// It stopped answering and was killed for it.
+    Hung,
+}
+
+/// What a supervisor says to its worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ToWorker {
+    /// Number of the question, chosen by the operator.
+    pub id: u64,
+    /// What to do.
+    pub step: Step,
+}
+
+/// What a worker says to its supervisor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromWorker {
+    /// An answer for the operator.
+    Reply(WorkerReply),
+    /// The worker is still there.
+    Alive,
+}
+
+/// The answer to a [`ToWorker`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WorkerReply {
+    /// Number of the question.
+    pub id: u64,
+    /// What came of it.
+    pub result: Result<StepResult, StepError>,
+}
