@@ -1,0 +1,78 @@
+# Builds, tests and packages rdmactl. `make help` says what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+
+# A cargo that rustup put there is found without a new login.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+CARGO ?= cargo
+PREFIX ?= /usr/local
+DESTDIR ?=
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+BINARY := $(TARGET_DIR)/release/rdmactl
+# The portable binary, as packaging/release leaves it.
+NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
+
+.PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo bench \
+	completions install clean-room clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: ## installs what is missing to build and test (Debian 12 or newer)
+	@packaging/setup
+
+build: ## target/release/rdmactl for this machine
+	$(CARGO) build --release --locked
+
+release: ## portable binaries (glibc 2.17 or newer) under target/portable/
+	@packaging/release
+
+lint: ## formatting and clippy
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+
+test: lint release ## everything but the long tests of the lab itself
+	$(CARGO) test --locked
+	lab/test quick
+	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests
+
+test-full: ## make test and the long tests, with the log in docs/test-full.log
+	@packaging/log docs/test-full.log $(MAKE) --no-print-directory test-full-steps
+
+test-full-steps: lab-test-vm test
+
+lab-test-vm:
+	lab/test vm
+
+demo: setup release ## four RDMA nodes without hardware: look, ping, break, ping again
+	@packaging/demo $(NODE_BINARY)
+
+bench: release ## measures; see packaging/bench
+	@packaging/bench $(NODE_BINARY)
+
+completions: build ## writes completions/ and man/ anew from the command line's definition
+	$(BINARY) completions bash > completions/rdmactl.bash
+	$(BINARY) completions zsh > completions/_rdmactl
+	$(BINARY) completions fish > completions/rdmactl.fish
+	$(BINARY) man man
+
+install: ## into $(DESTDIR)$(PREFIX); builds first if nothing is built
+	@test -x $(BINARY) || $(MAKE) --no-print-directory build
+	install -D -m 0755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/rdmactl
+	install -D -m 0644 completions/rdmactl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/rdmactl
+	install -D -m 0644 completions/_rdmactl $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_rdmactl
+	install -D -m 0644 completions/rdmactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rdmactl.fish
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/rdmactl
+	install -m 0644 README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT NOTICE $(DESTDIR)$(PREFIX)/share/doc/rdmactl/
+
+clean-room: ## make demo and make test in a fresh Debian root (CLEAN_ROOM_RELEASE=trixie)
+	@packaging/clean-room
+
+clean: ## forgets all that was built
+	$(CARGO) clean
