@@ -214,6 +214,23 @@ pub enum Stage {
     Latency,
 }
 
+impl Stage {
+    /// The stage's word, as JSON and tables show it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Choose => "choose",
+            Self::Open => "open",
+            Self::Tcp => "tcp",
+            Self::Connect => "connect",
+            Self::FirstMessage => "first_message",
+            Self::FullMtu => "full_mtu",
+            Self::Latency => "latency",
+        }
+    }
+}
+
 /// What failed, in a form that verdicts are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
