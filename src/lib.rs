@@ -6,4 +6,5 @@
 pub mod clock;
 pub mod fleet;
 pub mod model;
+pub mod source;
 pub mod sys;
