@@ -3,8 +3,15 @@
 //! ARCHITECTURE.md tells which module does what; `src/layers.txt` holds the allowed edges between
 //! them. A value flows one way: source, collect, model, analyse, query, render.
 
+pub mod capture;
+pub mod cli;
 pub mod clock;
+pub mod cmd;
+pub mod collect;
 pub mod fleet;
 pub mod model;
+pub mod query;
+pub mod render;
 pub mod source;
 pub mod sys;
+pub mod term;

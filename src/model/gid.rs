@@ -19,7 +19,9 @@ pub struct Gid {
 }
 
 /// What a GID's packets look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum GidKind {
     /// InfiniBand, or an iWARP port's only entry.

@@ -47,7 +47,9 @@ impl VerbsChild {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| ReadError::Process(format!("cannot start the verbs child: {error}")))?;
+            .map_err(|error| {
+                ReadError::Process(format!("cannot start the verbs child: {error}"))
+            })?;
         let mut heard = Heard {
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
@@ -131,7 +133,8 @@ impl Heard {
 
     /// What to say of a child that ended badly.
     fn failure(&self, status: Option<ExitStatus>) -> ReadError {
-        let ended = status.map_or_else(|| "did not end".into(), |status| format!("ended with {status}"));
+        let ended =
+            status.map_or_else(|| "did not end".into(), |status| format!("ended with {status}"));
         let talk = String::from_utf8_lossy(&self.talk);
         let last = talk.lines().rev().find(|line| !line.trim().is_empty());
         let said = last.map_or_else(String::new, |line| format!(": {line}"));
@@ -159,10 +162,7 @@ fn take(pipe: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::R
 /// may never end; it is then left to that thread.
 fn reap(mut child: Child, deadline: Deadline) -> Option<ExitStatus> {
     let (tell, told) = mpsc::channel();
-    thread::Builder::new()
-        .name("reap".into())
-        .spawn(move || tell.send(child.wait().ok()))
-        .ok()?;
+    thread::Builder::new().name("reap".into()).spawn(move || tell.send(child.wait().ok())).ok()?;
     told.recv_timeout(deadline.remaining().max(REAP)).ok().flatten()
 }
 

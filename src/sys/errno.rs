@@ -111,7 +111,9 @@ impl Errno {
     pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_prefix("errno ") {
             Some(number) => number.parse().ok().map(Self),
-            None => Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code)),
+            None => {
+                Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code))
+            }
         }
     }
 
