@@ -5,9 +5,17 @@
 
 pub mod agent;
 pub mod analyse;
+pub mod capture;
+pub mod cli;
 pub mod clock;
+pub mod cmd;
+pub mod collect;
 pub mod fleet;
 pub mod model;
 pub mod ping;
+pub mod query;
+pub mod render;
+pub mod source;
 pub mod sys;
+pub mod term;
 pub mod wire;

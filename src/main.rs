@@ -1,3 +1,7 @@
 //! The `rdmactl` program: parses, runs, and maps the outcome to an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rdmactl::cmd::main()
+}

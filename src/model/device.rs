@@ -57,6 +57,20 @@ pub enum NodeType {
 }
 
 impl NodeType {
+    /// The word of the TYPE column, as JSON has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ca => "ca",
+            Self::Switch => "switch",
+            Self::Router => "router",
+            Self::Rnic => "rnic",
+            Self::Usnic => "usnic",
+            Self::UsnicUdp => "usnic_udp",
+            Self::Unspecified => "unspecified",
+        }
+    }
+
     /// Whether connections on this device can only be made through `rdma_cm`.
     #[must_use]
     pub fn is_iwarp(self) -> bool {

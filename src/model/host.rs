@@ -15,6 +15,9 @@ pub struct HostReport {
     pub taken_ns: Option<u64>,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: Option<String>,
+    /// Whether the kernel's RDMA core is loaded (`/sys/class/infiniband` exists); `None` when that
+    /// could not be seen. It tells "no driver" from "no device".
+    pub rdma_core: Option<bool>,
     /// The RDMA devices in the kernel's order of names.
     pub devices: Vec<Device>,
     /// Whether verbs could be asked, and what the answer was.
@@ -34,6 +37,7 @@ impl HostReport {
             via,
             taken_ns: None,
             kernel: None,
+            rdma_core: None,
             devices: Vec::new(),
             verbs: VerbsState::NotAsked,
             problems: Vec::new(),
@@ -50,7 +54,10 @@ impl HostReport {
     /// Whether something that was asked for is missing from this report.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
-        self.failure.is_some() || !self.problems.is_empty()
+        let verbs_missing = matches!(self.verbs, VerbsState::Unavailable { .. });
+        self.failure.is_some()
+            || !self.problems.is_empty()
+            || (verbs_missing && !self.devices.is_empty())
     }
 }
 

@@ -29,6 +29,12 @@ codes! {
     INTERRUPTED = EINTR,
     IO = EIO,
     NO_SUCH_ADDRESS = ENXIO,
+    NOT_A_DIRECTORY = ENOTDIR,
+    IS_A_DIRECTORY = EISDIR,
+    NAME_TOO_LONG = ENAMETOOLONG,
+    TOO_MANY_LINKS = ELOOP,
+    READ_ONLY = EROFS,
+    BROKEN_PIPE = EPIPE,
     BAD_DESCRIPTOR = EBADF,
     AGAIN = EAGAIN,
     NO_MEMORY = ENOMEM,
@@ -100,6 +106,17 @@ impl Errno {
         )
     }
 
+    /// The code of a symbolic name, in either form of [`Errno::name`].
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name.strip_prefix("errno ") {
+            Some(number) => number.parse().ok().map(Self),
+            None => {
+                Self::NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| Self(*code))
+            }
+        }
+    }
+
     /// The C library's sentence for it, as in `connection timed out`.
     #[must_use]
     pub fn text(self) -> String {
@@ -145,4 +162,12 @@ fn a_code_is_shown_by_name_then_text() {
 #[test]
 fn a_code_without_a_name_keeps_its_number() {
     assert_eq!(Errno::from_code(4000).name(), "errno 4000");
+}
+
+#[test]
+fn a_name_leads_back_to_its_code() {
+    for errno in [Errno::ACCESS, Errno::from_code(4000)] {
+        assert_eq!(Errno::from_name(&errno.name()), Some(errno));
+    }
+    assert_eq!(Errno::from_name("EWHATEVER"), None);
 }

@@ -1,0 +1,53 @@
+//! The command line: types only. The doc comments are the help, the man pages and the completions.
+//!
+//! What a command does is in `cmd`, in the file of its name.
+
+mod agent;
+mod capture;
+mod devices;
+mod duration;
+mod global;
+mod shell;
+
+use clap::{Parser, Subcommand};
+
+pub use agent::AgentArgs;
+pub use capture::CaptureArgs;
+pub use devices::DevicesArgs;
+pub use global::{ColorWhen, Format, Global};
+pub use shell::{CompletionsArgs, ManArgs, Shell};
+
+/// See, prove and mend RDMA on one host or a whole cluster.
+#[derive(Debug, Parser)]
+#[command(
+    name = "rdmactl",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 all was read; 1 a problem was found; 2 wrong usage, or nothing \
+                  could be read; 3 a part could not be read."
+)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the RDMA devices and their ports.
+    Devices(DevicesArgs),
+    /// Record what a host answers, to be read again with --from.
+    Capture(CaptureArgs),
+    /// Print the completion script of a shell.
+    Completions(CompletionsArgs),
+    /// Write the man pages into a directory.
+    Man(ManArgs),
+    /// The remote end of rdmactl; it is started by rdmactl itself.
+    #[command(hide = true)]
+    Agent(AgentArgs),
+}

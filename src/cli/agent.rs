@@ -1,0 +1,11 @@
+use clap::Args;
+
+/// The arguments of the hidden `agent` command.
+#[derive(Debug, Clone, Args)]
+pub struct AgentArgs {
+    /// `verbs`, `worker`, or the nonce of a session.
+    pub role: String,
+    /// Remove the program's own file before the first read.
+    #[arg(long)]
+    pub unlink: bool,
+}

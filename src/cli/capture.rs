@@ -1,0 +1,8 @@
+use clap::Args;
+
+/// The arguments of `capture`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:\n  rdmactl capture --save n17.ndjson\n  rdmactl devices --from n17.ndjson"
+)]
+pub struct CaptureArgs {}

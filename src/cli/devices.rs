@@ -1,0 +1,8 @@
+use clap::Args;
+
+/// The arguments of `devices`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:\n  rdmactl devices\n  rdmactl devices -o +pci,numa\n  rdmactl devices -v --json\n  rdmactl devices -o help"
+)]
+pub struct DevicesArgs {}

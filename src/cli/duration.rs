@@ -1,0 +1,30 @@
+use std::time::Duration;
+
+/// Reads `10`, `2.5s`, `500ms`, `2m`: seconds unless a unit is given, above zero, a day at most.
+pub(super) fn parse(text: &str) -> Result<Duration, String> {
+    let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("unknown unit {unit}: use ms, s, m or h")),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| "not a number of seconds".to_owned())? * scale;
+    if seconds > 0.0 && seconds <= 86_400.0 {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("a time above zero and up to 24h is needed".into())
+    }
+}
+
+#[test]
+fn a_time_may_have_a_unit() {
+    assert_eq!(parse("10"), Ok(Duration::from_secs(10)));
+    assert_eq!(parse("2.5s"), Ok(Duration::from_millis(2500)));
+    assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
+    for text in ["", "0", "-1", "nan", "inf", "5 parsecs", "25h", "s"] {
+        assert!(parse(text).is_err(), "{text}");
+    }
+}

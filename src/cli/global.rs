@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::duration;
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct Global {
+    /// Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host
+    #[arg(short = 'H', long, value_name = "SET", global = true, conflicts_with_all = ["from", "root"], help_heading = "Where to look")]
+    pub hosts: Option<String>,
+    /// Read a file that rdmactl wrote, instead of a host
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        conflicts_with = "root",
+        help_heading = "Where to look"
+    )]
+    pub from: Option<PathBuf>,
+    /// Read /sys and /proc below this directory
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Where to look")]
+    pub root: Option<PathBuf>,
+    /// Also keep the raw answers in this file, to be read again with --from
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Where to look")]
+    pub save: Option<PathBuf>,
+    /// How long to wait for one host: 10, 2.5s, 500ms, 2m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, global = true, help_heading = "Where to look")]
+    pub timeout: Duration,
+    /// How many hosts to ask at once
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), global = true, help_heading = "Where to look")]
+    pub fanout: u16,
+
+    /// Log in as this user
+    #[arg(short = 'l', long = "login", value_name = "USER", global = true, help_heading = "SSH")]
+    pub login: Option<String>,
+    /// Read this file instead of ~/.ssh/config
+    #[arg(
+        short = 'F',
+        long = "ssh-config",
+        value_name = "CONFIG",
+        global = true,
+        help_heading = "SSH"
+    )]
+    pub ssh_config: Option<PathBuf>,
+    /// Send this program to hosts that have none; it removes itself
+    #[arg(long, global = true, overrides_with = "no_upload", help_heading = "SSH")]
+    pub upload: bool,
+    /// Never send this program to a host
+    #[arg(long, global = true, overrides_with = "upload", help_heading = "SSH")]
+    pub no_upload: bool,
+
+    /// Form of the answer
+    #[arg(short, long, value_enum, default_value_t = Format::Table, global = true, help_heading = "Output")]
+    pub format: Format,
+    /// The same as --format json
+    #[arg(long, global = true, conflicts_with = "format", help_heading = "Output")]
+    pub json: bool,
+    /// Columns to show: id,… replaces the usual ones, +id,… adds; help lists all
+    #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
+    pub columns: Vec<String>,
+    /// Leave out the heading
+    #[arg(short = 'n', long, global = true, help_heading = "Output")]
+    pub no_header: bool,
+    /// Show more columns; this asks libibverbs, too
+    #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
+    pub verbose: u8,
+    /// When to colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, global = true, help_heading = "Output")]
+    pub color: ColorWhen,
+}
+
+impl Global {
+    /// The form of the answer, by either flag.
+    #[must_use]
+    pub fn output(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// Forms of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// One line a row, cells parted by tabs
+    Plain,
+    /// For programs
+    Json,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

@@ -1,0 +1,71 @@
+//! Joins everything: one file for each subcommand, and the way from an outcome to an exit code.
+
+mod agent;
+mod capture;
+mod completions;
+mod devices;
+mod hosts;
+mod local;
+mod man;
+mod outcome;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, ColorWhen, Command};
+use crate::term::{Color, OutputError, Term};
+
+pub use outcome::{Advice, Outcome};
+
+/// Runs the program with the arguments of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return answer_usage(&error),
+    };
+    let term = Term::new(match cli.global.color {
+        ColorWhen::Auto => Color::Auto,
+        ColorWhen::Always => Color::Always,
+        ColorWhen::Never => Color::Never,
+    });
+    match run(&cli, term) {
+        Ok(outcome) => outcome.into(),
+        Err(error) if is_closed(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            outcome::report(term, &error);
+            Outcome::Nothing.into()
+        }
+    }
+}
+
+fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Devices(_) => devices::run(global, term),
+        Command::Capture(_) => capture::run(global, term),
+        Command::Completions(args) => completions::run(args, term),
+        Command::Man(args) => man::run(args),
+        Command::Agent(args) => agent::run(args, term),
+    }
+}
+
+/// Help and version are answers; anything else that clap says is a usage error.
+fn answer_usage(error: &clap::Error) -> ExitCode {
+    let term = Term::default();
+    let text = error.render();
+    if error.use_stderr() {
+        let text = if term.colors_talk() { text.ansi().to_string() } else { text.to_string() };
+        term.talk(&text);
+        return Outcome::Nothing.into();
+    }
+    let text = if term.colors_answer() { text.ansi().to_string() } else { text.to_string() };
+    // A reader that has gone wants no help.
+    let _ = term.answer(text);
+    ExitCode::SUCCESS
+}
+
+fn is_closed(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(OutputError::Closed))
+}

@@ -1,0 +1,29 @@
+//! `rdmactl capture`: the raw answers of a host in a file.
+
+use crate::capture::Capture;
+use crate::cli::Global;
+use crate::collect::Parts;
+use crate::term::Term;
+
+use super::{Advice, Outcome, local};
+
+/// Records this host, or another root, to a file or to stdout.
+pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
+    if global.hosts.is_some() {
+        let fix = "run rdmactl capture there";
+        return Err(Advice::new("cannot record other hosts yet", fix));
+    }
+    let capture = match &global.from {
+        Some(path) => Capture::read(path)?,
+        None => local::record(global, Parts { verbs: true })?.1,
+    };
+    match &global.save {
+        Some(path) => local::save(&capture, path)?,
+        None => {
+            let mut text = Vec::new();
+            capture.write(&mut text)?;
+            term.answer(text)?;
+        }
+    }
+    Ok(Outcome::Complete)
+}

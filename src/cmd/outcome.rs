@@ -1,0 +1,92 @@
+//! Exit codes, and the form of an error.
+
+use std::process::ExitCode;
+
+use crate::capture::CaptureError;
+use crate::model::{HostFailure, HostReport};
+use crate::render::{Note, escape};
+use crate::term::{Style, Term};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All that was asked was read.
+    Complete,
+    /// A problem was found.
+    Problem,
+    /// Wrong usage, or nothing at all could be read.
+    Nothing,
+    /// A part could not be read.
+    Incomplete,
+}
+
+impl Outcome {
+    /// The outcome of a listing.
+    #[must_use]
+    pub fn of_listing(reports: &[HostReport]) -> Self {
+        let is_nothing = |report: &HostReport| {
+            report.failure.is_some() || (report.rdma_core.is_none() && report.devices.is_empty())
+        };
+        if !reports.is_empty() && reports.iter().all(is_nothing) {
+            Self::Nothing
+        } else if reports.iter().any(HostReport::is_incomplete) {
+            Self::Incomplete
+        } else {
+            Self::Complete
+        }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Complete => 0,
+            Outcome::Problem => 1,
+            Outcome::Nothing => 2,
+            Outcome::Incomplete => 3,
+        })
+    }
+}
+
+/// An error with its remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct Advice {
+    /// What went wrong.
+    pub what: String,
+    /// What to type.
+    pub fix: String,
+}
+
+impl Advice {
+    /// An error that says what to do about it.
+    pub fn new(what: impl Into<String>, fix: impl Into<String>) -> anyhow::Error {
+        anyhow::Error::new(Self { what: what.into(), fix: fix.into() })
+    }
+}
+
+/// Says what ended the run.
+pub(super) fn report(term: Term, error: &anyhow::Error) {
+    let fix = error.chain().find_map(|cause| {
+        let advice = cause.downcast_ref::<Advice>().map(|advice| advice.fix.clone());
+        let failure =
+            || cause.downcast_ref::<HostFailure>().and_then(|failure| failure.fix.clone());
+        let capture = || {
+            cause
+                .downcast_ref::<CaptureError>()
+                .map(|_| "make one with rdmactl capture --save".into())
+        };
+        advice.or_else(failure).or_else(capture)
+    });
+    let text = escape(&format!("{error:#}")).into_owned();
+    say(term, &Note { text, fix: fix.map(|fix| escape(&fix).into_owned()) });
+}
+
+/// Says a note: `rdmactl: what: why`, then `  fix: ...`.
+pub(super) fn say(term: Term, note: &Note) {
+    let mut text = format!("{} {}\n", term.style_talk(Style::Bad, "rdmactl:"), note.text);
+    if let Some(fix) = &note.fix {
+        text.push_str(&format!("  {} {fix}\n", term.style_talk(Style::Fix, "fix:")));
+    }
+    term.talk(&text);
+}

@@ -1,0 +1,39 @@
+//! Turns the answers of a source into a [`HostReport`], each part with its values and problems.
+//!
+//! It knows files and formats, and not where they come from: this host, a node, a capture. What is
+//! not there is `None`; what is there but unreadable is `None` and a problem. The report goes to
+//! `analyse` and `query`.
+
+mod reader;
+mod sysfs;
+mod verbs;
+
+use crate::model::{HostReport, Via};
+use crate::source::Source;
+
+use reader::Reader;
+
+/// The parts of a report that cost more than reading files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// Ask libibverbs for limits and MTU.
+    pub verbs: bool,
+}
+
+/// Reads one host.
+pub fn host_report(
+    source: &dyn Source,
+    parts: Parts,
+    host: impl Into<String>,
+    via: Via,
+) -> HostReport {
+    let mut report = HostReport::empty(host, via);
+    report.taken_ns = source.taken_ns();
+    let mut reader = Reader::new(source);
+    sysfs::read_host(&mut reader, &mut report);
+    report.problems = reader.into_problems();
+    if parts.verbs {
+        verbs::read(source, &mut report);
+    }
+    report
+}

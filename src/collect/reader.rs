@@ -1,0 +1,154 @@
+//! Asks a source for text, and sorts what comes into values, absence and problems.
+
+use crate::model::Problem;
+use crate::source::{Question, ReadError, Source};
+
+/// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
+const MAX_TEXT: usize = 256;
+/// How much of an unexpected text is quoted.
+const QUOTE: usize = 40;
+
+/// A source, and the problems met so far.
+pub(super) struct Reader<'source> {
+    source: &'source dyn Source,
+    problems: Vec<Problem>,
+}
+
+impl<'source> Reader<'source> {
+    pub(super) fn new(source: &'source dyn Source) -> Self {
+        Self { source, problems: Vec::new() }
+    }
+
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
+
+    /// How many problems there are: a reading between two equal counts met none.
+    pub(super) fn problem_count(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// The raw answer, for those who know better what an error means.
+    pub(super) fn ask(&self, question: &Question) -> Result<Vec<u8>, ReadError> {
+        self.source.ask(question)
+    }
+
+    /// A file's text without the white space around it; `None` when absent, unreadable or no text.
+    pub(super) fn text(&mut self, key: &str, path: &str) -> Option<String> {
+        let answer = self.ask(&Question::File(path.to_owned()));
+        self.text_of(key, path, answer)
+    }
+
+    /// What [`Reader::text`] makes of an answer.
+    pub(super) fn text_of(
+        &mut self,
+        key: &str,
+        path: &str,
+        answer: Result<Vec<u8>, ReadError>,
+    ) -> Option<String> {
+        let bytes = self.present(key, path, answer)?;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if text.trim().len() <= MAX_TEXT => Some(text.trim().to_owned()),
+            _ => {
+                self.malformed(key, path, &String::from_utf8_lossy(&bytes));
+                None
+            }
+        }
+    }
+
+    /// A file's value by `parse`, which answers `None` to text of another shape.
+    pub(super) fn value<T>(
+        &mut self,
+        key: &str,
+        path: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(key, path)?;
+        let value = parse(&text);
+        if value.is_none() {
+            self.malformed(key, path, &text);
+        }
+        value
+    }
+
+    /// The names in a directory that can be part of a path.
+    pub(super) fn names(&mut self, key: &str, path: &str) -> Option<Vec<String>> {
+        let answer = self.ask(&Question::Dir(path.to_owned()));
+        let bytes = self.present(key, path, answer)?;
+        let names = String::from_utf8_lossy(&bytes);
+        Some(names.lines().filter(|name| is_name(name)).map(str::to_owned).collect())
+    }
+
+    /// A link's target; `None` when there is no link at that path.
+    pub(super) fn link(&mut self, key: &str, path: &str) -> Option<String> {
+        let answer = self.ask(&Question::Link(path.to_owned()));
+        if answer.as_ref().is_err_and(ReadError::is_invalid) {
+            return None;
+        }
+        self.text_of(key, path, answer)
+    }
+
+    fn present(
+        &mut self,
+        key: &str,
+        path: &str,
+        answer: Result<Vec<u8>, ReadError>,
+    ) -> Option<Vec<u8>> {
+        answer.map_err(|error| self.unreadable(key, path, &error, None)).ok()
+    }
+
+    /// Notes an error, unless it says that the thing does not exist.
+    pub(super) fn unreadable(
+        &mut self,
+        key: &str,
+        path: &str,
+        error: &ReadError,
+        fix: Option<&str>,
+    ) {
+        if error.is_absent() {
+            return;
+        }
+        let denied = "run rdmactl as root, or outside of the container that hides the file";
+        self.problems.push(Problem {
+            key: key.to_owned(),
+            source: path.to_owned(),
+            errno: error.errno().map(std::borrow::Cow::into_owned),
+            detail: format!("cannot read {path}: {error}"),
+            fix: fix.or(error.is_denied().then_some(denied)).map(str::to_owned),
+        });
+    }
+
+    /// Notes a text of an unknown shape.
+    pub(super) fn malformed(&mut self, key: &str, path: &str, text: &str) {
+        let mut quote: String = text.trim().chars().take(QUOTE).collect();
+        if quote.len() < text.trim().len() {
+            quote.push('…');
+        }
+        self.problems.push(Problem {
+            key: key.to_owned(),
+            source: path.to_owned(),
+            errno: None,
+            detail: format!("{path} has an unknown form: \"{quote}\""),
+            fix: None,
+        });
+    }
+
+    /// Notes a table that is longer than any device's.
+    pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
+        self.problems.push(Problem {
+            key: key.to_owned(),
+            source: path.to_owned(),
+            errno: None,
+            detail: format!("{path} has more than {limit} entries; the rest is not read"),
+            fix: None,
+        });
+    }
+}
+
+/// Whether a name from a directory can be put into a path and stays within its directory.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 255
+        && !name.contains(['/', '\0'])
+        && !matches!(name, "." | "..")
+}

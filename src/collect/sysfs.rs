@@ -1,0 +1,62 @@
+//! What `/sys` and `/proc` say of RDMA devices.
+//!
+//! The files and their quirks are those of the kernel's `drivers/infiniband/core/sysfs.c`, 5.10 to
+//! 7.3. No driver is a special case without a stated reason.
+
+mod device;
+mod gid;
+mod netdev;
+mod pci;
+mod port;
+mod protocol;
+
+use super::Reader;
+use crate::model::HostReport;
+use crate::source::{Question, ReadError};
+
+/// Where the kernel lists RDMA devices.
+const CLASS: &str = "/sys/class/infiniband";
+/// More devices than this on one host are refused: hosts with 512 virtual functions exist.
+const MAX_DEVICES: usize = 4096;
+
+/// Reads kernel release and devices into the report.
+pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
+    report.kernel = reader.text("kernel", "/proc/sys/kernel/osrelease");
+    let listed = reader.ask(&Question::Dir(CLASS.into()));
+    report.rdma_core = match &listed {
+        Ok(_) => Some(true),
+        Err(error) if error.is_absent() => Some(false),
+        Err(_) => None,
+    };
+    if report.rdma_core != Some(true) {
+        reader.unreadable("devices", CLASS, &listed.err().unwrap_or(ReadError::NotRecorded), None);
+        return;
+    }
+    let Some(mut names) = reader.names("devices", CLASS) else { return };
+    if names.len() > MAX_DEVICES {
+        reader.too_long("devices", CLASS, MAX_DEVICES);
+        names.truncate(MAX_DEVICES);
+    }
+    names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+    report.devices = names.iter().map(|name| device::read(reader, name)).collect();
+    drop_vanished(reader, report);
+}
+
+/// Leaves out devices that went away between the listing and the reading, as a second listing says.
+fn drop_vanished(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let is_blank = |device: &crate::model::Device| {
+        device.node_type.is_none() && device.node_guid.is_none() && device.ports.is_empty()
+    };
+    if report.devices.iter().any(is_blank)
+        && let Some(names) = reader.names("devices", CLASS)
+    {
+        report.devices.retain(|device| !is_blank(device) || names.contains(&device.name));
+    }
+}
+
+/// Order of names in which `mlx5_2` comes before `mlx5_10`.
+fn natural(name: &str) -> (&str, usize, &str) {
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let number = &name[stem.len()..];
+    (stem, number.len(), number)
+}

@@ -1,0 +1,120 @@
+//! The files of one device.
+
+use super::super::Reader;
+use super::{CLASS, pci, port};
+use crate::model::{Device, Guid, NodeType};
+
+/// The most ports that are read; the widest switch chips have 144.
+const MAX_PORTS: usize = 256;
+
+/// What the ports of a device need to know of it.
+pub(super) struct Parent<'device> {
+    pub(super) name: &'device str,
+    pub(super) node_type: Option<NodeType>,
+    pub(super) driver: Option<&'device str>,
+    /// The netdev below an rxe device.
+    pub(super) netdev: Option<&'device str>,
+}
+
+/// Reads the device of that name.
+pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
+    let key = |field: &str| format!("{name}/{field}");
+    let path = |file: &str| format!("{CLASS}/{name}/{file}");
+    let mut text = |field: &str, file: &str| {
+        reader.text(&key(field), &path(file)).filter(|text| !text.is_empty())
+    };
+    let firmware = text("firmware", "fw_ver");
+    let hw_rev = text("hw_rev", "hw_rev");
+    let hca_type = text("hca_type", "hca_type");
+    let board_id = text("board_id", "board_id");
+    let node_desc = text("node_desc", "node_desc");
+    let mut guid = |field: &str| {
+        reader.value(&key(field), &path(field), Guid::parse).filter(|guid| guid.0 != 0)
+    };
+    let node_guid = guid("node_guid");
+    let sys_image_guid = guid("sys_image_guid");
+    let node_type = reader.value(&key("node_type"), &path("node_type"), parse_node_type);
+    let place = pci::read(reader, name);
+    // rxe names the netdev it runs on; nobody else has this file.
+    let netdev = if place.is_virtual { reader.text(&key("parent"), &path("parent")) } else { None };
+    let driver = place.driver.or_else(|| {
+        place.is_virtual.then(|| derive_software_driver(netdev.as_deref(), node_type))?
+    });
+    let parent = Parent { name, node_type, driver: driver.as_deref(), netdev: netdev.as_deref() };
+    let ports = read_ports(reader, &parent);
+    Device {
+        name: name.to_owned(),
+        node_type,
+        node_guid,
+        sys_image_guid,
+        firmware,
+        hw_rev,
+        hca_type,
+        board_id,
+        node_desc,
+        driver,
+        pci: place.address,
+        numa_node: place.numa_node,
+        ports,
+        verbs: None,
+    }
+}
+
+fn read_ports(reader: &mut Reader<'_>, parent: &Parent<'_>) -> Vec<crate::model::Port> {
+    let key = format!("{}/ports", parent.name);
+    let path = format!("{CLASS}/{}/ports", parent.name);
+    let names = reader.names(&key, &path).unwrap_or_default();
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
+    numbers.sort_unstable();
+    if numbers.len() > MAX_PORTS {
+        reader.too_long(&key, &path, MAX_PORTS);
+        numbers.truncate(MAX_PORTS);
+    }
+    numbers.into_iter().map(|number| port::read(reader, parent, number)).collect()
+}
+
+/// The driver of a device without hardware: rxe is known by its `parent` file, and siw is the only
+/// other one in the kernel, an iWARP device.
+fn derive_software_driver(netdev: Option<&str>, node_type: Option<NodeType>) -> Option<String> {
+    match (netdev, node_type) {
+        (Some(_), _) => Some("rdma_rxe".into()),
+        (None, Some(NodeType::Rnic)) => Some("siw".into()),
+        _ => None,
+    }
+}
+
+/// A plain decimal number, as directories of ports and tables are named.
+pub(super) fn parse_index(text: &str) -> Option<u32> {
+    text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// `1: CA`; the number counts, because the text of unknown types is `<unknown>`.
+pub(super) fn parse_node_type(text: &str) -> Option<NodeType> {
+    match text.split_once(':')?.0 {
+        "1" => Some(NodeType::Ca),
+        "2" => Some(NodeType::Switch),
+        "3" => Some(NodeType::Router),
+        "4" => Some(NodeType::Rnic),
+        "5" => Some(NodeType::Usnic),
+        "6" => Some(NodeType::UsnicUdp),
+        "7" => Some(NodeType::Unspecified),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_node_type_is_known_by_its_number() {
+    assert_eq!(parse_node_type("4: RNIC"), Some(NodeType::Rnic));
+    assert_eq!(parse_node_type("6: usNIC UDP"), Some(NodeType::UsnicUdp));
+    for text in ["", "1", "9: <unknown>", "CA", ": CA", "-1: CA"] {
+        assert_eq!(parse_node_type(text), None, "{text}");
+    }
+}
+
+#[test]
+fn an_index_is_digits_only() {
+    assert_eq!(parse_index("12"), Some(12));
+    for text in ["", "+1", "-1", "1a", "99999999999", " 1"] {
+        assert_eq!(parse_index(text), None, "{text}");
+    }
+}

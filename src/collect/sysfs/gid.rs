@@ -1,0 +1,90 @@
+//! The GID table of a port.
+
+use std::net::Ipv6Addr;
+
+use super::super::Reader;
+use super::device::parse_index;
+use super::port::Place;
+use crate::model::{Gid, GidKind, GidValue};
+use crate::source::{Question, ReadError};
+
+/// The longest table that is read; rxe has 1024 entries, mlx5 up to 256.
+const MAX_ENTRIES: usize = 4096;
+
+/// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
+/// asked, which saves two of three reads.
+pub(super) fn read_table(reader: &mut Reader<'_>, place: &Place, on_ethernet: bool) -> Vec<Gid> {
+    let key = format!("{}/gids", place.key);
+    let folder = format!("{}/gids", place.path);
+    let names = reader.names(&key, &folder).unwrap_or_default();
+    let mut indices: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
+    indices.sort_unstable();
+    if indices.len() > MAX_ENTRIES {
+        reader.too_long(&key, &folder, MAX_ENTRIES);
+        indices.truncate(MAX_ENTRIES);
+    }
+    let mut gids = Vec::new();
+    for index in indices {
+        let entry = format!("{key}/{index}");
+        let value = reader.value(&entry, &format!("{folder}/{index}"), parse_gid);
+        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+        let types = format!("{}/gid_attrs/types/{index}", place.path);
+        let text = read_attr(reader, &format!("{entry}/kind"), &types);
+        let kind = text.as_deref().and_then(|text| parse_kind(text, on_ethernet));
+        if let Some(text) = text
+            && kind.is_none()
+        {
+            reader.malformed(&format!("{entry}/kind"), &types, &text);
+        }
+        let ndevs = format!("{}/gid_attrs/ndevs/{index}", place.path);
+        let netdev = read_attr(reader, &format!("{entry}/netdev"), &ndevs);
+        gids.push(Gid { index, value, kind, netdev });
+    }
+    gids
+}
+
+/// EINVAL is the kernel's way to say that the entry has no such attribute.
+fn read_attr(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
+    let answer = reader.ask(&Question::File(path.to_owned()));
+    if answer.as_ref().is_err_and(ReadError::is_invalid) {
+        return None;
+    }
+    reader.text_of(key, path, answer).filter(|text| !text.is_empty())
+}
+
+/// The kernel writes all eight groups with four digits each.
+pub(super) fn parse_gid(text: &str) -> Option<GidValue> {
+    let is_full = text.len() == 39 && text.split(':').all(|group| group.len() == 4);
+    is_full.then(|| text.parse::<Ipv6Addr>().ok())?.map(GidValue)
+}
+
+/// InfiniBand and iWARP entries read `IB/RoCE v1` as well; only Ethernet makes it `RoCE` v1.
+pub(super) fn parse_kind(text: &str, on_ethernet: bool) -> Option<GidKind> {
+    match text {
+        "IB/RoCE v1" if on_ethernet => Some(GidKind::RoceV1),
+        "IB/RoCE v1" => Some(GidKind::Ib),
+        "RoCE v2" => Some(GidKind::RoceV2),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_gid_has_eight_full_groups() {
+    let gid = parse_gid("0000:0000:0000:0000:0000:ffff:0a09:0001").unwrap();
+    assert_eq!(gid.ip().to_string(), "10.9.0.1");
+    for text in [
+        "",
+        "::1",
+        "0000:0000:0000:0000:0000:ffff:10.9.0.1",
+        "zzzz:0000:0000:0000:0000:ffff:0a09:0001",
+    ] {
+        assert_eq!(parse_gid(text), None, "{text}");
+    }
+}
+
+#[test]
+fn the_first_version_of_roce_needs_ethernet() {
+    assert_eq!(parse_kind("IB/RoCE v1", true), Some(GidKind::RoceV1));
+    assert_eq!(parse_kind("IB/RoCE v1", false), Some(GidKind::Ib));
+    assert_eq!(parse_kind("RoCE v3", true), None);
+}

@@ -1,0 +1,86 @@
+//! Where a device sits: PCI address, driver, NUMA node.
+
+use super::super::Reader;
+use super::CLASS;
+
+/// The place of a device.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) address: Option<String>,
+    pub(super) driver: Option<String>,
+    pub(super) numa_node: Option<u32>,
+    /// Below `/sys/devices/virtual`: no hardware (rxe, siw).
+    pub(super) is_virtual: bool,
+}
+
+/// Reads the place of a device.
+pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
+    let class = format!("{CLASS}/{name}");
+    let device = format!("{class}/device");
+    // The class entry is a link to the device's real path; its parents are the bus devices.
+    let real = reader.link(&format!("{name}/pci"), &class);
+    let address = real.as_deref().and_then(parse_pci_address).or_else(|| {
+        let parent = reader.link(&format!("{name}/pci"), &device)?;
+        parse_pci_address(&parent)
+    });
+    let driver = reader
+        .link(&format!("{name}/driver"), &format!("{device}/driver"))
+        .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
+        .filter(|driver| !driver.is_empty());
+    let key = format!("{name}/numa_node");
+    let own = format!("{device}/numa_node");
+    let numa_node =
+        if address.is_some() { reader.value(&key, &own, parse_numa_node).flatten() } else { None };
+    let is_virtual = real.is_some_and(|path| path.contains("/devices/virtual/"));
+    Place { address, driver, numa_node, is_virtual }
+}
+
+/// The deepest PCI address in a path; devices on the auxiliary bus sit below it.
+pub(super) fn parse_pci_address(path: &str) -> Option<String> {
+    path.split('/').rev().find(|part| is_pci_address(part)).map(str::to_owned)
+}
+
+/// `0000:0c:00.0`; domains of virtual machines and of VMD have more than four digits.
+fn is_pci_address(part: &str) -> bool {
+    let hex = |text: &str, least: usize, most: usize| {
+        (least..=most).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+    };
+    let mut fields = part.split([':', '.']);
+    let shape = [(4, 8), (2, 2), (2, 2), (1, 1)];
+    shape.iter().all(|(least, most)| fields.next().is_some_and(|field| hex(field, *least, *most)))
+        && fields.next().is_none()
+        && part.matches(':').count() == 2
+}
+
+/// A node number; -1 says that the firmware does not tell.
+#[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
+pub(super) fn parse_numa_node(text: &str) -> Option<Option<u32>> {
+    match text {
+        "-1" => Some(None),
+        number => super::device::parse_index(number).map(Some),
+    }
+}
+
+#[test]
+fn the_deepest_pci_address_counts() {
+    let path = "../../devices/pci0000:80/0000:80:02.2/0000:82:00.0/infiniband/mlx5_0";
+    assert_eq!(parse_pci_address(path).unwrap(), "0000:82:00.0");
+    let auxiliary = "../../devices/pci10000:00/10000:01:00.1/mlx5_core.rdma.0/infiniband/mlx5_1";
+    assert_eq!(parse_pci_address(auxiliary).unwrap(), "10000:01:00.1");
+}
+
+#[test]
+fn other_paths_have_no_pci_address() {
+    for path in
+        ["", "../../devices/virtual/infiniband/rxe0", "0000:82:00", "0000.82.00:0", "000:82:00.0"]
+    {
+        assert_eq!(parse_pci_address(path), None, "{path}");
+    }
+}
+
+#[test]
+fn an_unknown_numa_node_is_no_mistake() {
+    assert_eq!(parse_numa_node("-1"), Some(None));
+    assert_eq!(parse_numa_node("3"), Some(Some(3)));
+    assert_eq!(parse_numa_node("-2"), None);
+}

@@ -1,0 +1,201 @@
+//! The files of one port.
+
+use super::super::Reader;
+use super::device::{Parent, parse_index};
+use super::protocol::derive_protocol;
+use super::{CLASS, gid, netdev};
+use crate::model::{LinkLayer, Port, PortState, Protocol};
+use crate::source::Question;
+
+/// The keys and paths of one port.
+pub(super) struct Place {
+    /// `mlx5_0/1`
+    pub(super) key: String,
+    /// `/sys/class/infiniband/mlx5_0/ports/1`
+    pub(super) path: String,
+}
+
+impl Place {
+    fn key(&self, field: &str) -> String {
+        format!("{}/{field}", self.key)
+    }
+
+    fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.path)
+    }
+}
+
+/// Reads the port of that number.
+pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) -> Port {
+    let name = parent.name;
+    let place =
+        Place { key: format!("{name}/{number}"), path: format!("{CLASS}/{name}/ports/{number}") };
+    let state = reader.value(&place.key("state"), &place.path("state"), parse_state);
+    let phys_state =
+        reader.value(&place.key("phys_state"), &place.path("phys_state"), parse_phys_state);
+    let link_layer =
+        reader.value(&place.key("link_layer"), &place.path("link_layer"), parse_link_layer);
+    let protocol = derive_protocol(parent.node_type, link_layer, parent.driver);
+    let (rate_bps, rate_text) = read_rate(reader, &place, state);
+    let mut lid = |field: &str| {
+        let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
+        // Ethernet has no LIDs, whatever the file says: irdma shows 1.
+        let has_lids = link_layer.is_some_and(|layer| layer != LinkLayer::Ethernet);
+        // 0 and 0xffff are a port that no subnet manager has configured.
+        (has_lids && lid != 0 && lid != 0xffff).then_some(lid)
+    };
+    let (lid, sm_lid) = (lid("lid"), lid("sm_lid"));
+    let on_ethernet = matches!(protocol, Some(Protocol::Roce));
+    let before = reader.problem_count();
+    let gids = gid::read_table(reader, &place, on_ethernet);
+    // With an entry unreadable, the next one may name a VLAN: better no answer than that.
+    let first = gids.first().filter(|_| reader.problem_count() == before);
+    let netdev = netdev::find(reader, parent, &place, protocol, number, first);
+    let netdev_mtu = netdev.as_deref().and_then(|netdev| {
+        reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
+    });
+    Port {
+        number,
+        state,
+        phys_state,
+        link_layer,
+        protocol,
+        rate_bps,
+        rate_text,
+        lid,
+        sm_lid,
+        netdev,
+        netdev_mtu,
+        gids,
+        active_mtu: None,
+        max_mtu: None,
+    }
+}
+
+/// The rate of an active port, and the file as it is.
+fn read_rate(
+    reader: &mut Reader<'_>,
+    place: &Place,
+    state: Option<PortState>,
+) -> (Option<u64>, Option<String>) {
+    let (key, path) = (place.key("rate_bps"), place.path("rate"));
+    let answer = reader.ask(&Question::File(path.clone()));
+    if let Err(error) = &answer
+        && error.is_invalid()
+    {
+        // core/sysfs.c answers EINVAL when the driver reports a width that does not exist.
+        let fix = "look at the cable: some drivers know no rate of an unplugged port";
+        reader.unreadable(&key, &path, error, Some(fix));
+        return (None, None);
+    }
+    let Some(text) = reader.text_of(&key, &path, answer) else { return (None, None) };
+    let is_active = matches!(state, Some(PortState::Active | PortState::ActiveDefer));
+    let rate_bps = parse_rate_bps(&text);
+    if is_active && rate_bps.is_none() {
+        reader.malformed(&key, &path, &text);
+    }
+    (rate_bps.filter(|_| is_active), Some(text))
+}
+
+/// `4: ACTIVE`, by its number.
+pub(super) fn parse_state(text: &str) -> Option<PortState> {
+    match text.split_once(':')?.0 {
+        "0" => Some(PortState::Nop),
+        "1" => Some(PortState::Down),
+        "2" => Some(PortState::Init),
+        "3" => Some(PortState::Armed),
+        "4" => Some(PortState::Active),
+        "5" => Some(PortState::ActiveDefer),
+        _ => None,
+    }
+}
+
+/// `5: LinkUp`, by its word. hfi1 has two states that the kernel prints as `<unknown>`.
+pub(super) fn parse_phys_state(text: &str) -> Option<String> {
+    let (number, word) = text.split_once(':')?;
+    parse_index(number).filter(|_| !number.is_empty())?;
+    match (number, word.trim()) {
+        (_, "") => None,
+        ("9", "<unknown>") => Some("Offline".into()),
+        ("11", "<unknown>") => Some("Test".into()),
+        (_, word) => Some(word.to_owned()),
+    }
+}
+
+/// `InfiniBand`, `Ethernet` or `Unknown`.
+pub(super) fn parse_link_layer(text: &str) -> Option<LinkLayer> {
+    match text {
+        "InfiniBand" => Some(LinkLayer::Infiniband),
+        "Ethernet" => Some(LinkLayer::Ethernet),
+        "Unknown" | "Unspecified" => Some(LinkLayer::Unknown),
+        _ => None,
+    }
+}
+
+/// `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`, on old kernels `10 Gb/sec (4X)`.
+pub(super) fn parse_rate_bps(text: &str) -> Option<u64> {
+    let (number, _) = text.split_once(" Gb/sec")?;
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    // Integers on purpose: one decimal is all the kernel prints, and 2.5 must be exact.
+    let [digit @ b'0'..=b'9'] = tenth.as_bytes() else {
+        return None;
+    };
+    let whole = u64::from(parse_index(whole)?);
+    whole.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?.checked_mul(100_000_000)
+}
+
+/// `0x3a4`; Omni-Path has LIDs of up to 32 bits.
+pub(super) fn parse_lid(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x")?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_known_by_its_number() {
+        assert_eq!(parse_state("4: ACTIVE"), Some(PortState::Active));
+        assert_eq!(parse_state("5: ACTIVE_DEFER"), Some(PortState::ActiveDefer));
+        for text in ["", "4", "ACTIVE", "44: ACTIVE", "4\u{0}: ACTIVE"] {
+            assert_eq!(parse_state(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_two_unknown_states_of_omni_path_have_names() {
+        assert_eq!(parse_phys_state("5: LinkUp").unwrap(), "LinkUp");
+        assert_eq!(parse_phys_state("9: <unknown>").unwrap(), "Offline");
+        assert_eq!(parse_phys_state("12: <unknown>").unwrap(), "<unknown>");
+        for text in ["", "LinkUp", ": LinkUp", "5:", "x: LinkUp"] {
+            assert_eq!(parse_phys_state(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_may_have_one_decimal_and_no_name() {
+        assert_eq!(parse_rate_bps("2.5 Gb/sec (1X SDR)"), Some(2_500_000_000));
+        assert_eq!(parse_rate_bps("400 Gb/sec (4X NDR)"), Some(400_000_000_000));
+        assert_eq!(parse_rate_bps("10 Gb/sec (4X)"), Some(10_000_000_000));
+    }
+
+    #[test]
+    fn other_rates_are_refused() {
+        for text in ["", "fast", "2.55 Gb/sec", "-1 Gb/sec", ".5 Gb/sec", "2. Gb/sec", "1e3 Gb/sec"]
+        {
+            assert_eq!(parse_rate_bps(text), None, "{text}");
+        }
+        assert_eq!(parse_rate_bps("1844674407370955161.9 Gb/sec"), None);
+    }
+
+    #[test]
+    fn a_lid_is_hexadecimal() {
+        assert_eq!(parse_lid("0x3a4"), Some(0x3a4));
+        assert_eq!(parse_lid("0x1ffffff"), Some(0x01ff_ffff));
+        for text in ["", "0x", "3a4", "0x+1", "0x100000000", "0xgg"] {
+            assert_eq!(parse_lid(text), None, "{text}");
+        }
+    }
+}

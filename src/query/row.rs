@@ -1,0 +1,75 @@
+use crate::model::{Device, HostReport, Port, VerbsState};
+
+/// What one line of a listing is about: a port, or the device or host that has none.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'report> {
+    /// The host.
+    pub report: &'report HostReport,
+    /// The device; `None` for a host without devices or without an answer.
+    pub device: Option<&'report Device>,
+    /// The port; `None` for a device without ports.
+    pub port: Option<&'report Port>,
+}
+
+impl Row<'_> {
+    /// Whether a source of a cell could not be read: `port.lid`, `device.driver`, `verbs`.
+    #[must_use]
+    pub fn is_unreadable(&self, source: &str) -> bool {
+        let asked = self.device.is_some() || self.report.failure.is_none();
+        let verbs_missing = matches!(self.report.verbs, VerbsState::Unavailable { .. });
+        if source == "verbs" && verbs_missing && asked && self.device.is_some() {
+            return true;
+        }
+        self.key(source)
+            .is_some_and(|key| self.report.problems.iter().any(|problem| touch(&problem.key, &key)))
+    }
+
+    /// The model key of a source, as problems spell it.
+    fn key(&self, source: &str) -> Option<String> {
+        let device = self.device.map(|device| device.name.as_str());
+        match (source.split_once('.'), device, self.port) {
+            (Some(("device", field)), Some(device), _) => Some(format!("{device}/{field}")),
+            (Some(("port", field)), Some(device), Some(port)) => {
+                Some(format!("{device}/{}/{field}", port.number))
+            }
+            // Without ports, what is known of them hangs on their directory.
+            (Some(("port", _)), Some(device), None) => Some(format!("{device}/ports")),
+            (None, Some(device), _) if source == "verbs" => Some(format!("{device}/verbs")),
+            (None, _, _) => Some(source.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether one key is the other, or a part of it.
+fn touch(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// One row for each port; a device without ports has one, and so has a host without devices, when
+/// hosts are named.
+#[must_use]
+pub fn rows(reports: &[HostReport], hosts_named: bool) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for report in reports {
+        if report.devices.is_empty() && (hosts_named || report.failure.is_some()) {
+            rows.push(Row { report, device: None, port: None });
+        }
+        for device in &report.devices {
+            let row = Row { report, device: Some(device), port: None };
+            if device.ports.is_empty() {
+                rows.push(row);
+            }
+            rows.extend(device.ports.iter().map(|port| Row { port: Some(port), ..row }));
+        }
+    }
+    rows
+}
+
+#[test]
+fn keys_touch_by_whole_parts() {
+    assert!(touch("mlx5_0/1", "mlx5_0/1/state"));
+    assert!(touch("mlx5_0/1/gids/3", "mlx5_0/1/gids"));
+    assert!(!touch("mlx5_0/1", "mlx5_0/10/state"));
+}

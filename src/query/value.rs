@@ -1,0 +1,73 @@
+use std::fmt;
+
+/// What stands in one cell, with its unit in its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A word or a name.
+    Text(String),
+    /// A word that tells of something bad: it is marked with `!`.
+    Bad(String),
+    /// A plain number.
+    Int(i64),
+    /// Bits per second.
+    Bits(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// A number that is written in hexadecimal.
+    Hex(u64),
+    /// Not there on this kernel or driver.
+    Absent,
+    /// There, but unreadable.
+    Failed,
+}
+
+impl Value {
+    /// The text, or `Absent`.
+    pub(super) fn text(text: Option<impl fmt::Display>) -> Self {
+        text.map_or(Self::Absent, |text| Self::Text(text.to_string()))
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => out.write_str(text),
+            Self::Bad(text) => write!(out, "{text} !"),
+            Self::Int(number) => number.fmt(out),
+            Self::Bytes(number) => number.fmt(out),
+            Self::Hex(number) => write!(out, "{number:#x}"),
+            Self::Bits(bits) => write_bits(out, *bits),
+            Self::Absent => out.write_str("-"),
+            Self::Failed => out.write_str("?"),
+        }
+    }
+}
+
+/// `400 Gb/s`, `2.5 Gb/s`: at most one decimal, in whole numbers.
+fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
+    let units = [("Tb/s", 1_000_000_000_000), ("Gb/s", 1_000_000_000), ("Mb/s", 1_000_000)];
+    // Rates are compared with each other: 1600 Gb/s stays in the unit of the others.
+    let (unit, size) = match bits {
+        10_000_000_000_000.. => units[0],
+        1_000_000_000.. => units[1],
+        1_000_000.. => units[2],
+        _ => return write!(out, "{bits} b/s"),
+    };
+    match bits % size * 10 / size {
+        0 => write!(out, "{} {unit}", bits / size),
+        tenth => write!(out, "{}.{tenth} {unit}", bits / size),
+    }
+}
+
+#[test]
+fn a_rate_has_its_unit() {
+    for (bits, text) in [
+        (400_000_000_000, "400 Gb/s"),
+        (2_500_000_000, "2.5 Gb/s"),
+        (1_600_000_000_000, "1600 Gb/s"),
+        (100_000_000, "100 Mb/s"),
+        (0, "0 b/s"),
+    ] {
+        assert_eq!(Value::Bits(bits).to_string(), text);
+    }
+}

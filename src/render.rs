@@ -1,0 +1,16 @@
+//! All text that leaves the program, apart from the TUI: tables, plain lines, JSON, notes.
+//!
+//! It makes strings and writes none: `cmd` hands them to `term`. Text from other machines is
+//! escaped here, in every cell and every note; JSON has its own escapes.
+
+mod escape;
+mod json;
+mod notes;
+mod plain;
+mod table;
+
+pub use escape::escape;
+pub use json::{DevicesDocument, devices_schema, to_json};
+pub use notes::{Note, notes};
+pub use plain::plain;
+pub use table::table;

@@ -1,0 +1,44 @@
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Makes text from elsewhere safe for a terminal: control characters become `\x1b`, and those that
+/// turn or hide text around them `\u{202e}`.
+#[must_use]
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|letter| is_control(letter) || is_hidden(letter)) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match letter {
+            _ if is_control(letter) => write!(safe, "\\x{:02x}", u32::from(letter)),
+            _ if is_hidden(letter) => write!(safe, "\\u{{{:x}}}", u32::from(letter)),
+            _ => safe.write_char(letter),
+        };
+    }
+    Cow::Owned(safe)
+}
+
+/// C0, DEL and C1.
+fn is_control(letter: char) -> bool {
+    letter.is_control()
+}
+
+/// What has no width of its own, or changes the direction of what stands beside it.
+fn is_hidden(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[test]
+fn nothing_reaches_a_terminal_unseen() {
+    assert_eq!(escape("mlx5_0 äöü 日本"), "mlx5_0 äöü 日本");
+    assert_eq!(escape("\x1b[2J\n\t\x7f\u{9b}"), "\\x1b[2J\\x0a\\x09\\x7f\\x9b");
+    assert_eq!(escape("a\u{202e}b\u{200b}\u{feff}"), "a\\u{202e}b\\u{200b}\\u{feff}");
+    assert_eq!(escape("\u{fffd}"), "\\u{fffd}");
+}

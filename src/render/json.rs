@@ -1,0 +1,43 @@
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+
+use crate::model::HostReport;
+
+/// The JSON of `rdmactl devices`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DevicesDocument<'reports> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    taken_ns: Option<u64>,
+    /// The hosts that were asked, in the order asked.
+    hosts: &'reports [HostReport],
+}
+
+impl<'reports> DevicesDocument<'reports> {
+    /// The document of these reports.
+    #[must_use]
+    pub fn new(taken_ns: Option<u64>, hosts: &'reports [HostReport]) -> Self {
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        Self { schema: "rdmactl.devices/1", tool, taken_ns, hosts }
+    }
+}
+
+/// Any document as indented JSON with a final line break.
+///
+/// # Errors
+/// A value has no JSON form, which no document of this program has.
+pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The JSON Schema of `rdmactl devices --json`.
+#[must_use]
+pub fn devices_schema() -> serde_json::Value {
+    schema_for!(DevicesDocument<'_>).to_value()
+}

@@ -1,0 +1,86 @@
+//! What is said beside the answer: problems, failures and missing things, equal ones once.
+
+use super::escape;
+use crate::model::{HostReport, VerbsState};
+
+/// One thing to say, with its remedy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Where and what, safe for a terminal.
+    pub text: String,
+    /// What to type, safe for a terminal.
+    pub fix: Option<String>,
+}
+
+/// A note before its hosts are gathered.
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Fact {
+    text: String,
+    fix: Option<String>,
+}
+
+/// The notes of some reports, in the order they are first met. Hosts are named when the operator
+/// named them; equal notes are said once: `n17 and 63 more: ...`.
+#[must_use]
+pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
+    let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for report in reports {
+        for fact in facts(report) {
+            let index = *known.entry(fact.clone()).or_insert_with(|| {
+                order.push((fact, Vec::new()));
+                order.len() - 1
+            });
+            order[index].1.push(&report.host);
+        }
+    }
+    let note = |(fact, hosts): (Fact, Vec<&str>)| {
+        let text = match (hosts_named, hosts.as_slice()) {
+            (true, [host]) => format!("{host}: {}", fact.text),
+            (true, [first, rest @ ..]) => {
+                format!("{first} and {} more: {}", rest.len(), fact.text)
+            }
+            _ => fact.text,
+        };
+        Note {
+            text: escape(&text).into_owned(),
+            fix: fact.fix.map(|fix| escape(&fix).into_owned()),
+        }
+    };
+    order.into_iter().map(note).collect()
+}
+
+fn facts(report: &HostReport) -> Vec<Fact> {
+    if let Some(failure) = &report.failure {
+        return vec![Fact { text: failure.detail.clone(), fix: failure.fix.clone() }];
+    }
+    let mut facts: Vec<Fact> = missing_device(report).into_iter().collect();
+    facts.extend(report.problems.iter().map(|problem| Fact {
+        text: format!("{}: {}", problem.key, problem.detail),
+        fix: problem.fix.clone(),
+    }));
+    if let VerbsState::Unavailable { detail, fix } = &report.verbs {
+        facts.push(Fact { text: format!("verbs: {detail}"), fix: fix.clone() });
+    }
+    facts
+}
+
+/// What a host without devices lacks.
+fn missing_device(report: &HostReport) -> Option<Fact> {
+    if !report.devices.is_empty() {
+        return None;
+    }
+    let software = "rdma link add rxe0 type rxe netdev eth0";
+    let (why, fix) = match report.rdma_core {
+        Some(false) => (
+            "the kernel's RDMA core (module ib_core) is not loaded",
+            format!("load the driver of the card, as in modprobe mlx5_ib, or try {software}"),
+        ),
+        Some(true) => (
+            "the RDMA core is loaded, but no driver has registered a device",
+            format!("see which driver the card has with lspci -k and load it, or try {software}"),
+        ),
+        None => return None,
+    };
+    Some(Fact { text: format!("no RDMA device: {why}"), fix: Some(fix) })
+}

@@ -1,0 +1,44 @@
+//! Answers to typed questions about one machine: the only way facts enter the program.
+//!
+//! A question says what to read and never what it means; the raw answer, or the reason why there
+//! is none, goes to `collect`. Live machines, other root directories and captures answer alike, so
+//! that every decoder can be tested by replay.
+
+mod error;
+mod live;
+mod question;
+mod recorded;
+mod recorder;
+mod verbs_child;
+mod verbs_self;
+
+pub use error::ReadError;
+pub use live::Live;
+pub use question::Question;
+pub use recorded::Recorded;
+pub use recorder::{Entry, Recorder};
+pub use verbs_child::VerbsChild;
+pub use verbs_self::answer_verbs;
+
+/// The raw bytes of an answer, or why there are none.
+pub type Answer = Result<Vec<u8>, ReadError>;
+
+/// Something that can be asked about one machine.
+pub trait Source {
+    /// Answers one question. Never waits without a deadline, never prints.
+    fn ask(&self, question: &Question) -> Answer;
+
+    /// The machine's own clock, in nanoseconds since 1970 UTC, when the reading began; `None` for
+    /// answers that have no time stamp, as those of a bare directory tree.
+    fn taken_ns(&self) -> Option<u64>;
+}
+
+impl<S: Source + ?Sized> Source for &S {
+    fn ask(&self, question: &Question) -> Answer {
+        (**self).ask(question)
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        (**self).taken_ns()
+    }
+}

@@ -1,0 +1,113 @@
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sys::Errno;
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum ReadError {
+    /// The kernel's answer.
+    #[error("{0}")]
+    Errno(Errno),
+    /// The answer is over the limit.
+    #[error("the answer is too big")]
+    TooBig,
+    /// The path names a pipe, a device or a directory, which is not read.
+    #[error("not a regular file")]
+    NotAFile,
+    /// A symbolic link leads out of the root directory.
+    #[error("a symbolic link leads out of the root directory")]
+    OutsideRoot,
+    /// A capture or another root directory has no answer to this question.
+    #[error("not recorded")]
+    NotRecorded,
+    /// The process that was to answer did not: it is missing, died, took too long or talked rubbish.
+    #[error("{0}")]
+    Process(String),
+}
+
+impl ReadError {
+    /// Whether it says that the thing does not exist on this kernel or driver, or has just gone.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        matches!(
+            self,
+            Self::Errno(
+                Errno::NO_ENTRY
+                    | Errno::NO_DEVICE
+                    | Errno::NO_SUCH_ADDRESS
+                    | Errno::NOT_A_DIRECTORY
+                    | Errno::NOT_SUPPORTED
+            )
+        )
+    }
+
+    /// Whether the kernel said that the question makes no sense here (EINVAL).
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        *self == Self::Errno(Errno::INVALID)
+    }
+
+    /// Whether the caller may not read it.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Errno(Errno::ACCESS | Errno::NOT_PERMITTED))
+    }
+
+    /// The error number's name, for those that have one.
+    #[must_use]
+    pub fn errno(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Errno(errno) => Some(errno.name()),
+            _ => None,
+        }
+    }
+}
+
+impl From<rustix::io::Errno> for ReadError {
+    fn from(errno: rustix::io::Errno) -> Self {
+        Self::Errno(errno.into())
+    }
+}
+
+impl From<ReadError> for String {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Errno(errno) => errno.name().into_owned(),
+            ReadError::TooBig => "too_big".into(),
+            ReadError::NotAFile => "not_a_file".into(),
+            ReadError::OutsideRoot => "outside_root".into(),
+            ReadError::NotRecorded => "not_recorded".into(),
+            ReadError::Process(detail) => detail,
+        }
+    }
+}
+
+impl From<String> for ReadError {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "too_big" => Self::TooBig,
+            "not_a_file" => Self::NotAFile,
+            "outside_root" => Self::OutsideRoot,
+            "not_recorded" => Self::NotRecorded,
+            name => Errno::from_name(name).map_or_else(|| Self::Process(word), Self::Errno),
+        }
+    }
+}
+
+#[test]
+fn every_error_survives_a_capture() {
+    for error in [
+        ReadError::Errno(Errno::ACCESS),
+        ReadError::TooBig,
+        ReadError::NotAFile,
+        ReadError::OutsideRoot,
+        ReadError::NotRecorded,
+        ReadError::Process("no answer within 10 s".into()),
+    ] {
+        let json = serde_json::to_string(&error).unwrap();
+        assert_eq!(serde_json::from_str::<ReadError>(&json).unwrap(), error, "{json}");
+    }
+}

@@ -1,0 +1,212 @@
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
+use rustix::io::retry_on_intr;
+
+use super::{Answer, Question, ReadError, Source, VerbsChild};
+use crate::clock;
+use crate::sys::Errno;
+
+/// The most bytes of one file or directory listing. Files of sysfs have 4096 at most.
+const LIMIT: usize = 64 * 1024;
+
+/// A machine as it is: this one, or files under another root directory.
+#[derive(Debug)]
+pub struct Live {
+    /// `None` for this machine's own root.
+    root: Option<PathBuf>,
+    verbs: VerbsChild,
+    taken_ns: Option<u64>,
+}
+
+impl Live {
+    /// This machine.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_verbs(VerbsChild::default())
+    }
+
+    /// This machine, with another program or deadline for the verbs question.
+    #[must_use]
+    pub fn with_verbs(verbs: VerbsChild) -> Self {
+        Self { root: None, verbs, taken_ns: Some(clock::wall_ns()) }
+    }
+
+    /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub fn with_root(root: &Path) -> io::Result<Self> {
+        let root = fs::canonicalize(root)?;
+        if !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root: Some(root), verbs: VerbsChild::default(), taken_ns: None })
+    }
+
+    /// Where an absolute path of the machine lies here, with every link but the last followed.
+    fn locate(&self, path: &str, follow_last: bool) -> Result<PathBuf, ReadError> {
+        let path = Path::new(path);
+        let Some(root) = &self.root else {
+            return Ok(path.to_owned());
+        };
+        let inside = root.join(path.strip_prefix("/").unwrap_or(path));
+        let (folder, last) = match (follow_last, inside.parent(), inside.file_name()) {
+            (false, Some(folder), Some(last)) => (folder, Some(last)),
+            _ => (inside.as_path(), None),
+        };
+        let real = fs::canonicalize(folder).map_err(|error| read_error(&error))?;
+        if !real.starts_with(root) {
+            return Err(ReadError::OutsideRoot);
+        }
+        Ok(last.map_or_else(|| real.clone(), |last| real.join(last)))
+    }
+
+    fn read_file(&self, path: &str) -> Answer {
+        let path = self.locate(path, true)?;
+        match read_regular(&path) {
+            // Drivers answer EIO once when firmware is busy: once is tried again.
+            Err(ReadError::Errno(Errno::IO)) => read_regular(&path),
+            answer => answer,
+        }
+    }
+
+    fn list(&self, path: &str) -> Answer {
+        let path = self.locate(path, true)?;
+        let mut names = Vec::new();
+        let mut length = 0;
+        for entry in fs::read_dir(path).map_err(|error| read_error(&error))? {
+            let name = entry.map_err(|error| read_error(&error))?.file_name();
+            length += name.len() + 1;
+            if length > LIMIT {
+                return Err(ReadError::TooBig);
+            }
+            if !name.as_bytes().contains(&b'\n') {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names.iter().flat_map(|name| [name.as_os_str(), OsStr::new("\n")]).fold(
+            Vec::new(),
+            |mut text, part| {
+                text.extend_from_slice(part.as_bytes());
+                text
+            },
+        ))
+    }
+
+    fn read_link(&self, path: &str) -> Answer {
+        let path = self.locate(path, false)?;
+        Ok(readlink(&path, Vec::new())?.into_bytes())
+    }
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Source for Live {
+    fn ask(&self, question: &Question) -> Answer {
+        match question {
+            Question::File(path) => self.read_file(path),
+            Question::Dir(path) => self.list(path),
+            Question::Link(path) => self.read_link(path),
+            Question::Verbs if self.root.is_some() => Err(ReadError::NotRecorded),
+            Question::Verbs => self.verbs.ask(),
+        }
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        self.taken_ns
+    }
+}
+
+/// Reads a regular file; anything else is not even opened, because opening may have effects.
+fn read_regular(path: &Path) -> Answer {
+    regular(stat(path)?.st_mode)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file: OwnedFd = retry_on_intr(|| open(path, flags, Mode::empty()))?;
+    regular(fstat(&file)?.st_mode)?;
+    let mut content = Vec::new();
+    File::from(file)
+        .take(LIMIT as u64 + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| read_error(&error))?;
+    if content.len() > LIMIT { Err(ReadError::TooBig) } else { Ok(content) }
+}
+
+fn regular(mode: u32) -> Result<(), ReadError> {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => Ok(()),
+        _ => Err(ReadError::NotAFile),
+    }
+}
+
+fn read_error(error: &io::Error) -> ReadError {
+    rustix::io::Errno::from_io_error(error)
+        .map_or_else(|| ReadError::Process(error.to_string()), ReadError::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, mknodat};
+
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, Live) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("root/sys/class")).unwrap();
+        fs::write(folder.path().join("root/sys/state"), "4: ACTIVE\n").unwrap();
+        fs::write(folder.path().join("secret"), "no\n").unwrap();
+        let live = Live::with_root(&folder.path().join("root")).unwrap();
+        (folder, live)
+    }
+
+    fn file(path: &str) -> Question {
+        Question::File(path.into())
+    }
+
+    #[test]
+    fn another_root_answers_files_and_lists_and_no_verbs() {
+        let (_folder, live) = tree();
+        assert_eq!(live.ask(&file("/sys/state")), Ok(b"4: ACTIVE\n".to_vec()));
+        assert_eq!(live.ask(&Question::Dir("/sys".into())), Ok(b"class\nstate\n".to_vec()));
+        assert_eq!(live.ask(&Question::Verbs), Err(ReadError::NotRecorded));
+        assert_eq!(live.taken_ns(), None);
+    }
+
+    #[test]
+    fn no_link_leads_out_of_the_root() {
+        let (folder, live) = tree();
+        let root = folder.path().join("root");
+        symlink("../../secret", root.join("sys/out")).unwrap();
+        symlink("/etc", root.join("sys/etc")).unwrap();
+        symlink("state", root.join("sys/in")).unwrap();
+        assert_eq!(live.ask(&file("/sys/out")), Err(ReadError::OutsideRoot));
+        assert_eq!(live.ask(&file("/sys/etc/passwd")), Err(ReadError::OutsideRoot));
+        assert_eq!(live.ask(&file("/../secret")), Err(ReadError::OutsideRoot));
+        assert_eq!(live.ask(&file("/sys/in")), Ok(b"4: ACTIVE\n".to_vec()));
+        assert_eq!(live.ask(&Question::Link("/sys/out".into())), Ok(b"../../secret".to_vec()));
+    }
+
+    #[test]
+    fn a_pipe_cannot_hang_it_and_a_big_file_is_refused() {
+        let (folder, live) = tree();
+        let sys = folder.path().join("root/sys");
+        mknodat(CWD, sys.join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        fs::write(sys.join("big"), vec![b'x'; LIMIT + 1]).unwrap();
+        assert_eq!(live.ask(&file("/sys/pipe")), Err(ReadError::NotAFile));
+        assert_eq!(live.ask(&file("/sys/class")), Err(ReadError::NotAFile));
+        assert_eq!(live.ask(&file("/sys/big")), Err(ReadError::TooBig));
+        assert_eq!(live.ask(&file("/sys/none")), Err(ReadError::Errno(Errno::NO_ENTRY)));
+    }
+}
