@@ -7,6 +7,7 @@ mod capture;
 mod devices;
 mod duration;
 mod global;
+mod ping;
 mod shell;
 
 use clap::{Parser, Subcommand};
@@ -15,6 +16,7 @@ pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
 pub use devices::DevicesArgs;
 pub use global::{ColorWhen, Format, Global};
+pub use ping::PingArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
 /// See, prove and mend RDMA on one host or a whole cluster.
@@ -41,6 +43,8 @@ pub struct Cli {
 pub enum Command {
     /// List the RDMA devices and their ports.
     Devices(DevicesArgs),
+    /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
+    Ping(PingArgs),
     /// Record what a host answers, to be read again with --from.
     Capture(CaptureArgs),
     /// Print the completion script of a shell.

@@ -8,6 +8,7 @@ mod hosts;
 mod local;
 mod man;
 mod outcome;
+mod ping;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
     match &cli.command {
         Command::Devices(_) => devices::run(global, term),
+        Command::Ping(args) => ping::run(global, args, term),
         Command::Capture(_) => capture::run(global, term),
         Command::Completions(args) => completions::run(args, term),
         Command::Man(args) => man::run(args),

@@ -4,13 +4,16 @@
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
 mod escape;
+mod grid;
 mod json;
 mod notes;
+mod ping;
 mod plain;
 mod table;
 
 pub use escape::escape;
-pub use json::{DevicesDocument, devices_schema, to_json};
+pub use json::{DevicesDocument, PingDocument, devices_schema, ping_schema, to_json};
 pub use notes::{Note, notes};
+pub use ping::{plain_pairs, render_findings, render_matrix, render_pairs};
 pub use plain::plain;
 pub use table::table;

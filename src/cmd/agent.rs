@@ -1,9 +1,16 @@
 //! `rdmactl agent`: the parts of the program that run in a process of their own.
 
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use anyhow::Context as _;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
-use crate::source::answer_verbs;
+use crate::collect::{Parts, host_report};
+use crate::model::{HostReport, Via};
+use crate::source::{Live, answer_verbs};
 use crate::term::Term;
 
 use super::{Advice, Outcome};
@@ -16,11 +23,29 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             // kernel refuses, the parent's deadline still holds.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
             term.answer(serde_json::to_vec(&answer_verbs())?)?;
-            Ok(Outcome::Complete)
         }
-        role => Err(Advice::new(
-            format!("there is no agent role {role}"),
-            "leave this command to rdmactl itself",
-        )),
+        "worker" => work(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?,
+        nonce if nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            let supervisor = Supervisor { nonce: nonce.to_owned(), unlink: args.unlink, inventory };
+            supervisor.run(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?;
+        }
+        role => {
+            return Err(Advice::new(
+                format!("there is no agent role {role}"),
+                "leave this command to rdmactl itself",
+            ));
+        }
     }
+    Ok(Outcome::Complete)
+}
+
+fn inventory(verbs: bool) -> HostReport {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    host_report(&Live::new(), Parts { verbs }, host, Via::Agent)
+}
+
+/// A standard stream without the buffer and the lock of the one in the standard library.
+fn own(stream: BorrowedFd<'_>) -> anyhow::Result<File> {
+    let owned = stream.as_fd().try_clone_to_owned().context("cannot use the agent's streams")?;
+    Ok(File::from(owned))
 }

@@ -2,6 +2,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 
 use crate::model::HostReport;
+use crate::model::ping::PingReport;
 
 /// The JSON of `rdmactl devices`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -24,6 +25,33 @@ impl<'reports> DevicesDocument<'reports> {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
         Self { schema: "rdmactl.devices/1", tool, taken_ns, hosts }
     }
+}
+
+/// The JSON of `rdmactl ping`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PingDocument<'report> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// What the run found.
+    #[serde(flatten)]
+    report: &'report PingReport,
+}
+
+impl<'report> PingDocument<'report> {
+    /// The document of a run.
+    #[must_use]
+    pub fn new(report: &'report PingReport) -> Self {
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        Self { schema: "rdmactl.ping/1", tool, report }
+    }
+}
+
+/// The JSON Schema of `rdmactl ping --json`.
+#[must_use]
+pub fn ping_schema() -> serde_json::Value {
+    schema_for!(PingDocument<'_>).to_value()
 }
 
 /// Any document as indented JSON with a final line break.

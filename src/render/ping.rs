@@ -13,7 +13,8 @@ const WIDEST: usize = 40;
 /// The answer of a run over a whole set: a matrix of medians, row by row the sources.
 #[must_use]
 pub fn render_matrix(report: &PingReport) -> String {
-    let names: Vec<String> = report.hosts.iter().map(|host| escape(&host.name)).collect();
+    let names: Vec<String> =
+        report.hosts.iter().map(|host| escape(&host.name).into_owned()).collect();
     if names.len() > WIDEST {
         return render_pairs(report);
     }
@@ -36,31 +37,57 @@ pub fn render_matrix(report: &PingReport) -> String {
 /// The same as a list, one line for each ordered pair.
 #[must_use]
 pub fn render_pairs(report: &PingReport) -> String {
-    let name = |host: usize| report.hosts.get(host).map_or("?".into(), |host| escape(&host.name));
+    grid(&pair_rows(report), |column| if column < 6 { Align::Left } else { Align::Right })
+}
+
+/// The list with its cells parted by tabs.
+#[must_use]
+pub fn plain_pairs(report: &PingReport) -> String {
+    pair_rows(report).iter().map(|row| format!("{}\n", row.join("\t"))).collect()
+}
+
+fn pair_rows(report: &PingReport) -> Vec<Vec<String>> {
     let title = [
-        "SOURCE", "TARGET", "VERDICT", "LINK", "FROM", "TO", "MTU", "COUNT", "MIN us", "P50 us",
-        "P99 us", "TCP P50 us",
+        "SOURCE",
+        "TARGET",
+        "VERDICT",
+        "LINK",
+        "FROM",
+        "TO",
+        "MTU",
+        "COUNT",
+        "MIN us",
+        "P50 us",
+        "P99 us",
+        "TCP P50 us",
     ];
     let mut rows = vec![title.map(str::to_owned).to_vec()];
-    for pair in &report.pairs {
-        let route = pair.route.as_ref();
-        let half = pair.rdma.map(|rdma| rdma.half_rtt_ns);
-        rows.push(vec![
-            name(pair.source),
-            name(pair.target),
-            verdict_word(pair),
-            route.map_or("-".into(), |route| link(route)),
-            route.map_or("-".into(), |route| end(&route.source)),
-            route.map_or("-".into(), |route| end(&route.target)),
-            route.and_then(|route| route.mtu).map_or("-".into(), |mtu| mtu.to_string()),
-            pair.rdma.map_or("-".into(), |rdma| rdma.count.to_string()),
-            half.map_or("-".into(), |half| microseconds(half.min)),
-            half.map_or("-".into(), |half| microseconds(half.p50)),
-            half.and_then(|half| half.p99).map_or("-".into(), microseconds),
-            pair.tcp.map_or("-".into(), |tcp| microseconds(tcp.half_rtt_ns.p50)),
-        ]);
-    }
-    grid(&rows, |column| if column < 6 { Align::Left } else { Align::Right })
+    rows.extend(report.pairs.iter().map(|pair| pair_row(report, pair)));
+    rows
+}
+
+fn pair_row(report: &PingReport, pair: &Pair) -> Vec<String> {
+    let route = pair.route.as_ref();
+    let half = pair.rdma.map(|rdma| rdma.half_rtt_ns);
+    let cells = [
+        Some(name(report, pair.source)),
+        Some(name(report, pair.target)),
+        Some(verdict_word(pair)),
+        route.map(link),
+        route.map(|route| end(&route.source)),
+        route.map(|route| end(&route.target)),
+        route.and_then(|route| route.mtu).map(|mtu| mtu.to_string()),
+        pair.rdma.map(|rdma| rdma.count.to_string()),
+        half.map(|half| microseconds(half.min)),
+        half.map(|half| microseconds(half.p50)),
+        half.and_then(|half| half.p99).map(microseconds),
+        pair.tcp.map(|tcp| microseconds(tcp.half_rtt_ns.p50)),
+    ];
+    cells.map(|cell| cell.unwrap_or_else(|| "-".into())).to_vec()
+}
+
+fn name(report: &PingReport, host: usize) -> String {
+    report.hosts.get(host).map_or("?".into(), |host| escape(&host.name).into_owned())
 }
 
 /// Who is to blame, why, and what to type; then how many pairs are well.
@@ -78,12 +105,10 @@ pub fn render_findings(report: &PingReport) -> String {
 }
 
 fn write_blame(text: &mut String, report: &PingReport, blame: &Blame<'_>) {
-    let name = |host: usize| report.hosts.get(host).map_or("?".into(), |host| escape(&host.name));
+    let name = |host| name(report, host);
     let verdict = &blame.example.verdict;
     let (who, how_often) = match blame.culprit {
-        Culprit::Host(host) => {
-            (name(host), format!("{} of {} pairs", blame.failed, blame.of))
-        }
+        Culprit::Host(host) => (name(host), format!("{} of {} pairs", blame.failed, blame.of)),
         Culprit::Pair(source, target) => {
             (format!("{} -> {}", name(source), name(target)), "1 pair".to_owned())
         }
@@ -113,7 +138,8 @@ fn write_blame(text: &mut String, report: &PingReport, blame: &Blame<'_>) {
 }
 
 fn sum(report: &PingReport) -> String {
-    let count = |keep: &dyn Fn(&Pair) -> bool| report.pairs.iter().filter(|pair| keep(pair)).count();
+    let count =
+        |keep: &dyn Fn(&Pair) -> bool| report.pairs.iter().filter(|pair| keep(pair)).count();
     let all = report.pairs.len();
     let ok = count(&|pair| pair.verdict.code == Code::Ok);
     let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);

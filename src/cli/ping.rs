@@ -1,0 +1,28 @@
+use std::time::Duration;
+
+use clap::Args;
+
+use super::duration;
+
+/// The arguments of `ping`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n2 --json\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached; 2 wrong usage."
+)]
+pub struct PingArgs {
+    /// The host to ping, from this one or from the one that -H names
+    #[arg(value_name = "HOST", required_unless_present = "matrix", conflicts_with = "matrix")]
+    pub host: Option<String>,
+    /// Ping every ordered pair of these hosts
+    #[arg(long, value_name = "SET", conflicts_with = "hosts")]
+    pub matrix: Option<String>,
+    /// Round trips to measure for each pair
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub iters: u32,
+    /// The longest that the measurement of one pair may take
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse)]
+    pub slot: Duration,
+    /// Message size of the measurement, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=16_384))]
+    pub size: u32,
+}

@@ -1,0 +1,201 @@
+//! `rdmactl ping`: does RDMA work between these hosts?
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::cli::{Format, Global, PingArgs};
+use crate::clock::{self, Deadline};
+use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
+use crate::model::ping::{PingHost, PingReport};
+use crate::model::{HostFailure, HostReport, Reason};
+use crate::ping::Node;
+use crate::ping::matrix::{self, Effort, Member, Pairs};
+use crate::render::{
+    PingDocument, plain_pairs, render_findings, render_matrix, render_pairs, to_json,
+};
+use crate::term::Term;
+
+use super::hosts::{host_set, reach};
+use super::{Advice, Outcome};
+
+/// How long an answer to one message may take.
+const REPLY: Duration = Duration::from_secs(1);
+
+/// How long agents may take to leave when all is done.
+const LEAVE: Duration = Duration::from_millis(2_500);
+
+/// One host of the run: its agent and inventory, or why there is none.
+type Reached = Result<(Agent, HostReport), HostFailure>;
+
+/// Where the messages of a run start.
+enum Place {
+    Here,
+    There(Host),
+}
+
+impl Place {
+    fn name(&self) -> String {
+        match self {
+            Self::Here => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            Self::There(host) => host.to_string(),
+        }
+    }
+}
+
+/// Runs all asked pairs and prints what they showed.
+pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
+    let (places, pairs) = places(global, args)?;
+    let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
+    let (reach, watchdog) = reach(global, upload)?;
+    let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
+    let report = probe(&places, reached, pairs, args)?;
+    let is_matrix = args.matrix.is_some();
+    term.answer(match global.output() {
+        Format::Json => to_json(&PingDocument::new(&report))?,
+        Format::Plain => plain_pairs(&report),
+        Format::Table if is_matrix && global.verbose == 0 => {
+            format!("{}\n{}", render_matrix(&report), render_findings(&report))
+        }
+        Format::Table => format!("{}\n{}", render_pairs(&report), render_findings(&report)),
+    })?;
+    let is_bad = report.pairs.iter().any(|pair| pair.verdict.code.is_failure())
+        || report.hosts.iter().any(|host| host.failure.is_some())
+        || !report.left_behind.is_empty();
+    Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
+}
+
+fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
+    let there = |set: &str| -> anyhow::Result<Vec<Place>> {
+        Ok(host_set(set)?.into_iter().map(Place::There).collect())
+    };
+    if let Some(set) = &args.matrix {
+        let places = there(set)?;
+        if places.len() < 2 {
+            return Err(Advice::new(
+                format!("{set} is one host, and a matrix needs two"),
+                "name more hosts, as in --matrix n[1-4]",
+            ));
+        }
+        return Ok((places, Pairs::All));
+    }
+    let target = there(args.host.as_deref().unwrap_or_default())?;
+    let mut places = match &global.hosts {
+        Some(set) => there(set)?,
+        None => vec![Place::Here],
+    };
+    if places.len() != 1 {
+        return Err(Advice::new(
+            "ping HOST starts from one host",
+            "give -H one host, or use --matrix for every pair",
+        ));
+    }
+    places.extend(target);
+    Ok((places, Pairs::FromFirst))
+}
+
+fn gather(
+    places: &[Place],
+    reach: &Reach,
+    watchdog: &Watchdog,
+    fanout: usize,
+) -> anyhow::Result<Vec<Reached>> {
+    let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
+    let enter = |place: &Place| enter(place, reach);
+    fan_out(places, fanout, watchdog, enter, |index, result| reached[index] = Some(result))
+        .context("cannot start a thread")?;
+    let skipped = || HostFailure::new(Reason::Cancelled, "the run was ended before");
+    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(skipped()))).collect())
+}
+
+/// Greets the agent of one host, reads what it has, and has it start its worker.
+fn enter(place: &Place, reach: &Reach) -> Reached {
+    let agent = match place {
+        Place::Here => here(reach.timeout)?,
+        Place::There(host) => reach.agent(host)?.0,
+    };
+    let report = agent.report(false, Deadline::after(reach.timeout))?;
+    Reach::prolong(&agent);
+    agent.start_worker().map_err(|error| {
+        HostFailure::new(Reason::Transport, format!("cannot start a thread: {error}"))
+    })?;
+    Ok((agent, report))
+}
+
+fn here(timeout: Duration) -> Result<Agent, HostFailure> {
+    let nonce = Nonce::new().map_err(|error| {
+        HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
+    })?;
+    let mut command = Command::new(PathBuf::from("/proc/self/exe"));
+    command.args(["agent", &nonce.to_string()]);
+    Agent::greet(spawn_local(command)?, None, nonce, Deadline::after(timeout))
+}
+
+fn probe(
+    places: &[Place],
+    reached: Vec<Reached>,
+    pairs: Pairs,
+    args: &PingArgs,
+) -> anyhow::Result<PingReport> {
+    let started = clock::now();
+    let mut nonce = [0; 8];
+    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
+    let effort = Effort {
+        nonce: u64::from_le_bytes(nonce),
+        rounds: args.iters,
+        slot: args.slot,
+        reply: REPLY,
+        latency_bytes: args.size,
+    };
+    let members: Vec<Member<'_>> = places
+        .iter()
+        .zip(&reached)
+        .map(|(place, reached)| Member {
+            name: place.name(),
+            inventory: reached.as_ref().ok().map(|(_, report)| report),
+            node: reached.as_ref().ok().map(|(agent, _)| agent as &dyn Node),
+        })
+        .collect();
+    let results = matrix::run(&members, pairs, &effort, &|_| {});
+    drop(members);
+    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (hosts, left_behind) = leave(places, reached);
+    Ok(PingReport { hosts, pairs: results, elapsed_ms, left_behind })
+}
+
+/// Ends all agents at once; which hosts there were, and which agents could not be ended.
+fn leave(places: &[Place], reached: Vec<Reached>) -> (Vec<PingHost>, Vec<String>) {
+    let deadline = Deadline::after(LEAVE);
+    let left_behind = Mutex::new(Vec::new());
+    let mut hosts = Vec::new();
+    std::thread::scope(|scope| {
+        for (place, reached) in places.iter().zip(reached) {
+            let name = place.name();
+            match reached {
+                Ok((agent, report)) => {
+                    hosts.push(PingHost {
+                        name: name.clone(),
+                        kernel: report.kernel,
+                        failure: None,
+                    });
+                    let left_behind = &left_behind;
+                    scope.spawn(move || {
+                        if let Err(left) = agent.end(deadline) {
+                            let mut all = left_behind
+                                .lock()
+                                .unwrap_or_else(std::sync::PoisonError::into_inner);
+                            all.push(format!("{name}: {left}"));
+                        }
+                    });
+                }
+                Err(failure) => {
+                    hosts.push(PingHost { name, kernel: None, failure: Some(failure) });
+                }
+            }
+        }
+    });
+    (hosts, left_behind.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
