@@ -76,7 +76,10 @@ fn worst_host(open: &[&Pair], pairs: &[Pair], hosts: usize) -> Option<usize> {
 /// The pair whose verdict is the most common one with this host, seen from a peer if possible.
 fn most_telling<'a>(explained: &[&'a Pair], host: usize) -> Option<&'a Pair> {
     let count = |code: Code| explained.iter().filter(|pair| pair.verdict.code == code).count();
-    let rank = |pair: &&&Pair| (count(pair.verdict.code), pair.target == host);
+    let rank = |pair: &&&Pair| {
+        let was_tried = pair.route.is_some();
+        (count(pair.verdict.code), was_tried, pair.target == host)
+    };
     explained.iter().max_by_key(rank).copied()
 }
 
