@@ -18,7 +18,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             term.answer(serde_json::to_vec(&answer_verbs())?)?;
             Ok(Outcome::Complete)
         }
-        role => Err(Advice::new(
+        role => Err(Advice::error(
             format!("there is no agent role {role}"),
             "leave this command to rdmactl itself",
         )),

@@ -49,7 +49,7 @@ fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
 fn columns(global: &Global, hosts_named: bool) -> anyhow::Result<Vec<&'static Column>> {
     let defaults = Defaults { hosts_named, verbose: global.verbose > 0 };
     select(DEVICES, &global.columns, defaults)
-        .map_err(|error| Advice::new(error.to_string(), "list all columns with -o help"))
+        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))
 }
 
 /// The columns, one a line.

@@ -15,7 +15,7 @@ pub(super) fn report_hosts(
     hosts: &str,
     _parts: Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
-    Err(Advice::new(
+    Err(Advice::error(
         format!("cannot ask {hosts}: other hosts cannot be reached yet"),
         "run rdmactl devices there",
     ))

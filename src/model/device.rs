@@ -36,7 +36,7 @@ pub struct Device {
     pub verbs: Option<VerbsDevice>,
 }
 
-/// The kernel's node types (`ib_device.node_type`, include/rdma/ib_verbs.h `rdma_node_type`).
+/// The kernel's node types (`ib_device.node_type`, `rdma_node_type` of `include/rdma/ib_verbs.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeType {

@@ -49,7 +49,7 @@ impl GidValue {
         self.0.to_ipv4_mapped().map_or(IpAddr::V6(self.0), IpAddr::V4)
     }
 
-    /// Whether it is valid on one link only (fe80::/10).
+    /// Whether it is valid on one link only (`fe80::/10`).
     #[must_use]
     pub fn is_link_local(self) -> bool {
         self.0.segments()[0] & 0xffc0 == 0xfe80
@@ -94,9 +94,9 @@ impl Guid {
 }
 
 impl fmt::Display for Guid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d] = [48, 32, 16, 0].map(|shift| (self.0 >> shift) & 0xffff);
-        write!(f, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
+        write!(out, "{a:04x}:{b:04x}:{c:04x}:{d:04x}")
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Port {
     pub max_mtu: Option<u32>,
 }
 
-/// Logical port states (include/rdma/ib_verbs.h `ib_port_state`).
+/// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PortState {

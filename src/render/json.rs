@@ -1,4 +1,5 @@
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use crate::model::HostReport;
@@ -39,5 +40,10 @@ pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
 /// The JSON Schema of `rdmactl devices --json`.
 #[must_use]
 pub fn devices_schema() -> serde_json::Value {
-    schema_for!(DevicesDocument<'_>).to_value()
+    // What is written, and not what would be accepted: every key is always there.
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<DevicesDocument<'_>>()
+        .to_value()
 }
