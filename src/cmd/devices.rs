@@ -36,6 +36,10 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
 }
 
 fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
+    if global.save.is_some() && (global.hosts.is_some() || global.from.is_some()) {
+        let fix = "leave out --save; a capture file is copied by rdmactl capture --from";
+        return Err(Advice::error("--save keeps the answers of this host or of --root only", fix));
+    }
     match &global.hosts {
         None => local::read(global, parts),
         Some(set) => {
