@@ -26,6 +26,9 @@ pub type Answer = Result<Vec<u8>, ReadError>;
 /// Something that can be asked about one machine.
 pub trait Source {
     /// Answers one question. Never waits without a deadline, never prints.
+    ///
+    /// # Errors
+    /// The kernel's own answer, or why it could not be asked.
     fn ask(&self, question: &Question) -> Answer;
 
     /// The machine's own clock, in nanoseconds since 1970 UTC, when the reading began; `None` for

@@ -11,7 +11,8 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         _ => return Err(format!("unknown unit {unit}: use ms, s, m or h")),
     };
-    let seconds = number.parse::<f64>().map_err(|_| "not a number of seconds".to_owned())? * scale;
+    let number: f64 = number.parse().map_err(|error| format!("{error}"))?;
+    let seconds = number * scale;
     if seconds > 0.0 && seconds <= 86_400.0 {
         Ok(Duration::from_secs_f64(seconds))
     } else {

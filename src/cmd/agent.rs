@@ -30,7 +30,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             supervisor.run(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?;
         }
         role => {
-            return Err(Advice::new(
+            return Err(Advice::error(
                 format!("there is no agent role {role}"),
                 "leave this command to rdmactl itself",
             ));

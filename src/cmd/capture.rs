@@ -11,19 +11,18 @@ use super::{Advice, Outcome, local};
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     if global.hosts.is_some() {
         let fix = "run rdmactl capture there";
-        return Err(Advice::new("cannot record other hosts yet", fix));
+        return Err(Advice::error("cannot record other hosts yet", fix));
     }
     let capture = match &global.from {
         Some(path) => Capture::read(path)?,
         None => local::record(global, Parts { verbs: true })?.1,
     };
-    match &global.save {
-        Some(path) => local::save(&capture, path)?,
-        None => {
-            let mut text = Vec::new();
-            capture.write(&mut text)?;
-            term.answer(text)?;
-        }
+    if let Some(path) = &global.save {
+        local::save(&capture, path)?;
+    } else {
+        let mut text = Vec::new();
+        capture.write(&mut text)?;
+        term.answer(text)?;
     }
     Ok(Outcome::Complete)
 }

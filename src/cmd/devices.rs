@@ -36,6 +36,10 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
 }
 
 fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
+    if global.save.is_some() && (global.hosts.is_some() || global.from.is_some()) {
+        let fix = "leave out --save; a capture file is copied by rdmactl capture --from";
+        return Err(Advice::error("--save keeps the answers of this host or of --root only", fix));
+    }
     match &global.hosts {
         None => local::read(global, parts),
         Some(set) => {
@@ -49,7 +53,7 @@ fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
 fn columns(global: &Global, hosts_named: bool) -> anyhow::Result<Vec<&'static Column>> {
     let defaults = Defaults { hosts_named, verbose: global.verbose > 0 };
     select(DEVICES, &global.columns, defaults)
-        .map_err(|error| Advice::new(error.to_string(), "list all columns with -o help"))
+        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))
 }
 
 /// The columns, one a line.

@@ -33,10 +33,10 @@ pub(super) fn reach(global: &Global, upload: UploadPolicy) -> anyhow::Result<(Re
 /// The expression is wrong: the error points at the place.
 pub(super) fn host_set(expression: &str) -> anyhow::Result<Vec<Host>> {
     let set = HostSet::parse(expression).map_err(|error| {
-        Advice::new(error.to_string(), "write host sets as in n[01-16,20],gpu3")
+        Advice::error(error.to_string(), "write host sets as in n[01-16,20],gpu3")
     })?;
     if set.is_empty() {
-        return Err(Advice::new("the host set is empty", "name at least one host"));
+        return Err(Advice::error("the host set is empty", "name at least one host"));
     }
     Ok(set.iter().cloned().collect())
 }

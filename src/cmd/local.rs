@@ -37,20 +37,14 @@ pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
 
 /// Reads this host or another root, and keeps every answer.
 pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostReport, Capture)> {
-    let (live, via) = match &global.root {
-        Some(root) => {
-            let live = Live::with_root(root)
-                .with_context(|| format!("cannot use {} as a root", root.display()))?;
-            (live, Via::File)
-        }
-        None => {
-            let program = PathBuf::from("/proc/self/exe");
-            (Live::with_verbs(VerbsChild::new(program, global.timeout)), Via::Local)
-        }
-    };
-    let host = match &global.root {
-        Some(root) => root.display().to_string(),
-        None => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+    let (live, host, via) = if let Some(root) = &global.root {
+        let live = Live::with_root(root)
+            .with_context(|| format!("cannot use {} as a root", root.display()))?;
+        (live, root.display().to_string(), Via::File)
+    } else {
+        let verbs = VerbsChild::new(PathBuf::from("/proc/self/exe"), global.timeout);
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        (Live::with_verbs(verbs), name, Via::Local)
     };
     let recorder = Recorder::new(live);
     let report = host_report(&recorder, parts, host.clone(), via);

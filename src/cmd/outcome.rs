@@ -60,7 +60,7 @@ pub struct Advice {
 
 impl Advice {
     /// An error that says what to do about it.
-    pub fn new(what: impl Into<String>, fix: impl Into<String>) -> anyhow::Error {
+    pub fn error(what: impl Into<String>, fix: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Self { what: what.into(), fix: fix.into() })
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
 pub(super) fn say(term: Term, note: &Note) {
     let mut text = format!("{} {}\n", term.style_talk(Style::Bad, "rdmactl:"), note.text);
     if let Some(fix) = &note.fix {
-        text.push_str(&format!("  {} {fix}\n", term.style_talk(Style::Fix, "fix:")));
+        text.extend(["  ", &term.style_talk(Style::Fix, "fix:"), " ", fix, "\n"]);
     }
     term.talk(&text);
 }

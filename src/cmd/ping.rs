@@ -75,7 +75,7 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
     if let Some(set) = &args.matrix {
         let places = there(set)?;
         if places.len() < 2 {
-            return Err(Advice::new(
+            return Err(Advice::error(
                 format!("{set} is one host, and a matrix needs two"),
                 "name more hosts, as in --matrix n[1-4]",
             ));
@@ -88,7 +88,7 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         None => vec![Place::Here],
     };
     if places.len() != 1 {
-        return Err(Advice::new(
+        return Err(Advice::error(
             "ping HOST starts from one host",
             "give -H one host, or use --matrix for every pair",
         ));
@@ -157,6 +157,7 @@ fn probe(
             name: place.name(),
             inventory: reached.as_ref().ok().map(|(_, report)| report),
             node: reached.as_ref().ok().map(|(agent, _)| agent as &dyn Node),
+            failure: reached.as_ref().err(),
         })
         .collect();
     let results = matrix::run(&members, pairs, &effort, &|_| {});

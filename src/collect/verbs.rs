@@ -25,7 +25,9 @@ fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
             unavailable(format!("the verbs child gave an unknown answer: {error}"))
         }),
-        Err(ReadError::NotRecorded) => unavailable("verbs were not recorded".into()),
+        Err(ReadError::NotRecorded) => {
+            unavailable("not recorded, so MTU and limits are unknown".into())
+        }
         Err(error) => unavailable(error.to_string()),
     }
 }

@@ -2,7 +2,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::remote_command::{self, Privilege};
-use super::{Agent, Connector, Host, Nonce, Program, Resolver, Session};
+use super::{Agent, Connector, Host, Nonce, Pipe, Program, Resolver, Session};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
 
@@ -14,6 +14,9 @@ pub enum UploadPolicy {
     /// Where no fitting rdmactl is in the PATH there.
     WhereMissing,
 }
+
+/// What a host may take, after its deadline, to have a silent agent killed.
+const CLEAN_UP: Duration = Duration::from_secs(3);
 
 /// How long a session with a worker may last at most.
 const LONGEST_RUN: Duration = Duration::from_secs(3_600);
@@ -55,6 +58,7 @@ impl Reach {
         let deadline = Deadline::after(self.timeout);
         let target = self.resolver.resolve(host)?;
         let session = self.connector.connect(&target, deadline)?;
+        session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
         let missing = match self.installed(&session, deadline) {
             Ok(agent) => return Ok((agent, Via::Agent)),
             Err(failure) => failure,
@@ -75,7 +79,7 @@ impl Reach {
         let nonce = fresh_nonce()?;
         let pipe =
             session.exec(&remote_command::installed_agent(nonce, self.privilege), deadline)?;
-        Agent::greet(pipe, Some(session.clone()), nonce, deadline)
+        greet(pipe, session, nonce, deadline)
     }
 
     fn uploaded(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
@@ -89,7 +93,34 @@ impl Reach {
         let uploaded = program.upload(session, nonce, deadline)?;
         let command = remote_command::uploaded_agent(&uploaded, self.privilege);
         let pipe = session.exec(&command, deadline)?;
-        Agent::greet(pipe, Some(session.clone()), nonce, deadline)
+        greet(pipe, session, nonce, deadline)
+    }
+}
+
+/// Waits for the greeting; an agent that was started and does not greet is killed.
+fn greet(
+    pipe: Pipe,
+    session: &Session,
+    nonce: Nonce,
+    deadline: Deadline,
+) -> Result<Agent, HostFailure> {
+    let failure = match Agent::greet(pipe, Some(session.clone()), nonce, deadline) {
+        Err(failure) if failure.reason == Reason::Timeout => failure,
+        other => return other,
+    };
+    let limit = Deadline::after(CLEAN_UP);
+    let killed = session.exec(&remote_command::kill_unseen(nonce), limit).and_then(|pipe| {
+        pipe.close_input();
+        pipe.wait(limit)
+    });
+    match killed {
+        Ok(exit) if exit.is_success() => {
+            let detail = "the agent was started and did not run, though the SSH service did; it \
+                          has been killed";
+            Err(HostFailure::new(Reason::Hung, detail)
+                .fix("look for stopped or swapped-out processes there: ps -o stat,wchan"))
+        }
+        _ => Err(failure),
     }
 }
 

@@ -31,6 +31,8 @@ pub enum Reason {
     Garbage,
     /// The host's answer is over the limit.
     TooBig,
+    /// The host's SSH service answers, and the agent that was started there does not run.
+    Hung,
     /// The agent ended before its answer did.
     Lost,
     /// The run was stopped before the host was done.
@@ -56,6 +58,7 @@ impl Reason {
             Self::AgentVersion => "agent_version",
             Self::Garbage => "garbage",
             Self::TooBig => "too_big",
+            Self::Hung => "hung",
             Self::Lost => "lost",
             Self::Cancelled => "cancelled",
             Self::Transport => "transport",

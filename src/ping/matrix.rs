@@ -10,9 +10,9 @@ use super::node::{Liveness, Node};
 pub use super::pair::Effort;
 use super::{pair, plan};
 use crate::analyse::verdict;
-use crate::model::HostReport;
 use crate::model::ping::{Code, Pair, Side, Verdict};
 use crate::model::probe::Stage;
+use crate::model::{HostFailure, HostReport, Reason};
 
 /// A host that takes part: its inventory and its worker; or why there is none.
 pub struct Member<'a> {
@@ -22,6 +22,8 @@ pub struct Member<'a> {
     pub inventory: Option<&'a HostReport>,
     /// Its worker; `None` when it was not reached.
     pub node: Option<&'a dyn Node>,
+    /// Why it was not reached.
+    pub failure: Option<&'a HostFailure>,
 }
 
 /// Which ordered pairs to run.
@@ -106,13 +108,7 @@ fn run_pair(
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
 fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dyn Node), Verdict> {
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
-        return Err(Verdict {
-            code: Code::Unreached,
-            stage: Some(Stage::Agent),
-            side,
-            detail: "the host's agent was not reached".into(),
-            hint: None,
-        });
+        return Err(unreached(member.failure, side));
     };
     if let Liveness::Gone(life) = node.known_life()
         && let Some(verdict) = verdict::judge_host(&life, side, Stage::Agent)
@@ -120,6 +116,19 @@ fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dy
         return Err(verdict);
     }
     Ok((inventory, node))
+}
+
+/// The verdict of every pair with a host that was not reached in the first place.
+fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
+    let code = match failure.map(|failure| failure.reason) {
+        Some(Reason::Hung) => Code::PeerHung,
+        // Not even a refusal came: nobody is there.
+        Some(Reason::Unreachable | Reason::Timeout | Reason::Lost) => Code::PeerDead,
+        _ => Code::Unreached,
+    };
+    let detail = failure.map_or("the host's agent was not reached", |failure| &failure.detail);
+    let hint = failure.and_then(|failure| failure.fix.clone());
+    Verdict { code, stage: Some(Stage::Agent), side, detail: detail.to_owned(), hint }
 }
 
 fn no_route(why: NoRoute) -> Verdict {

@@ -101,10 +101,10 @@ pub const DEVICES: &[Column] = columns! {
     "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] "Data rate of an active port"
         |row| port(row, |port| port.rate_bps.map_or(Value::Absent, Value::Bits));
     "port.netdev" "NETDEV" Left Always
-        ["port.netdev", "port.gids", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+        ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
         "Network interface of the port"
-        |row| port(row, |port| Value::text(port.netdev.as_ref()));
-    "port.address" "ADDRESS" Left Always ["port.gids", "port.link_layer", "device.node_type"]
+        |row| port(row, |port| of_netdev(row, port, Value::text(port.netdev.as_ref())));
+    "port.address" "ADDRESS" Left Always ["port.link_layer", "device.node_type", "device.ports"]
         "Best IP address among the GIDs of a RoCE port"
         address;
     "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer"] "Local identifier"
@@ -115,9 +115,10 @@ pub const DEVICES: &[Column] = columns! {
         |row| port(row, |port| bytes(port.active_mtu));
     "port.max_mtu" "MAX_MTU" Right Verbose ["verbs"] "Largest RDMA MTU in bytes"
         |row| port(row, |port| bytes(port.max_mtu));
-    "port.netdev_mtu" "NETDEV_MTU" Right Asked ["port.netdev_mtu", "port.netdev", "port.gids"]
+    "port.netdev_mtu" "NETDEV_MTU" Right Asked
+        ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
         "MTU of the network interface in bytes"
-        |row| port(row, |port| bytes(port.netdev_mtu));
+        |row| port(row, |port| of_netdev(row, port, bytes(port.netdev_mtu)));
     "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
         |row| port(row, |port| Value::text(port.rate_text.as_ref()));
     "device.driver" "DRIVER" Left Always
@@ -188,6 +189,12 @@ fn state(row: &Row<'_>) -> Value {
         Some(PortState::Active) => Value::Text(PortState::Active.word().into()),
         Some(state) => Value::Bad(state.word().into()),
     })
+}
+
+/// On Ethernet the GIDs name the interface: without them, nothing is known of it.
+fn of_netdev(row: &Row<'_>, port: &Port, value: Value) -> Value {
+    let is_named_by_gids = port.netdev.is_none() && port.protocol == Some(Protocol::Roce);
+    if is_named_by_gids && row.is_unreadable("port.gids") { Value::Failed } else { value }
 }
 
 /// With an entry unreadable, another may look like the best and be the wrong one.

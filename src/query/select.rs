@@ -19,8 +19,8 @@ pub struct ColumnError {
     pub known: Vec<&'static str>,
 }
 
-/// The columns to show: the default ones, or those named by id or by their heading in small
-/// letters. A list that starts with `+` adds to the default ones.
+/// The columns to show: the default ones, or those named by id, by its last part or by their
+/// heading in small letters. A list that starts with `+` adds to the default ones.
 ///
 /// # Errors
 /// A word names no column.
@@ -41,10 +41,8 @@ pub fn select<'all>(
         if adds { all.iter().filter(is_default).collect() } else { Vec::new() };
     for word in asked {
         let name = word.strip_prefix('+').unwrap_or(word);
-        let column = all
-            .iter()
-            .find(|column| column.id == name || column.title.to_lowercase() == name)
-            .ok_or_else(|| ColumnError {
+        let column =
+            all.iter().find(|column| is_called(column, name)).ok_or_else(|| ColumnError {
                 word: name.to_owned(),
                 known: all.iter().map(|column| column.id).collect(),
             })?;
@@ -53,6 +51,11 @@ pub fn select<'all>(
         }
     }
     Ok(chosen)
+}
+
+fn is_called(column: &Column, name: &str) -> bool {
+    let last = column.id.rsplit('.').next();
+    column.id == name || last == Some(name) || column.title.to_lowercase() == name
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use crate::model::HostReport;
@@ -51,7 +52,7 @@ impl<'report> PingDocument<'report> {
 /// The JSON Schema of `rdmactl ping --json`.
 #[must_use]
 pub fn ping_schema() -> serde_json::Value {
-    schema_for!(PingDocument<'_>).to_value()
+    schema_of::<PingDocument<'_>>()
 }
 
 /// Any document as indented JSON with a final line break.
@@ -67,5 +68,14 @@ pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
 /// The JSON Schema of `rdmactl devices --json`.
 #[must_use]
 pub fn devices_schema() -> serde_json::Value {
-    schema_for!(DevicesDocument<'_>).to_value()
+    schema_of::<DevicesDocument<'_>>()
+}
+
+fn schema_of<T: JsonSchema>() -> serde_json::Value {
+    // What is written, and not what would be accepted: every key is always there.
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }

@@ -43,7 +43,12 @@ pub fn render_pairs(report: &PingReport) -> String {
 /// The list with its cells parted by tabs.
 #[must_use]
 pub fn plain_pairs(report: &PingReport) -> String {
-    pair_rows(report).iter().map(|row| format!("{}\n", row.join("\t"))).collect()
+    let mut text = String::new();
+    for row in pair_rows(report) {
+        text.push_str(&row.join("\t"));
+        text.push('\n');
+    }
+    text
 }
 
 fn pair_rows(report: &PingReport) -> Vec<Vec<String>> {

@@ -1,0 +1,159 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_rdmactl_global_optspecs
+    string join \n H/hosts= from= root= save= timeout= fanout= l/login= F/ssh-config= upload no-upload f/format= json o/columns= n/no-header v/verbose color= h/help V/version
+end
+
+function __fish_rdmactl_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_rdmactl_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_rdmactl_using_subcommand
+    set -l cmd (__fish_rdmactl_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s V -l version -d 'Print version'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "devices" -d 'List the RDMA devices and their ports'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what a host answers, to be read again with --from'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "man" -d 'Write the man pages into a directory'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "agent" -d 'The remote end of rdmactl; it is started by rdmactl itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l unlink -d 'Remove the program\'s own file before the first read'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s h -l help -d 'Print help (see more with \'--help\')'

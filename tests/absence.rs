@@ -1,0 +1,127 @@
+//! Takes each answer of each fixture away, and refuses each: every cell that changes becomes `-` or
+//! `?`, nothing panics, and a refusal is never silent.
+#![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rdmactl::capture::{Capture, CapturedHost};
+use rdmactl::collect::{Parts, host_report};
+use rdmactl::model::{HostReport, VerbsState, Via};
+use rdmactl::query::{Column, DEVICES, Row, Value, rows};
+use rdmactl::source::{Entry, Question, ReadError, Recorded, Recorder};
+
+type Cells = BTreeMap<(Option<String>, Option<u32>, &'static str), Value>;
+
+fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut hosts = Vec::new();
+    for folder in fs::read_dir(folder).expect("fixtures") {
+        let path = folder.expect("a fixture").path().join("capture.ndjson");
+        if path.exists() {
+            hosts.extend(Capture::read(&path).expect("a fixture").hosts);
+        }
+    }
+    hosts
+}
+
+fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
+    let recorder = Recorder::new(Recorded::new(entries, None));
+    let report = host_report(&recorder, Parts { verbs: true }, "h", Via::File);
+    let asked = recorder.into_entries().into_iter().map(|entry| entry.question).collect();
+    (report, asked)
+}
+
+fn cells(report: &HostReport) -> Cells {
+    let reports = std::slice::from_ref(report);
+    let mut cells = Cells::new();
+    for row in rows(reports, true) {
+        let Row { device, port, .. } = row;
+        for column in DEVICES {
+            let key = (device.map(|one| one.name.clone()), port.map(|one| one.number), column.id);
+            cells.insert(key, column.value(&row));
+        }
+    }
+    cells
+}
+
+/// Whether the change of an answer may turn one value into another: with a GID gone, another one
+/// is the best address.
+fn may_move(column: &str, question: &Question, removed: bool) -> bool {
+    let is_gid = matches!(question, Question::File(path) if path.contains("/gids/"));
+    removed && is_gid && column == "port.address"
+}
+
+fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
+    for ((device, port, column), old) in before {
+        // Ports that cannot be listed leave the row of their device, and devices that of the host.
+        let new = after
+            .get(&(device.clone(), *port, column))
+            .or_else(|| after.get(&(device.clone(), None, column)))
+            .or_else(|| after.get(&(None, None, column)))
+            .expect("no row is ever dropped");
+        let allowed = match new {
+            _ if new == old || may_move(column, question, removed) => true,
+            Value::Failed => true,
+            Value::Absent => removed || matches!(question, Question::Dir(_)),
+            _ => false,
+        };
+        assert!(
+            allowed,
+            "{question:?} removed {removed}: {device:?}/{port:?} {column}: {old} is {new}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
+    for (_, entries) in hosts() {
+        let (whole, asked) = read(entries.clone());
+        let before = cells(&whole);
+        for index in 0..entries.len() {
+            for (errno, removed) in [("ENOENT", true), ("EACCES", false)] {
+                let mut changed = entries.clone();
+                let was_answered = changed[index].answer.is_ok();
+                changed[index].answer = Err(ReadError::from(errno.to_owned()));
+                let (report, _) = read(changed);
+                let question = &entries[index].question;
+                check(&before, &cells(&report), question, removed);
+                let path = question.to_string();
+                let told = report.problems.iter().any(|problem| problem.source == path)
+                    || matches!(report.verbs, VerbsState::Unavailable { .. });
+                if !removed && was_answered && asked.contains(question) {
+                    assert!(told, "{question:?} was refused without a word");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_text_of_any_kind_panics() {
+    let hostile: [&[u8]; 7] = [
+        b"",
+        b"\0",
+        b"\xff\xfe",
+        b": ",
+        b"99999999999999999999",
+        b"../../..\n.\n/\n",
+        &b":".repeat(60_000),
+    ];
+    for (_, entries) in hosts() {
+        for index in 0..entries.len() {
+            for text in hostile {
+                let mut changed = entries.clone();
+                changed[index].answer = Ok(text.to_vec());
+                let (report, _) = read(changed);
+                for column in DEVICES {
+                    let column: &Column = column;
+                    for row in rows(std::slice::from_ref(&report), true) {
+                        let _ = column.value(&row).to_string();
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Every command over every fixture: stdout, stderr and exit code against a committed file.
+#![expect(clippy::expect_used, reason = "a test without the program or its fixtures fails")]
+
+#[path = "support/committed.rs"]
+mod committed;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use committed::{compare, package};
+
+/// Name of the golden file, and the arguments before `--from`.
+const CASES: &[(&str, &[&str])] = &[
+    ("table", &["devices"]),
+    ("verbose", &["devices", "-v"]),
+    ("plain", &["devices", "--format", "plain"]),
+    ("columns", &["devices", "-n", "-o", "host,device,pci,node_desc", "-o", "port.rate_text"]),
+    ("json", &["devices", "-v", "--json"]),
+];
+
+fn fixtures() -> Vec<String> {
+    let folders = fs::read_dir(package("tests/fixtures")).expect("fixtures");
+    let mut names: Vec<String> = folders
+        .map(|entry| entry.expect("a fixture").path())
+        .filter(|path| path.join("capture.ndjson").exists())
+        .map(|path| path.file_name().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 8, "{names:?}");
+    names
+}
+
+fn rdmactl(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(args)
+        .current_dir(package("tests/fixtures"))
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("rdmactl runs")
+}
+
+fn transcript(args: &[&str], output: &Output) -> String {
+    format!(
+        "$ rdmactl {}\n{}--- stderr\n{}--- exit {}\n",
+        args.join(" "),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+        output.status.code().expect("an exit code"),
+    )
+}
+
+fn schema() -> serde_json::Value {
+    let text = fs::read(package("tests/schema/rdmactl.devices.json")).expect("the schema");
+    serde_json::from_slice(&text).expect("the schema is JSON")
+}
+
+#[test]
+fn every_fixture_answers_as_committed() {
+    let mut differences = Vec::new();
+    for fixture in fixtures() {
+        let file = format!("{fixture}/capture.ndjson");
+        for (case, args) in CASES {
+            let args: Vec<&str> = args.iter().copied().chain(["--from", &file]).collect();
+            let made = transcript(&args, &rdmactl(&args));
+            let path = package(&format!("tests/golden/{fixture}/{case}.txt"));
+            differences.extend(compare(&path, &made));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn every_json_output_fits_the_committed_schema() {
+    let validator = jsonschema::validator_for(&schema()).expect("a schema");
+    for fixture in fixtures() {
+        for flags in [&["devices", "--json"][..], &["devices", "-v", "--json"]] {
+            let file = format!("{fixture}/capture.ndjson");
+            let args: Vec<&str> = flags.iter().copied().chain(["--from", &file]).collect();
+            let output = rdmactl(&args);
+            let json = serde_json::from_slice(&output.stdout).expect("JSON");
+            let errors: Vec<String> =
+                validator.iter_errors(&json).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{fixture}: {errors:?}");
+            assert!(output.stdout.starts_with(b"{\n  \"schema\": \"rdmactl.devices/1\""));
+        }
+    }
+}
+
+#[test]
+fn the_committed_schema_is_that_of_the_types() {
+    let mut made = serde_json::to_string_pretty(&rdmactl::render::devices_schema()).expect("JSON");
+    made.push('\n');
+    if let Some(difference) = compare(&package("tests/schema/rdmactl.devices.json"), &made) {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn nothing_unescaped_reaches_a_terminal() {
+    for flags in [&["devices", "-v"][..], &["devices", "-o", "node_desc,description,firmware"]] {
+        let args: Vec<&str> =
+            flags.iter().copied().chain(["--from", "broken/capture.ndjson"]).collect();
+        let output = rdmactl(&args);
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n'), "{text:?}");
+        assert!(!text.contains('\u{202e}'), "{text:?}");
+    }
+}
+
+#[test]
+fn usage_errors_exit_with_2_and_name_the_mistake() {
+    for (args, said) in [
+        (&["devices", "-o", "speed"][..], "there is no column speed"),
+        (&["devices", "--bogus"], "--bogus"),
+        (&["devices", "--from", "/nowhere"], "cannot open /nowhere"),
+        (&["devices", "--root", "/nowhere"], "cannot use /nowhere as a root"),
+        (&["devices", "--from", "make_fixtures.py"], "make_fixtures.py: line 1: not a header"),
+        (&["devices", "--timeout", "5 parsecs"], "unknown unit"),
+        (&["devices", "--from", "efa/capture.ndjson", "--save", "/tmp/x"], "--save keeps"),
+        (&["agent", "emperor"], "no agent role emperor"),
+    ] {
+        let output = rdmactl(args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(said), "{args:?}: {stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_machine_without_rdma_is_told_what_is_missing() {
+    let root = tempfile::tempdir().expect("a directory");
+    let path = root.path().to_str().expect("UTF-8");
+    let output = rdmactl(&["devices", "--root", path]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(output.stdout.is_empty());
+    assert!(stderr.contains("no RDMA device: the kernel's RDMA core"), "{stderr}");
+    assert!(stderr.contains("  fix: load the driver"), "{stderr}");
+}
+
+#[test]
+fn a_saved_capture_answers_like_the_host_it_was_taken_on() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let saved = folder.path().join("saved.ndjson");
+    let saved = saved.to_str().expect("UTF-8");
+    let live = rdmactl(&["devices", "--save", saved]);
+    let replayed = rdmactl(&["devices", "--from", saved]);
+    assert_eq!(live.status.code(), replayed.status.code());
+    assert_eq!(live.stdout, replayed.stdout);
+    assert_eq!(live.stderr, replayed.stderr);
+    let copied = rdmactl(&["capture", "--from", saved]);
+    assert_eq!(copied.stdout, fs::read(saved).expect("the capture"));
+}
+
+#[test]
+fn a_closed_pipe_ends_silently() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "--json", "--from"])
+        .arg(package("tests/fixtures/fleet/capture.ndjson"))
+        .stdout(writer)
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .expect("rdmactl runs");
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}

@@ -1,0 +1,154 @@
+//! rdmactl on real kernels: soft-RoCE and soft-iWARP on virtual nodes of three Debian releases.
+//!
+//! `cargo test --test lab`, with RDMACTL_NODE_BINARY naming the portable binary. One cluster is
+//! booted; before each scenario it is proven clean.
+
+#[path = "lab/cluster.rs"]
+mod cluster;
+
+use cluster::{Cluster, roce};
+
+const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
+const SET: &str = "n[1-4]";
+
+/// How far a run may have come when a worker is stopped or killed.
+const ANY_STAGE: &[&str] =
+    &["agent", "open", "tcp", "connect", "first_message", "full_mtu", "latency"];
+
+#[test]
+fn three_releases_ping_each_other() {
+    let lab = roce();
+    let matrix = lab.matrix(SET, ALL);
+    matrix.assert_all_well(12);
+    let kernels: Vec<&str> = matrix.0.json["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| &host["kernel"].as_str().unwrap()[..4])
+        .collect();
+    assert_eq!(kernels, ["6.1.", "6.12", "5.10", "6.1."]);
+    for pair in matrix.pairs() {
+        assert_eq!(pair["route"]["protocol"], "roce");
+        assert_eq!(pair["route"]["mtu"], 4096);
+        assert!(pair["tcp"]["rtt_ns"]["p50"].as_u64().unwrap() > 0, "{pair}");
+    }
+}
+
+#[test]
+fn devices_are_listed_from_every_node() {
+    let lab = roce();
+    let answer = lab.rdmactl(&["devices", "-v", "-H", SET]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    for host in answer.json["hosts"].as_array().unwrap() {
+        assert_eq!(host["via"], "agent");
+        let port = &host["devices"][0]["ports"][0];
+        assert_eq!((&port["state"], &port["active_mtu"]), (&"active".into(), &4096.into()));
+        assert_eq!(host["verbs"]["state"], "answered");
+    }
+}
+
+#[test]
+fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
+    let lab = roce();
+    let hide = "mv /usr/local/bin/rdmactl /run/hidden";
+    lab.on("n1", hide);
+    let without = lab.rdmactl(&["devices", "-H", "n[1-2]"]);
+    let uploaded = lab.rdmactl(&["devices", "-H", "n1", "--upload"]);
+    let left =
+        lab.on("n1", "ls -d /dev/shm/rdmactl* /tmp/rdmactl* /run/user/*/rdmactl* 2>/dev/null");
+    lab.on("n1", "mv /run/hidden /usr/local/bin/rdmactl");
+    assert_eq!(without.code, 3);
+    let failure = &without.json["hosts"][0]["failure"];
+    assert_eq!(failure["reason"], "no_agent");
+    assert!(failure["fix"].as_str().unwrap().contains("add --upload"), "{failure}");
+    assert_eq!(without.json["hosts"][1]["failure"], serde_json::Value::Null);
+    assert_eq!((uploaded.code, &uploaded.json["hosts"][0]["via"]), (0, &"upload".into()));
+    assert_eq!(left, "", "the uploaded agent removes itself");
+}
+
+#[test]
+fn unreachable_hosts_are_one_clear_row_each() {
+    let lab = roce();
+    lab.lab(&["fault", "power-off", "n1"]);
+    lab.lab(&["fault", "ssh-wrong-hostkey", "n2"]);
+    lab.lab(&["fault", "ssh-refuse-user", "n3"]);
+    let answer = lab.rdmactl(&["devices", "-H", SET]);
+    assert_eq!(answer.code, 3, "{}", answer.stderr);
+    let reasons: Vec<&serde_json::Value> = answer.json["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| &host["failure"]["reason"])
+        .collect();
+    assert_eq!(reasons[1..3], ["hostkey_changed", "auth"]);
+    assert!(["refused", "unreachable", "timeout"].contains(&reasons[0].as_str().unwrap()));
+    assert_eq!(answer.json["hosts"][3]["devices"][0]["name"], "rxe0");
+}
+
+#[test]
+fn a_filtered_port_is_not_a_dead_host() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop", "n3"]);
+    let matrix = lab.matrix(SET, ALL);
+    matrix.assert_only("n3", &["roce.udp4791_blocked"], &["first_message"]);
+}
+
+#[test]
+fn a_smaller_mtu_is_negotiated() {
+    let lab = roce();
+    lab.lab(&["fault", "mtu-small", "n4"]);
+    let matrix = lab.matrix(SET, ALL);
+    matrix.assert_all_well(12);
+    assert_eq!(matrix.pairs()[2]["route"]["mtu"], 1024, "{matrix:?}");
+    assert_eq!(matrix.pairs()[0]["route"]["mtu"], 4096, "{matrix:?}");
+}
+
+#[test]
+fn a_path_that_drops_full_packets_is_a_black_hole() {
+    let lab = roce();
+    lab.lab(&["fault", "drop-large", "n4"]);
+    lab.matrix(SET, ALL).assert_only("n4", &["mtu.blackhole"], &["full_mtu"]);
+}
+
+#[test]
+fn a_stopped_worker_is_a_hung_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "worker-stop", "n2"]);
+    lab.matrix(SET, ALL).assert_only("n2", &["peer.hung"], ANY_STAGE);
+}
+
+#[test]
+fn a_stopped_supervisor_is_a_hung_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "supervisor-stop", "n4", "--value", "1500"]);
+    lab.matrix(SET, ALL).assert_only("n4", &["peer.hung"], ANY_STAGE);
+}
+
+#[test]
+fn a_killed_worker_is_a_dead_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "worker-kill", "n1"]);
+    lab.matrix(SET, ALL).assert_only("n1", &["peer.dead"], ANY_STAGE);
+}
+
+#[test]
+fn a_node_that_hangs_before_it_greets_is_a_dead_peer() {
+    let lab = roce();
+    lab.lab(&["fault", "freeze", "n4"]);
+    lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.dead"], &["agent"]);
+}
+
+#[test]
+fn soft_iwarp_is_connected_through_the_connection_manager() {
+    let nodes = ["--nodes", "2", "--node", "n1=12,iwarp", "--node", "n2=12,iwarp"];
+    let lab = Cluster::up("iwarp", &nodes);
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    matrix.assert_all_well(2);
+    for pair in matrix.pairs() {
+        assert_eq!(
+            (&pair["route"]["protocol"], &pair["route"]["method"]),
+            (&"iwarp".into(), &"cm".into())
+        );
+    }
+    lab.lab(&["down"]);
+}

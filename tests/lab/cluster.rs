@@ -1,0 +1,189 @@
+//! The virtual nodes of these tests, and rdmactl run against them.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// What uploads and logins may take on an emulated node.
+const TIMEOUT: &str = "60s";
+
+/// A lab of this process: it goes down when the process ends, however it ends.
+pub struct Cluster {
+    name: String,
+    ssh_config: PathBuf,
+}
+
+/// What a command answered.
+pub struct Answer {
+    pub code: i32,
+    pub json: Value,
+    pub stderr: String,
+}
+
+/// The lab with nodes of three Debian releases, clean: one test has it at a time.
+pub fn roce() -> MutexGuard<'static, Cluster> {
+    static LAB: OnceLock<Mutex<Cluster>> = OnceLock::new();
+    let lab = LAB.get_or_init(|| {
+        Mutex::new(Cluster::up("roce", &["--nodes", "4", "--node", "n2=13", "--node", "n3=11"]))
+    });
+    let cluster = lab.lock().unwrap_or_else(PoisonError::into_inner);
+    cluster.lab(&["reset"]);
+    cluster
+}
+
+/// The binary under test: it runs here and on nodes with an older C library.
+pub fn binary() -> PathBuf {
+    let path = env::var_os("RDMACTL_NODE_BINARY")
+        .expect("RDMACTL_NODE_BINARY names the portable binary: make release");
+    std::fs::canonicalize(path).expect("the portable binary: make release")
+}
+
+impl Cluster {
+    pub fn up(kind: &str, nodes: &[&str]) -> Self {
+        let pid = std::process::id();
+        let name = format!("test-{kind}-{pid}");
+        let lab = Self { name, ssh_config: PathBuf::new() };
+        let (pid, binary) = (pid.to_string(), binary());
+        let mut arguments = vec!["up", "--owner", &pid, "--push", binary.to_str().expect("UTF-8")];
+        arguments.extend(nodes);
+        lab.lab(&arguments);
+        let ssh_config = lab.lab(&["ssh-config"]).trim().into();
+        Self { ssh_config, ..lab }
+    }
+
+    /// Runs `lab/lab`; the test fails when that does.
+    pub fn lab(&self, arguments: &[&str]) -> String {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab/lab");
+        let output = Command::new(script)
+            .args(arguments)
+            .args(["--name", &self.name])
+            .output()
+            .expect("lab/lab runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "lab {arguments:?}: {stderr}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Runs a command on a node; what it printed.
+    pub fn on(&self, node: &str, command: &str) -> String {
+        let output = self.ssh(node, command);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn ssh(&self, node: &str, command: &str) -> Output {
+        Command::new("ssh")
+            .arg("-F")
+            .arg(&self.ssh_config)
+            .args([node, command])
+            .output()
+            .expect("ssh runs")
+    }
+
+    /// Runs rdmactl and reads its JSON.
+    pub fn rdmactl(&self, arguments: &[&str]) -> Answer {
+        let output = Command::new(binary())
+            .args(arguments)
+            .args(["--json", "--timeout", TIMEOUT, "-F"])
+            .arg(&self.ssh_config)
+            .output()
+            .expect("rdmactl runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let json = serde_json::from_str(&stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{stdout}\n{stderr}"));
+        Answer { code: output.status.code().expect("an exit code"), json, stderr }
+    }
+
+    /// Pings every pair of the set; proves that the answer fits the schema, came in time, and
+    /// that nothing stays on any node that can still be asked.
+    pub fn matrix(&self, set: &str, alive: &[&str]) -> Matrix {
+        let answer = self.rdmactl(&["ping", "--matrix", set, "--slot", "100ms"]);
+        let schema = rdmactl::render::ping_schema();
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let errors: Vec<String> =
+            validator.iter_errors(&answer.json).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        let matrix = Matrix(answer);
+        let elapsed = matrix.0.json["elapsed_ms"].as_u64().expect("a number");
+        assert!(elapsed < 10_000, "{elapsed} ms from the agents' hello\n{matrix:?}");
+        for node in alive {
+            self.assert_nothing_left(node);
+        }
+        matrix
+    }
+
+    /// Waits until no agent and no user's queue pair is on a node.
+    fn assert_nothing_left(&self, node: &str) {
+        let start = Instant::now();
+        let look = "pgrep -a rdmactl; rdma resource show qp | grep comm | grep -v '\\['; true";
+        loop {
+            let left = self.on(node, look);
+            if left.is_empty() {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_secs(6), "left on {node}: {left}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// The answer of a ping run.
+pub struct Matrix(pub Answer);
+
+impl std::fmt::Debug for Matrix {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for pair in self.pairs() {
+            let (source, target) = (self.name(&pair["source"]), self.name(&pair["target"]));
+            let verdict = &pair["verdict"];
+            writeln!(
+                out,
+                "{source} -> {target}: {} at {}: {}",
+                verdict["code"], verdict["stage"], verdict["detail"]
+            )?;
+        }
+        writeln!(out, "{}", self.0.stderr)
+    }
+}
+
+impl Matrix {
+    pub fn pairs(&self) -> &[Value] {
+        self.0.json["pairs"].as_array().expect("pairs")
+    }
+
+    fn name(&self, host: &Value) -> &str {
+        let host = usize::try_from(host.as_u64().expect("an index")).expect("small");
+        self.0.json["hosts"][host]["name"].as_str().expect("a name")
+    }
+
+    /// All pairs with `host` have the code, each at one of the stages; all others are well.
+    pub fn assert_only(&self, host: &str, codes: &[&str], stages: &[&str]) {
+        assert_eq!(self.0.code, 1, "{self:?}");
+        for pair in self.pairs() {
+            let is_with =
+                [&pair["source"], &pair["target"]].iter().any(|end| self.name(end) == host);
+            let code = pair["verdict"]["code"].as_str().expect("a code");
+            if is_with {
+                assert!(codes.contains(&code), "{codes:?} wanted\n{self:?}");
+                let stage = pair["verdict"]["stage"].as_str().expect("a stage");
+                assert!(stages.contains(&stage), "{stages:?} wanted\n{self:?}");
+            } else {
+                assert_eq!(code, "ok", "{self:?}");
+            }
+        }
+    }
+
+    /// Every pair is well and was measured.
+    pub fn assert_all_well(&self, pairs: usize) {
+        assert_eq!((self.0.code, self.pairs().len()), (0, pairs), "{self:?}");
+        for pair in self.pairs() {
+            assert_eq!(pair["verdict"]["code"], "ok", "{self:?}");
+            let rdma = &pair["rdma"];
+            let at = |name: &str| rdma["rtt_ns"][name].as_u64().expect("a number");
+            assert!(0 < at("min") && at("min") <= at("p50") && at("p50") <= at("max"), "{rdma}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Imports point one way: `src/layers.txt` against every `crate::` path in src/.
+#![expect(clippy::expect_used, reason = "a test without its sources fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// What each module may use.
+fn allowed() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(source().join("layers.txt")).expect("layers.txt");
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+        .map(|line| {
+            let (module, uses) = line.split_once(':').expect("module: uses");
+            let uses = uses.split_whitespace().map(str::to_owned);
+            (module.trim().to_owned(), uses.chain([module.trim().to_owned()]).collect())
+        })
+        .collect()
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules named after `crate::`, also in braces: `crate::{a::B, c}`.
+fn used(text: &str) -> BTreeSet<String> {
+    let mut modules = BTreeSet::new();
+    for rest in text.split("crate::").skip(1) {
+        let word = |text: &str| -> String {
+            text.trim()
+                .chars()
+                .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                .collect()
+        };
+        let Some(group) = rest.strip_prefix('{') else {
+            modules.insert(word(rest));
+            continue;
+        };
+        let mut depth = 1;
+        let mut item = String::new();
+        for letter in group.chars() {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 || (depth == 1 && letter == ',') {
+                modules.insert(word(&item));
+                item.clear();
+            } else {
+                item.push(letter);
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    modules.retain(|module| module.chars().next().is_some_and(char::is_lowercase));
+    modules
+}
+
+#[test]
+fn imports_point_one_way() {
+    let allowed = allowed();
+    let mut found = Vec::new();
+    files(&source(), &mut found);
+    let mut wrong = Vec::new();
+    for path in found {
+        let inside = path.strip_prefix(source()).expect("a source");
+        let first = inside.iter().next().expect("a part").to_string_lossy();
+        let module = first.trim_end_matches(".rs");
+        assert_ne!(path.file_name().expect("a name"), "mod.rs", "{}", path.display());
+        if matches!(module, "lib" | "main") {
+            continue;
+        }
+        let Some(may_use) = allowed.get(module) else {
+            wrong.push(format!("{module} is not in layers.txt"));
+            continue;
+        };
+        let text = fs::read_to_string(&path).expect("a source");
+        for other in used(&text) {
+            if !allowed.contains_key(&other) {
+                wrong.push(format!("{}: {other} is not in layers.txt", inside.display()));
+            } else if !may_use.contains(&other) {
+                wrong.push(format!("{}: {module} may not use {other}", inside.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_allowed_edges_have_no_circle() {
+    let mut left = allowed();
+    while !left.is_empty() {
+        let before = left.len();
+        let names: BTreeSet<String> = left.keys().cloned().collect();
+        left.retain(|module, uses| {
+            uses.iter().any(|other| other != module && names.contains(other))
+        });
+        assert!(left.len() < before, "a circle among {names:?}");
+    }
+}
+
+#[test]
+fn grouped_paths_are_seen() {
+    let text = "use crate::{model::{A, B}, sys}; crate::clock::now(); $crate::wire::x";
+    let seen: Vec<String> = used(text).into_iter().collect();
+    assert_eq!(seen, ["clock", "model", "sys", "wire"]);
+}
