@@ -191,7 +191,8 @@ fn judge_first_message(
             "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
             _ => (Code::NoAck, None),
         },
-        Cause::NoReply if protocol == Protocol::Roce && tcp_passes => {
+        // rxe on 5.10 does not even end the request when the local firewall drops its packets.
+        Cause::NoReply | Cause::NoCompletion if protocol == Protocol::Roce && tcp_passes => {
             (Code::Udp4791Blocked, Some(FIREWALL))
         }
         Cause::NoReply => (Code::NoAck, None),
@@ -276,6 +277,14 @@ mod tests {
         pair.tcp = Some(Ok(TRIPS));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);
+    }
+
+    #[test]
+    fn a_request_that_never_ends_is_a_filter_only_where_tcp_passes() {
+        let mut pair = evidence(Some(at(Stage::FirstMessage, Cause::NoCompletion)), None);
+        assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
+        pair.tcp = None;
+        assert_eq!(judge(&pair).code, Code::DriverStuck);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Agent {
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
     over: Arc<AtomicBool>,
+    /// What became of an agent that no longer answers: found out once, because finding out kills.
+    fate: Mutex<Option<Life>>,
 }
 
 impl Agent {
@@ -72,6 +74,7 @@ impl Agent {
             inbox,
             next_id: AtomicU64::new(1),
             over: Arc::new(AtomicBool::new(false)),
+            fate: Mutex::new(None),
         })
     }
 
@@ -170,7 +173,15 @@ impl Node for Agent {
     }
 
     fn life(&self) -> Life {
-        self.determine_life()
+        let mut fate = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fate) = &*fate {
+            return fate.clone();
+        }
+        let life = self.determine_life();
+        if life != Life::Alive {
+            *fate = Some(life.clone());
+        }
+        life
     }
 }
 

@@ -17,6 +17,9 @@ const SEND: u64 = 100;
 /// Polls between two looks at the clock and the stop flag: a clock is slow on some machines.
 const SPINS: u32 = 256;
 
+/// How much longer than an answer a request's own end is waited for, in milliseconds.
+const LATE_STATUS_MS: u32 = 300;
+
 /// Bytes before the pattern: nonce, sequence number, kind.
 const HEADER: usize = 16;
 
@@ -234,9 +237,25 @@ impl<'a> Exchange<'a> {
             }
             self.poll()?;
             if deadline.is_over() {
-                return Err(if self.sent { Failure::NoReply } else { Failure::NoCompletion });
+                if self.sent {
+                    return Err(Failure::NoReply);
+                }
+                // Four attempts of 67 ms may take four times as long (IBA 9.7.6.1.3).
+                return Err(self.late_status(Spinning::new(LATE_STATUS_MS)));
             }
         }
+    }
+
+    /// Why a request that is overdue failed: the adapter's word, if it still comes.
+    fn late_status(&mut self, mut deadline: Spinning) -> Failure {
+        while !deadline.is_over() {
+            match self.poll() {
+                Err(failure) => return failure,
+                Ok(()) if self.sent => return Failure::NoReply,
+                Ok(()) => {}
+            }
+        }
+        Failure::NoCompletion
     }
 
     fn poll(&mut self) -> Result<(), Failure> {

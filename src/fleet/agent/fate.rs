@@ -26,7 +26,9 @@ impl Agent {
     /// Waits for a sign of life, or for the proof that none will come.
     pub(super) fn determine_life(&self) -> Life {
         let since = clock::now();
-        let lives = self.inbox.wait(Deadline::after(SILENCE), |state| match state.loss {
+        let silent = self.inbox.lock().heard.elapsed();
+        let patience = Deadline::after(SILENCE.saturating_sub(silent));
+        let lives = self.inbox.wait(patience, |state| match state.loss {
             Some(loss) => Some(Some(loss)),
             None => (state.heard > since).then_some(None),
         });

@@ -13,6 +13,9 @@ use crate::wire::{FrameReader, FromAgent, Loss, Process};
 /// How long an agent with a worker may be silent before it is looked into.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
 
+/// How often a waiting thread looks whether the agent has gone silent.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// What has come from an agent; filled by a thread of its own, which ends with the stream.
 pub(super) struct Inbox {
     state: Mutex<State>,
@@ -92,7 +95,7 @@ impl Inbox {
             if left.is_zero() || state.broken.is_some() || state.ended {
                 return None;
             }
-            let waited = self.changed.wait_timeout(state, left);
+            let waited = self.changed.wait_timeout(state, left.min(LOOK_AGAIN));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -108,7 +111,7 @@ impl Inbox {
     ) -> Option<Result<StepResult, StepError>> {
         let found = self.wait(deadline, |state| match state.replies.remove(&id) {
             Some(reply) => Some(Some(reply)),
-            None => state.loss.map(|_| None),
+            None => (state.loss.is_some() || state.is_silent()).then_some(None),
         });
         found.flatten()
     }
@@ -124,13 +127,15 @@ impl Inbox {
     /// Whether there is a reason to look into whether the agent lives.
     pub(super) fn is_suspect(&self) -> bool {
         let state = self.lock();
-        state.loss.is_some()
-            || state.broken.is_some()
-            || (state.beats && state.heard.elapsed() > SILENCE)
+        state.loss.is_some() || state.broken.is_some() || state.is_silent()
     }
 }
 
 impl State {
+    fn is_silent(&self) -> bool {
+        self.beats && self.heard.elapsed() > SILENCE
+    }
+
     fn take(&mut self, message: FromAgent) {
         self.heard = clock::now();
         match message {
