@@ -87,11 +87,18 @@ fn every_json_output_fits_the_committed_schema() {
 }
 
 #[test]
-fn the_committed_schema_is_that_of_the_types() {
-    let mut made = serde_json::to_string_pretty(&rdmactl::render::devices_schema()).expect("JSON");
-    made.push('\n');
-    if let Some(difference) = compare(&package("tests/schema/rdmactl.devices.json"), &made) {
-        panic!("{difference}");
+fn the_committed_schemas_are_those_of_the_types() {
+    let schemas = [
+        ("devices", rdmactl::render::devices_schema()),
+        ("ping", rdmactl::render::ping_schema()),
+    ];
+    for (name, schema) in schemas {
+        let mut made = serde_json::to_string_pretty(&schema).expect("JSON");
+        made.push('\n');
+        let committed = package(&format!("tests/schema/rdmactl.{name}.json"));
+        if let Some(difference) = compare(&committed, &made) {
+            panic!("{difference}");
+        }
     }
 }
 
