@@ -88,10 +88,8 @@ fn every_json_output_fits_the_committed_schema() {
 
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
-    let schemas = [
-        ("devices", rdmactl::render::devices_schema()),
-        ("ping", rdmactl::render::ping_schema()),
-    ];
+    let schemas =
+        [("devices", rdmactl::render::devices_schema()), ("ping", rdmactl::render::ping_schema())];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");
         made.push('\n');
