@@ -26,6 +26,9 @@ const LOOKING_LEASE: Duration = Duration::from_secs(60);
 /// The same while queue pairs are held.
 const PING_LEASE: Duration = Duration::from_secs(3);
 
+/// Bytes of a report in one frame: escaped again, they stay far below a frame's limit.
+const REPORT_PART: usize = 128 * 1024;
+
 /// The process that answers the operator and watches its worker.
 #[derive(Debug)]
 pub struct Supervisor<F> {
@@ -88,8 +91,7 @@ impl<F: Fn(bool) -> HostReport> Supervisor<F> {
             match inbox.recv_timeout(HEARTBEAT) {
                 Ok(Event::Operator(message)) => match message? {
                     Some(ToAgent::Report { verbs }) => {
-                        let report = (self.inventory)(verbs);
-                        session.send(&FromAgent::Report(Box::new(report)))?;
+                        session.send_report(&(self.inventory)(verbs))?;
                     }
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
                     Some(ToAgent::Worker(message)) => session.hand_over(&message),
@@ -124,6 +126,24 @@ impl<W: Write> Session<W> {
     fn send(&mut self, message: &FromAgent) -> Result<(), WireError> {
         self.frames += 1;
         self.out.write(message)
+    }
+
+    fn send_report(&mut self, report: &HostReport) -> Result<(), WireError> {
+        let json = serde_json::to_string(report)?;
+        let mut rest = json.as_str();
+        loop {
+            let mut end = REPORT_PART.min(rest.len());
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (text, behind) = rest.split_at(end);
+            rest = behind;
+            let is_last = rest.is_empty();
+            self.send(&FromAgent::ReportPart { text: text.to_owned(), is_last })?;
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     fn start_worker(&mut self, events: Sender<Event>) -> Result<(), SupervisorError> {

@@ -33,7 +33,7 @@ pub(super) fn reach(global: &Global, upload: UploadPolicy) -> anyhow::Result<(Re
 /// The expression is wrong: the error points at the place.
 pub(super) fn host_set(expression: &str) -> anyhow::Result<Vec<Host>> {
     let set = HostSet::parse(expression).map_err(|error| {
-        Advice::error(error.to_string(), "write host sets as in n[01-16,20],gpu3")
+        Advice::error(format!("no host set:\n{error}"), "write host sets as in n[01-16,20],gpu3")
     })?;
     if set.is_empty() {
         return Err(Advice::error("the host set is empty", "name at least one host"));

@@ -78,7 +78,9 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
         };
         advice.or_else(failure).or_else(capture)
     });
-    let text = escape(&format!("{error:#}")).into_owned();
+    // A caret stands under the fault of the line before it: line breaks are kept.
+    let lines = format!("{error:#}");
+    let text = lines.split('\n').map(escape).collect::<Vec<_>>().join("\n");
     say(term, &Note { text, fix: fix.map(|fix| escape(&fix).into_owned()) });
 }
 

@@ -18,6 +18,9 @@ pub enum UploadPolicy {
 /// What a host may take, after its deadline, to have a silent agent killed.
 const CLEAN_UP: Duration = Duration::from_secs(3);
 
+/// What the upload may take beyond the host's deadline.
+const UPLOAD: Duration = Duration::from_secs(60);
+
 /// How long a session with a worker may last at most.
 const LONGEST_RUN: Duration = Duration::from_secs(3_600);
 
@@ -89,6 +92,9 @@ impl Reach {
         let program = own.as_ref().map_err(|error| {
             HostFailure::new(Reason::Transport, format!("cannot read this program: {error}"))
         })?;
+        // The host's own deadline is for answers: a thin line may need longer for the program.
+        let deadline = Deadline::after(deadline.remaining() + UPLOAD);
+        session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
         let nonce = fresh_nonce()?;
         let uploaded = program.upload(session, nonce, deadline)?;
         let command = remote_command::uploaded_agent(&uploaded, self.privilege);

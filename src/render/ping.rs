@@ -150,7 +150,8 @@ fn sum(report: &PingReport) -> String {
     let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);
     let over_tcp = count(&|pair| falls_back(pair));
     let failed = count(&|pair| pair.verdict.code.is_failure());
-    let mut text = format!("{all} pairs: {ok} ok");
+    let noun = if all == 1 { "pair" } else { "pairs" };
+    let mut text = format!("{all} {noun}: {ok} ok");
     if failed > 0 {
         let _ = write!(text, ", {failed} failed");
     }

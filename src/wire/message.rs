@@ -1,6 +1,5 @@
 use serde::{Deserialize, Serialize};
 
-use crate::model::HostReport;
 use crate::model::probe::{Step, StepError, StepResult};
 
 /// The protocol of this program: raised when a message changes its meaning.
@@ -31,8 +30,13 @@ pub enum ToAgent {
 pub enum FromAgent {
     /// The first frame: which process is to be killed if it no longer answers.
     Hello(Process),
-    /// The answer to [`ToAgent::Report`].
-    Report(Box<HostReport>),
+    /// A piece of the answer to [`ToAgent::Report`], which may be larger than a frame.
+    ReportPart {
+        /// A piece of the JSON of a `HostReport`.
+        text: String,
+        /// Whether it is the last one.
+        is_last: bool,
+    },
     /// What the worker answered.
     Worker(WorkerReply),
     /// The agent is still there, and so is its worker if it has one.

@@ -13,6 +13,12 @@ use crate::wire::{FrameReader, FromAgent, Loss, Process};
 /// How long an agent with a worker may be silent before it is looked into.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
 
+/// The largest report of one host, in bytes.
+const REPORT_LIMIT: usize = 16 << 20;
+
+/// Answers that may lie here unfetched: an agent that sends more is not one of ours.
+const REPLIES_LIMIT: usize = 1_024;
+
 /// How often a waiting thread looks whether the agent has gone silent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
@@ -25,6 +31,7 @@ pub(super) struct Inbox {
 pub(super) struct State {
     replies: HashMap<u64, Result<StepResult, StepError>>,
     report: Option<HostReport>,
+    report_text: String,
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
@@ -42,6 +49,7 @@ impl Inbox {
         let state = State {
             replies: HashMap::new(),
             report: None,
+            report_text: String::new(),
             process: None,
             heard: clock::now(),
             loss: None,
@@ -136,11 +144,27 @@ impl State {
         self.beats && self.heard.elapsed() > SILENCE
     }
 
+    fn take_report(&mut self, text: &str, is_last: bool) {
+        self.report_text.push_str(text);
+        if self.report_text.len() > REPORT_LIMIT {
+            self.broken = Some(format!("its report is over the limit of {REPORT_LIMIT} bytes"));
+        } else if is_last {
+            match serde_json::from_str(&self.report_text) {
+                Ok(report) => self.report = Some(report),
+                Err(error) => self.broken = Some(format!("its report is no report: {error}")),
+            }
+            self.report_text = String::new();
+        }
+    }
+
     fn take(&mut self, message: FromAgent) {
         self.heard = clock::now();
         match message {
             FromAgent::Hello(process) => self.process = Some(process),
-            FromAgent::Report(report) => self.report = Some(*report),
+            FromAgent::ReportPart { text, is_last } => self.take_report(&text, is_last),
+            FromAgent::Worker(_) if self.replies.len() >= REPLIES_LIMIT => {
+                self.broken = Some("it answers what nobody asked".into());
+            }
             FromAgent::Worker(reply) => drop(self.replies.insert(reply.id, reply.result)),
             FromAgent::Alive => self.beats = true,
             FromAgent::WorkerLost(loss) => self.loss = Some(loss),

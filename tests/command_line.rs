@@ -1,0 +1,37 @@
+//! What wrong usage is answered, and hosts that are not there.
+
+use std::process::Command;
+
+fn rdmactl(arguments: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_rdmactl")).args(arguments).output().expect("rdmactl runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_wrong_host_set_is_pointed_at() {
+    let (code, stdout, stderr) = rdmactl(&["ping", "--matrix", "n[1-"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.contains("n[1-\n ^^^"), "{stderr}");
+}
+
+#[test]
+fn a_matrix_of_one_host_is_wrong_usage() {
+    let (code, _, stderr) = rdmactl(&["ping", "--matrix", "n1"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("n1 is one host") && stderr.contains("fix: "), "{stderr}");
+}
+
+#[test]
+fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
+    let (code, stdout, _) = rdmactl(&["ping", "127.0.0.1:1", "--json"]);
+    assert_eq!(code, 1);
+    let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(json["pairs"][0]["verdict"]["code"], "peer.unreached");
+    assert_eq!(json["hosts"][1]["failure"]["reason"], "refused");
+    let (code, stdout, stderr) = rdmactl(&["devices", "-H", "127.0.0.1:1"]);
+    assert_eq!(code, 2, "nothing at all could be read");
+    assert!(stdout.contains("refused !"), "{stdout}");
+    assert!(stderr.contains("connection refused"), "{stderr}");
+}
