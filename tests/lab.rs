@@ -6,6 +6,8 @@
 #[path = "lab/cluster.rs"]
 mod cluster;
 
+use std::time::{Duration, Instant};
+
 use cluster::{Cluster, roce};
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
@@ -129,6 +131,26 @@ fn a_killed_worker_is_a_dead_peer() {
     let lab = roce();
     lab.lab(&["fault", "worker-kill", "n1"]);
     lab.matrix(SET, ALL).assert_only("n1", &["peer.dead"], ANY_STAGE);
+}
+
+#[test]
+fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
+    let lab = roce();
+    let alive = ["n1", "n2", "n3"];
+    let matrix = std::thread::scope(|scope| {
+        let run = scope.spawn(|| lab.matrix(SET, &alive));
+        let start = Instant::now();
+        while !lab.on("n4", "pgrep -f '[a]gent worker'").contains(char::is_numeric) {
+            assert!(start.elapsed() < Duration::from_secs(60), "no worker appears on n4");
+        }
+        lab.lab(&["fault", "power-off", "n4"]);
+        run.join().expect("the run ends")
+    });
+    assert_eq!(matrix.0.code, 1, "{matrix:?}");
+    let codes = matrix.codes_with("n4");
+    assert!(codes.contains(&"peer.dead"), "{matrix:?}");
+    assert!(codes.iter().all(|code| ["ok", "peer.dead"].contains(code)), "{matrix:?}");
+    assert!(matrix.codes_without("n4").iter().all(|code| *code == "ok"), "{matrix:?}");
 }
 
 #[test]

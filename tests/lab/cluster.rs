@@ -163,17 +163,35 @@ impl Matrix {
     pub fn assert_only(&self, host: &str, codes: &[&str], stages: &[&str]) {
         assert_eq!(self.0.code, 1, "{self:?}");
         for pair in self.pairs() {
-            let is_with =
-                [&pair["source"], &pair["target"]].iter().any(|end| self.name(end) == host);
-            let code = pair["verdict"]["code"].as_str().expect("a code");
-            if is_with {
+            let verdict = &pair["verdict"];
+            let code = verdict["code"].as_str().expect("a code");
+            if self.is_with(pair, host) {
                 assert!(codes.contains(&code), "{codes:?} wanted\n{self:?}");
-                let stage = pair["verdict"]["stage"].as_str().expect("a stage");
+                let stage = verdict["stage"].as_str().expect("a stage");
                 assert!(stages.contains(&stage), "{stages:?} wanted\n{self:?}");
             } else {
                 assert_eq!(code, "ok", "{self:?}");
             }
         }
+    }
+
+    /// The codes of all pairs that `host` takes part in.
+    pub fn codes_with(&self, host: &str) -> Vec<&str> {
+        self.codes(|pair| self.is_with(pair, host))
+    }
+
+    /// The codes of all other pairs.
+    pub fn codes_without(&self, host: &str) -> Vec<&str> {
+        self.codes(|pair| !self.is_with(pair, host))
+    }
+
+    fn is_with(&self, pair: &Value, host: &str) -> bool {
+        [&pair["source"], &pair["target"]].iter().any(|end| self.name(end) == host)
+    }
+
+    fn codes(&self, keep: impl Fn(&Value) -> bool) -> Vec<&str> {
+        let pairs = self.pairs().iter().filter(|pair| keep(pair));
+        pairs.map(|pair| pair["verdict"]["code"].as_str().expect("a code")).collect()
     }
 
     /// Every pair is well and was measured.
