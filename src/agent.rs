@@ -1,8 +1,9 @@
 //! The remote end: a process on the node that speaks frames on its stdin and stdout.
 //!
 //! Two processes, of one binary: the supervisor answers the operator and watches, its worker
-//! owns the queue pairs and can hang without harm. Neither opens a port, writes a file, or
-//! outlives the operator: both end when their input does.
+//! owns the queue pairs and can hang without harm. Neither writes a file or outlives
+//! the operator: both end when their input does. The worker listens only while a pair is probed,
+//! for the TCP comparison and for iWARP.
 
 mod process;
 mod supervisor;

@@ -56,8 +56,7 @@ fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
     lab.on("n1", hide);
     let without = lab.rdmactl(&["devices", "-H", "n[1-2]"]);
     let uploaded = lab.rdmactl(&["devices", "-H", "n1", "--upload"]);
-    let left =
-        lab.on("n1", "ls -d /dev/shm/rdmactl* /tmp/rdmactl* /run/user/*/rdmactl* 2>/dev/null");
+    let left = lab.on("n1", "find / -xdev /dev/shm /run /tmp -name '.rdmactl-*' 2>/dev/null");
     lab.on("n1", "mv /run/hidden /usr/local/bin/rdmactl");
     assert_eq!(without.code, 3);
     let failure = &without.json["hosts"][0]["failure"];

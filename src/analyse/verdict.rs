@@ -24,11 +24,14 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         };
     };
     let tcp_passes = matches!(evidence.tcp, Some(Ok(_)));
+    let tcp_fails = matches!(evidence.tcp, Some(Err(_)));
     let (code, hint) = match failure.stage {
         Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, None),
         Stage::Open => judge_local(failure),
         Stage::Connect => judge_connect(failure, tcp_passes),
-        Stage::FirstMessage => judge_first_message(failure, evidence.protocol, tcp_passes),
+        Stage::FirstMessage => {
+            judge_first_message(failure, evidence.protocol, tcp_passes, tcp_fails)
+        }
         Stage::FullMtu => judge_full_mtu(failure),
         Stage::Latency => judge_latency(failure),
     };
@@ -176,15 +179,16 @@ fn judge_first_message(
     failure: &StepError,
     protocol: Protocol,
     tcp_passes: bool,
+    tcp_fails: bool,
 ) -> (Code, Option<&'static str>) {
     const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
                             ruleset; iptables -L; the switch); until then applications use TCP";
     match &failure.cause {
         Cause::Completion(status) => match status.as_str() {
-            "IBV_WC_RETRY_EXC_ERR" if !tcp_passes => {
+            "IBV_WC_RETRY_EXC_ERR" if tcp_fails => {
                 (Code::RailDown, Some("see link, switch port and VLAN: ip -s link; ethtool"))
             }
-            "IBV_WC_RETRY_EXC_ERR" if protocol == Protocol::Roce => {
+            "IBV_WC_RETRY_EXC_ERR" if protocol == Protocol::Roce && tcp_passes => {
                 (Code::Udp4791Blocked, Some(FIREWALL))
             }
             "IBV_WC_RNR_RETRY_EXC_ERR" => (Code::NotPosting, None),
@@ -276,6 +280,9 @@ mod tests {
         assert_eq!(judge(&pair).code, Code::RailDown);
         pair.tcp = Some(Ok(TRIPS));
         pair.protocol = Protocol::Ib;
+        assert_eq!(judge(&pair).code, Code::NoAck);
+        // Nobody tried TCP there: nothing may be said of the rail.
+        pair.tcp = None;
         assert_eq!(judge(&pair).code, Code::NoAck);
     }
 

@@ -153,8 +153,14 @@ impl Drop for Agent {
 impl Node for Agent {
     fn start(&self, step: Step) -> Ticket {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.inbox.expect(id);
         self.send(&ToAgent::Worker(ToWorker { id, step }));
         Ticket(id)
+    }
+
+    fn tell(&self, step: Step) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.send(&ToAgent::Worker(ToWorker { id, step }));
     }
 
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>> {

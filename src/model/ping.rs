@@ -15,7 +15,7 @@ pub struct PingReport {
     pub pairs: Vec<Pair>,
     /// From the last agent's hello to the last answer, in milliseconds.
     pub elapsed_ms: u64,
-    /// Agents that could not be confirmed gone: `pid N on HOST`.
+    /// Agents that could not be confirmed gone: `HOST: pid N`.
     pub left_behind: Vec<String>,
 }
 

@@ -10,6 +10,9 @@ pub trait Node: Sync {
     /// Sends a step; its answer is fetched with [`Node::finish`].
     fn start(&self, step: Step) -> Ticket;
 
+    /// Sends a step whose answer nobody waits for.
+    fn tell(&self, step: Step);
+
     /// Waits for the answer to a step; `None` when none came by the deadline or the worker is
     /// gone, which [`Node::life`] then tells.
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>>;

@@ -62,10 +62,14 @@ pub(super) fn run(
     let mut talk = Talk { source, target, connection, route, effort, seen: Seen::default() };
     talk.run();
     let step = |act| Step { connection, act };
-    let closing = (source.start(step(Act::Close)), target.start(step(Act::Close)));
     let Talk { seen, .. } = talk;
     let failed = seen.source.is_some() || seen.target.is_some() || seen.rdma.is_none();
-    if !failed {
+    if failed {
+        source.tell(step(Act::Close));
+        target.tell(step(Act::Close));
+    } else {
+        // The next pair must not be measured while this one is still being destroyed.
+        let closing = (source.start(step(Act::Close)), target.start(step(Act::Close)));
         let deadline = crate::clock::Deadline::after(STOP);
         let _ = (source.finish(closing.0, deadline), target.finish(closing.1, deadline));
     }
@@ -171,7 +175,7 @@ impl Talk<'_> {
         // Twice the answer's limit for a failure, and two seconds for all that goes well.
         let wait = self.effort.slot + 2 * self.effort.reply + Duration::from_secs(2);
         let probed = self.source.ask(self.step(Act::Probe(ask)), wait);
-        self.target.start(self.step(Act::Stop));
+        self.target.tell(self.step(Act::Stop));
         let served = self.target.finish(serving, crate::clock::Deadline::after(STOP));
         match probed {
             Some(Ok(StepResult::Probed(trips))) => self.seen.rdma = Some(trips),

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,6 @@ pub(super) const SILENCE: Duration = Duration::from_secs(2);
 /// The largest report of one host, in bytes.
 const REPORT_LIMIT: usize = 16 << 20;
 
-/// Answers that may lie here unfetched: an agent that sends more is not one of ours.
-const REPLIES_LIMIT: usize = 1_024;
-
 /// How often a waiting thread looks whether the agent has gone silent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
@@ -30,6 +27,7 @@ pub(super) struct Inbox {
 
 pub(super) struct State {
     replies: HashMap<u64, Result<StepResult, StepError>>,
+    awaited: HashSet<u64>,
     report: Option<HostReport>,
     report_text: String,
     pub(super) process: Option<Process>,
@@ -48,6 +46,7 @@ impl Inbox {
     pub(super) fn start(stream: UnixStream) -> io::Result<Arc<Self>> {
         let state = State {
             replies: HashMap::new(),
+            awaited: HashSet::new(),
             report: None,
             report_text: String::new(),
             process: None,
@@ -121,7 +120,13 @@ impl Inbox {
             Some(reply) => Some(Some(reply)),
             None => (state.loss.is_some() || state.is_silent()).then_some(None),
         });
+        self.lock().awaited.remove(&id);
         found.flatten()
+    }
+
+    /// Says that the answer to a question will be fetched.
+    pub(super) fn expect(&self, id: u64) {
+        self.lock().awaited.insert(id);
     }
 
     pub(super) fn ended(&self, deadline: Deadline) -> bool {
@@ -162,10 +167,12 @@ impl State {
         match message {
             FromAgent::Hello(process) => self.process = Some(process),
             FromAgent::ReportPart { text, is_last } => self.take_report(&text, is_last),
-            FromAgent::Worker(_) if self.replies.len() >= REPLIES_LIMIT => {
-                self.broken = Some("it answers what nobody asked".into());
+            FromAgent::Worker(reply) => {
+                // An answer that nobody waits for, or no longer, takes no room.
+                if self.awaited.remove(&reply.id) {
+                    self.replies.insert(reply.id, reply.result);
+                }
             }
-            FromAgent::Worker(reply) => drop(self.replies.insert(reply.id, reply.result)),
             FromAgent::Alive => self.beats = true,
             FromAgent::WorkerLost(loss) => self.loss = Some(loss),
             FromAgent::End { frames } if frames == self.frames => self.ended = true,

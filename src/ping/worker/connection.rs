@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use super::{Answers, out_of_order};
-use crate::model::probe::{Act, Opening, StepError, StepResult};
+use crate::model::probe::{Act, Opening, Role, StepError, StepResult};
 use crate::ping::address;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::tcp::{self, Echo};
@@ -67,7 +67,9 @@ fn attend<W: Write>(
 ) {
     opening.tcp_address = opening.tcp_address.or_else(|| address::of_mac(opening.gid));
     // TCP is only compared: without it the RDMA probe goes on.
-    let echo = opening.tcp_address.and_then(|address| Echo::start(address).ok());
+    let is_target = opening.role == Role::Target;
+    let echo =
+        opening.tcp_address.filter(|_| is_target).and_then(|address| Echo::start(address).ok());
     let mut state = match OpenEnd::open(opening) {
         Ok(end) => {
             let opened = end.opened(echo.as_ref().map(Echo::address));
