@@ -1,4 +1,5 @@
 //! The virtual nodes of these tests, and rdmactl run against them.
+#![allow(unreachable_pub, reason = "a module of one test binary")]
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -175,14 +176,15 @@ impl Matrix {
         }
     }
 
-    /// The codes of all pairs that `host` takes part in.
-    pub fn codes_with(&self, host: &str) -> Vec<&str> {
-        self.codes(|pair| self.is_with(pair, host))
-    }
-
-    /// The codes of all other pairs.
-    pub fn codes_without(&self, host: &str) -> Vec<&str> {
-        self.codes(|pair| !self.is_with(pair, host))
+    /// A fault in the middle of the run: pairs with `host` that were done before it are well, at
+    /// least one got the code, and all other pairs are well.
+    pub fn assert_from_some_point_on(&self, host: &str, code: &str) {
+        assert_eq!(self.0.code, 1, "{self:?}");
+        let with = self.codes(|pair| self.is_with(pair, host));
+        assert!(with.contains(&code), "{self:?}");
+        assert!(with.iter().all(|one| ["ok", code].contains(one)), "{self:?}");
+        let without = self.codes(|pair| !self.is_with(pair, host));
+        assert!(without.iter().all(|one| *one == "ok"), "{self:?}");
     }
 
     fn is_with(&self, pair: &Value, host: &str) -> bool {
