@@ -26,9 +26,12 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     let tcp_passes = matches!(evidence.tcp, Some(Ok(_)));
     let tcp_fails = matches!(evidence.tcp, Some(Err(_)));
     let (code, hint) = match failure.stage {
+        _ if failure.cause == Cause::Stuck => (Code::DriverStuck, Some(STUCK)),
         Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, None),
         Stage::Open => judge_local(failure),
         Stage::Connect => judge_connect(failure, tcp_passes),
+        // What passed before passes: what is lost now is lost by chance.
+        Stage::FirstMessage | Stage::FullMtu if failure.done > 0 => judge_latency(failure),
         Stage::FirstMessage => {
             judge_first_message(failure, evidence.protocol, tcp_passes, tcp_fails)
         }
@@ -47,6 +50,9 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     let hint = failure.fix.clone().or_else(|| hint.map(str::to_owned));
     Verdict { code, stage: Some(failure.stage), side, detail, hint }
 }
+
+const STUCK: &str = "see where it hangs: dmesg; cat /proc/PID/task/*/stack of the rdmactl there; \
+                     then driver and firmware";
 
 /// The verdict of a pair that was never tried.
 #[must_use]
@@ -104,10 +110,9 @@ fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
         (Some(mine), Some(theirs)) => {
             let is_echo = matches!(mine.cause, Cause::NoReply | Cause::Timeout)
                 || is_secondary(mine)
-                || (mine.stage > theirs.stage);
-            let theirs_is_echo = matches!(theirs.cause, Cause::Timeout) || is_secondary(theirs);
+                || mine.stage > theirs.stage;
+            let theirs_is_echo = theirs.cause == Cause::Timeout || is_secondary(theirs);
             if is_echo && !theirs_is_echo {
-                // A target does not know which size it is at: the source does.
                 Some((theirs, Side::Target))
             } else {
                 Some((mine, Side::Source))
@@ -200,7 +205,7 @@ fn judge_first_message(
             (Code::Udp4791Blocked, Some(FIREWALL))
         }
         Cause::NoReply => (Code::NoAck, None),
-        Cause::NoCompletion | Cause::Timeout => (Code::DriverStuck, None),
+        Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
         Cause::WrongBytes => (Code::Corrupted, None),
         _ => (Code::Agent, None),
     }
@@ -214,9 +219,7 @@ fn judge_full_mtu(failure: &StepError) -> (Code, Option<&'static str>) {
             "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
             _ => (Code::MtuBlackhole, Some(BLACKHOLE)),
         },
-        Cause::NoReply | Cause::NoCompletion | Cause::Timeout => {
-            (Code::MtuBlackhole, Some(BLACKHOLE))
-        }
+        Cause::NoReply | Cause::NoCompletion => (Code::MtuBlackhole, Some(BLACKHOLE)),
         Cause::WrongBytes => (Code::Corrupted, None),
         _ => (Code::Agent, None),
     }
@@ -228,7 +231,7 @@ fn judge_latency(failure: &StepError) -> (Code, Option<&'static str>) {
             (Code::Loss, Some("look at the error counters of both ports and of the switch"))
         }
         Cause::WrongBytes => (Code::Corrupted, None),
-        Cause::NoCompletion | Cause::Timeout => (Code::DriverStuck, None),
+        Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
         _ => (Code::Agent, None),
     }
 }
@@ -243,7 +246,7 @@ mod tests {
         RoundTrips { count: 1, min_ns: 1, p50_ns: 1, p99_ns: None, max_ns: 1 };
 
     fn at(stage: Stage, cause: Cause) -> StepError {
-        StepError { stage, cause, detail: "seen".into(), fix: None, size: None }
+        StepError { detail: "seen".into(), ..StepError::new(stage, cause) }
     }
 
     fn retry_exceeded() -> Cause {
@@ -320,6 +323,23 @@ mod tests {
         );
         let verdict = judge(&back);
         assert_eq!((verdict.code, verdict.side), (Code::MtuBlackhole, Side::Target));
+    }
+
+    #[test]
+    fn what_passed_before_is_lost_and_not_blocked() {
+        for stage in [Stage::FirstMessage, Stage::FullMtu, Stage::Latency] {
+            let failure = StepError { done: 1, ..at(stage, retry_exceeded()) };
+            assert_eq!(judge(&evidence(Some(failure), None)).code, Code::Loss, "{stage:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_never_ends_is_the_driver_at_every_stage() {
+        for stage in [Stage::Open, Stage::Connect, Stage::FirstMessage, Stage::FullMtu] {
+            let pair = evidence(None, Some(at(stage, Cause::Stuck)));
+            let verdict = judge(&pair);
+            assert_eq!((verdict.code, verdict.side), (Code::DriverStuck, Side::Target));
+        }
     }
 
     #[test]

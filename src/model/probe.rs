@@ -73,6 +73,8 @@ pub struct Opening {
     pub gid: GidValue,
     /// The IP address to run the TCP comparison on; `None` when the port has none.
     pub tcp_address: Option<SocketAddr>,
+    /// The interface of the port, where the kernel names one.
+    pub netdev: Option<String>,
     /// How it will be connected.
     pub method: Method,
     /// Which end it is.
@@ -105,6 +107,8 @@ pub struct Connecting {
     pub remote_gid: GidValue,
     /// Path MTU for both, in bytes.
     pub mtu: u32,
+    /// The queue pair's acknowledge timeout: 4.096 us times two to the power of this.
+    pub ack_timeout: u8,
     /// How long it may take, in milliseconds.
     pub deadline_ms: u32,
 }
@@ -133,7 +137,7 @@ pub struct Probing {
     pub latency_bytes: u32,
     /// Round trips to measure.
     pub rounds: u32,
-    /// The longest the measurement may take, in milliseconds.
+    /// The longest that the measurement, or the checks of one size, may go on, in milliseconds.
     pub slot_ms: u32,
     /// The longest wait for one answer, in milliseconds.
     pub reply_ms: u32,
@@ -188,6 +192,16 @@ pub struct StepError {
     pub fix: Option<String>,
     /// Message size at which it failed, in bytes.
     pub size: Option<u32>,
+    /// Messages of the same size that went well before.
+    pub done: u32,
+}
+
+impl StepError {
+    /// A failure of which nothing more is known yet.
+    #[must_use]
+    pub fn new(stage: Stage, cause: Cause) -> Self {
+        Self { stage, cause, detail: String::new(), fix: None, size: None, done: 0 }
+    }
 }
 
 /// How far a probe got.
@@ -251,8 +265,10 @@ pub enum Cause {
     Refused,
     /// A library is missing.
     Library,
-    /// Not done by the deadline.
+    /// The other side did not come by the deadline.
     Timeout,
+    /// The worker did not come back from a step, though it lives: a call hangs in the kernel.
+    Stuck,
     /// The worker was told something out of order.
     Order,
 }

@@ -100,6 +100,11 @@ fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)
     if a.protocol != b.protocol {
         return None;
     }
+    if matches!(a.protocol, Protocol::Ib | Protocol::Opa) {
+        // Ports of two subnets reach each other only through a router: the same fabric first.
+        let same_subnet = subnet_prefix(a.gid) == subnet_prefix(b.gid);
+        return Some((true, same_subnet, 0, a.gid.index == 0 && b.gid.index == 0));
+    }
     if a.protocol != Protocol::Roce {
         return Some((true, true, 0, a.gid.index == 0 && b.gid.index == 0));
     }
@@ -122,6 +127,11 @@ fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)
         }
         _ => None,
     }
+}
+
+/// The upper half of a GID (IBA 4.1.1): the same in all ports of a subnet.
+fn subnet_prefix(gid: &Gid) -> u128 {
+    gid.value.0.to_bits() >> 64
 }
 
 fn lack(host: &HostReport) -> String {
@@ -192,6 +202,17 @@ mod tests {
         let route = choose(&a, &b).unwrap();
         assert_eq!((route.source.device.as_str(), route.source.gid_index), ("mlx5_1", 1));
         assert_eq!((route.target.device.as_str(), route.target.gid_index), ("mlx5_9", 0));
+    }
+
+    #[test]
+    fn ports_of_one_infiniband_subnet_are_taken() {
+        const IB: Protocol = Protocol::Ib;
+        let a = host(&[
+            ("mlx5_0", IB, UP, &[("fec0::1", GidKind::Ib)]),
+            ("mlx5_1", IB, UP, &[("fe80::1", GidKind::Ib)]),
+        ]);
+        let b = host(&[("mlx5_0", IB, UP, &[("fe80::2", GidKind::Ib)])]);
+        assert_eq!(choose(&a, &b).unwrap().source.device, "mlx5_1");
     }
 
     #[test]

@@ -13,17 +13,11 @@ use crate::sys::verbs::{
     VerbsError,
 };
 
-/// 4.096 us x 2^14 = 67 ms, four attempts: a dead peer is known in 0.27 s.
-const ACK_TIMEOUT: u8 = 14;
-
 /// Never 7: on soft-RoCE that is for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
-const RETRIES: u8 = 3;
+pub(super) const RETRIES: u8 = 3;
 
 /// 0.64 ms, by the table of IBA 9.7.5.2.8.
 const MIN_RNR_TIMER: u8 = 12;
-
-/// Largest message, in path MTUs.
-const LARGEST_IN_MTUS: u32 = 4;
 
 /// An end that is not connected yet.
 pub(super) struct OpenEnd {
@@ -34,18 +28,13 @@ pub(super) struct OpenEnd {
 }
 
 enum Unconnected {
-    Relay { qp: Box<QueuePair<Reliable>>, largest: usize },
+    Relay(Box<QueuePair<Reliable>>),
     CmSource,
     CmTarget(Listener),
 }
 
 /// An end that may send.
-pub(super) struct ConnectedEnd {
-    kind: Connected,
-    largest: usize,
-}
-
-enum Connected {
+pub(super) enum ConnectedEnd {
     Relay(Box<QueuePair<Reliable>>),
     Cm(Box<Connection>),
 }
@@ -66,14 +55,13 @@ impl OpenEnd {
                 if gid != opening.gid.0.octets() {
                     return Err(gid_moved(&opening));
                 }
-                let largest = largest_message(&port);
-                let parts = parts(&device, largest).map_err(fail)?;
+                let parts = parts(&device).map_err(fail)?;
                 let mut qp = QueuePair::<Reliable>::new(parts, capacity()).map_err(fail)?;
                 let access = Access::default();
                 qp.to_init(ReliableInit { port: opening.port, pkey_index: 0, access })
                     .map_err(fail)?;
-                Exchange::prepare(&mut qp, largest).map_err(fail)?;
-                Unconnected::Relay { qp: Box::new(qp), largest }
+                Exchange::prepare(&mut qp).map_err(fail)?;
+                Unconnected::Relay(Box::new(qp))
             }
             (Method::Cm, Role::Source) => Unconnected::CmSource,
             (Method::Cm, Role::Target) => {
@@ -97,7 +85,7 @@ impl OpenEnd {
             _ => None,
         };
         let queue_pair = match &self.stage {
-            Unconnected::Relay { qp, .. } => qp.number(),
+            Unconnected::Relay(qp) => qp.number(),
             _ => 0,
         };
         Opened {
@@ -114,7 +102,7 @@ impl OpenEnd {
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
         let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
         match self.stage {
-            Unconnected::Relay { mut qp, largest } => {
+            Unconnected::Relay(mut qp) => {
                 let fail = |error| verbs_error(Stage::Connect, &error);
                 let path = path(&self.opening, &self.port, to);
                 let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu))?;
@@ -128,26 +116,26 @@ impl OpenEnd {
                 })
                 .map_err(fail)?;
                 qp.to_send(ReadyToSend {
-                    timeout: ACK_TIMEOUT,
+                    timeout: to.ack_timeout,
                     retry_count: RETRIES,
                     rnr_retry: RETRIES,
                     send_psn: self.psn,
                     max_rd_atomic: 1,
                 })
                 .map_err(fail)?;
-                Ok(ConnectedEnd { kind: Connected::Relay(qp), largest })
+                Ok(ConnectedEnd::Relay(qp))
             }
             Unconnected::CmSource => {
                 let remote = to.remote.cm_address.ok_or_else(|| no_address(&self.opening))?;
                 let local = self.opening.tcp_address.map(|a| SocketAddr::new(a.ip(), 0));
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = Endpoint::resolve(local, remote, deadline).map_err(fail)?;
-                establish(end, largest_message(&self.port), deadline)
+                establish(end, deadline)
             }
             Unconnected::CmTarget(listener) => {
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = listener.next(deadline).map_err(fail)?;
-                establish(end, largest_message(&self.port), deadline)
+                establish(end, deadline)
             }
         }
     }
@@ -156,42 +144,31 @@ impl OpenEnd {
 impl ConnectedEnd {
     /// The conversation over this end.
     pub(super) fn exchange(&mut self) -> Exchange<'_> {
-        let qp = match &mut self.kind {
-            Connected::Relay(qp) => qp,
-            Connected::Cm(connection) => connection.qp(),
-        };
-        Exchange::new(qp, self.largest)
+        Exchange::new(match self {
+            Self::Relay(qp) => qp,
+            Self::Cm(connection) => connection.qp(),
+        })
     }
 }
 
-fn establish(
-    mut end: Endpoint,
-    largest: usize,
-    deadline: Deadline,
-) -> Result<ConnectedEnd, StepError> {
+fn establish(mut end: Endpoint, deadline: Deadline) -> Result<ConnectedEnd, StepError> {
     let fail = |error| cm_error(Stage::Connect, &error);
-    let parts =
-        parts(end.device(), largest).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    let parts = parts(end.device()).map_err(|error| verbs_error(Stage::Connect, &error))?;
     let qp = end.queue_pair(parts, capacity()).map_err(fail)?;
-    Exchange::prepare(qp, largest).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    Exchange::prepare(qp).map_err(|error| verbs_error(Stage::Connect, &error))?;
     let options = ConnectOptions { retry_count: RETRIES, rnr_retry: RETRIES };
     let connection = end.establish(options, deadline).map_err(fail)?;
-    Ok(ConnectedEnd { kind: Connected::Cm(Box::new(connection)), largest })
-}
-
-fn largest_message(port: &PortAttr) -> usize {
-    let mtu = port.active_mtu().map_or(4096, Mtu::bytes);
-    usize::try_from(mtu * LARGEST_IN_MTUS).unwrap_or(16384)
+    Ok(ConnectedEnd::Cm(Box::new(connection)))
 }
 
 fn capacity() -> Capacity {
     Capacity { sends: exchange::DEPTH, receives: exchange::DEPTH, inline_bytes: 64 }
 }
 
-fn parts(device: &Device, largest: usize) -> Result<Parts, VerbsError> {
+fn parts(device: &Device) -> Result<Parts, VerbsError> {
     let queue = CompletionQueue::new(device, 4 * exchange::DEPTH, Notify::Never)?;
     let domain = Domain::new(device)?;
-    let buffer = Buffer::new(&domain, exchange::buffer_size(largest), Access::default())?;
+    let buffer = Buffer::new(&domain, exchange::BUFFER, Access::default())?;
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
@@ -218,32 +195,25 @@ fn gid_moved(opening: &Opening) -> StepError {
     let (index, device, port, gid) =
         (opening.gid_index, &opening.device, opening.port, opening.gid);
     StepError {
-        stage: Stage::Open,
-        cause: Cause::Errno("ENODATA".into()),
         detail: format!("GID {index} of {device}/{port} is no longer {gid}"),
         fix: Some("an address was removed or moved: ask again".into()),
-        size: None,
+        ..StepError::new(Stage::Open, Cause::Errno("ENODATA".into()))
     }
 }
 
 fn no_address(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);
     StepError {
-        stage: Stage::Open,
-        cause: Cause::Errno("EADDRNOTAVAIL".into()),
         detail: format!("{device}/{port} has no IP address, and rdma_cm needs one"),
         fix: Some("give its interface an address: ip addr add ADDRESS/PREFIX dev NETDEV".into()),
-        size: None,
+        ..StepError::new(Stage::Open, Cause::Errno("EADDRNOTAVAIL".into()))
     }
 }
 
 fn bad_mtu(mtu: u32) -> StepError {
     StepError {
-        stage: Stage::Connect,
-        cause: Cause::Order,
         detail: format!("{mtu} is no path MTU"),
-        fix: None,
-        size: None,
+        ..StepError::new(Stage::Connect, Cause::Order)
     }
 }
 
@@ -255,7 +225,7 @@ pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
         _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
     };
     let fix = error.fix().map(str::to_owned);
-    StepError { stage, cause, detail: error.to_string(), fix, size: None }
+    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }
 
 fn cm_error(stage: Stage, error: &CmError) -> StepError {
@@ -268,5 +238,5 @@ fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Event { .. } => Cause::Errno("ENETUNREACH".into()),
     };
     let fix = error.fix().map(str::to_owned);
-    StepError { stage, cause, detail: error.to_string(), fix, size: None }
+    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }

@@ -1,7 +1,8 @@
 //! Messages over one connected queue pair: the side that asks and the side that answers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::statistics::Samples;
 use crate::clock::{self, Deadline};
@@ -14,27 +15,54 @@ const RECEIVES: usize = 2;
 /// The completion id of sends; receives carry the number of their slot.
 const SEND: u64 = 100;
 
-/// Polls between two looks at the clock and the stop flag: a clock is slow on some machines.
+/// Polls between two looks at the clock, which is slow on some machines.
 const SPINS: u32 = 256;
 
-/// How much longer than an answer a request's own end is waited for, in milliseconds.
-const LATE_STATUS_MS: u32 = 300;
+/// How long a wait polls without a pause.
+const EAGER: Duration = Duration::from_millis(20);
+
+/// The pause between two polls after that.
+const NAP: Duration = Duration::from_micros(50);
+
+/// How much longer than an answer a request's own end is waited for: four attempts may each take
+/// four times their timeout (IBA 9.7.6.1.3).
+const LATE_STATUS: Duration = Duration::from_millis(300);
+
+/// How long a message that was answered may take to complete.
+const LATE_SEND: Duration = Duration::from_secs(2);
 
 /// Bytes before the pattern: nonce, sequence number, kind.
 const HEADER: usize = 16;
 
-/// What a message is for.
+/// The largest message, in bytes: four times the largest path MTU.
+pub(super) const LARGEST: usize = 4 * 4096;
+
+/// Bytes of buffer that an exchange needs: a slot to send from, and one for each receive.
+pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
+
+/// What a message is for; so that both ends name a failure alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The whole pattern is to be checked and answered by its complement.
-    Check = 1,
+    /// The smallest size: the whole pattern is to be checked and answered by its complement.
+    First = 1,
+    /// The same with the larger sizes.
+    Full = 2,
     /// Only the header counts: the latency measurement.
-    Measure = 2,
+    Measure = 3,
 }
 
-/// Bytes of buffer for messages of up to `largest` bytes.
-pub(super) fn buffer_size(largest: usize) -> usize {
-    largest.max(HEADER) * (RECEIVES + 1)
+impl Kind {
+    fn of_word(word: u32) -> Option<Self> {
+        [Self::First, Self::Full, Self::Measure].into_iter().find(|kind| *kind as u32 == word)
+    }
+
+    fn stage(self) -> Stage {
+        match self {
+            Self::First => Stage::FirstMessage,
+            Self::Full => Stage::FullMtu,
+            Self::Measure => Stage::Latency,
+        }
+    }
 }
 
 /// Receives and sends a queue pair must hold at once.
@@ -43,11 +71,21 @@ pub(super) const DEPTH: u32 = 4;
 /// One end of a conversation.
 pub(super) struct Exchange<'a> {
     qp: &'a mut QueuePair<Reliable>,
-    largest: usize,
     batch: Batch,
     sent: bool,
     received: Option<(usize, usize)>,
     scratch: Vec<u8>,
+    /// Where the conversation is: what a failure is put down to.
+    at: Position,
+}
+
+/// The message that an exchange is about.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    kind: Kind,
+    size: u32,
+    /// Messages of this kind and size that went well before.
+    done: u32,
 }
 
 /// Why an exchange ended early.
@@ -67,49 +105,61 @@ impl From<VerbsError> for Failure {
 
 impl<'a> Exchange<'a> {
     /// Posts the receives; do this before the peer may send.
-    pub(super) fn prepare(qp: &mut QueuePair<Reliable>, largest: usize) -> Result<(), VerbsError> {
+    pub(super) fn prepare(qp: &mut QueuePair<Reliable>) -> Result<(), VerbsError> {
         for slot in 0..RECEIVES {
-            post_receive(qp, slot, largest.max(HEADER))?;
+            post_receive(qp, slot)?;
         }
         Ok(())
     }
 
-    /// Takes over a connected queue pair that was [prepared](Self::prepare) for `largest`.
-    pub(super) fn new(qp: &'a mut QueuePair<Reliable>, largest: usize) -> Self {
+    /// Takes over a connected queue pair that was [prepared](Self::prepare).
+    pub(super) fn new(qp: &'a mut QueuePair<Reliable>) -> Self {
         Self {
             qp,
-            largest: largest.max(HEADER),
             batch: Batch::new(),
             sent: true,
             received: None,
             scratch: Vec::new(),
+            at: Position { kind: Kind::First, size: 0, done: 0 },
         }
     }
 
     /// Asks: checks every size, then measures.
     pub(super) fn probe(&mut self, ask: &Probing) -> Result<RoundTrips, StepError> {
-        let mut sequence = 0;
-        for (index, &size) in ask.sizes.iter().enumerate() {
-            let stage = if index == 0 { Stage::FirstMessage } else { Stage::FullMtu };
-            for _ in 0..ask.checks {
-                sequence += 1;
-                self.check(ask, size, sequence).map_err(|why| why.at(stage, Some(size)))?;
-            }
+        let asked = ask.sizes.iter().chain([&ask.latency_bytes]);
+        if let Some(size) = asked.copied().find(|&size| !fits(size)) {
+            return Err(not_a_size(size));
         }
-        let stage = Stage::Latency;
-        self.measure(ask, sequence).map_err(|why| why.at(stage, Some(ask.latency_bytes)))
+        self.converse(ask).map_err(|why| why.at(self.at))
     }
 
-    fn check(&mut self, ask: &Probing, size: u32, sequence: u32) -> Result<(), Failure> {
-        let size = self.fit(size);
-        fill(&mut self.scratch, ask.nonce, sequence, Kind::Check, size, false);
+    fn converse(&mut self, ask: &Probing) -> Result<RoundTrips, Failure> {
+        let mut sequence = 0;
+        for (index, &size) in ask.sizes.iter().enumerate() {
+            self.at =
+                Position { kind: if index == 0 { Kind::First } else { Kind::Full }, size, done: 0 };
+            // On a slow path one exchange of each size must do.
+            let enough = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
+            while self.at.done == 0 || (self.at.done < ask.checks && !enough.is_over()) {
+                sequence += 1;
+                self.check(ask, bytes(size), sequence)?;
+                self.at.done += 1;
+            }
+        }
+        self.at = Position { kind: Kind::Measure, size: ask.latency_bytes, done: 0 };
+        self.measure(ask, sequence)
+    }
+
+    fn check(&mut self, ask: &Probing, size: usize, sequence: u32) -> Result<(), Failure> {
+        let kind = self.at.kind;
+        fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
         self.send(size)?;
         let (slot, length) = self.answer(ask.reply_ms)?;
-        fill(&mut self.scratch, ask.nonce, sequence, Kind::Check, size, true);
+        fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
-        self.qp.buffer().read(slot_offset(slot, self.largest), &mut got)?;
-        post_receive(self.qp, slot, self.largest)?;
+        self.qp.buffer().read(slot_offset(slot), &mut got)?;
+        post_receive(self.qp, slot)?;
         if got != self.scratch {
             let at = got.iter().zip(&self.scratch).position(|(a, b)| a != b);
             let at = at.unwrap_or(length.min(size));
@@ -124,35 +174,32 @@ impl<'a> Exchange<'a> {
     /// Round trips one after another, as `ib_send_lat` makes them: busy polling, one message
     /// under way, inline where it fits.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
-        let size = self.fit(ask.latency_bytes);
+        let size = bytes(ask.latency_bytes);
         let mut samples = Samples::new();
-        let slot_end = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
+        let slot_end = clock::now() + Duration::from_millis(u64::from(ask.slot_ms));
         fill(&mut self.scratch, ask.nonce, sequence, Kind::Measure, size, false);
         let mut header = [0; HEADER];
         header.copy_from_slice(&self.scratch[..HEADER]);
         self.qp.write(0, &self.scratch)?;
         let mut before = clock::now();
-        for round in 0..ask.rounds {
+        while self.at.done < ask.rounds && before < slot_end {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
             self.send(size)?;
             let (slot, length) = self.answer(ask.reply_ms)?;
             let mut got = [0; HEADER];
-            self.qp.buffer().read(slot_offset(slot, self.largest), &mut got)?;
-            post_receive(self.qp, slot, self.largest)?;
+            self.qp.buffer().read(slot_offset(slot), &mut got)?;
+            post_receive(self.qp, slot)?;
             if got != header || length != size {
                 return Err(Failure::WrongBytes(format!(
                     "the answer to message {sequence} carries another run's header"
                 )));
             }
             let after = clock::now();
-            let took = u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX);
+            samples.add(u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX));
             before = after;
-            samples.add(took);
-            if round % 16 == 0 && slot_end.is_over() {
-                break;
-            }
+            self.at.done += 1;
         }
         samples.summary().ok_or_else(|| Failure::WrongBytes("no round trip was asked for".into()))
     }
@@ -161,66 +208,70 @@ impl<'a> Exchange<'a> {
     pub(super) fn serve(&mut self, stop: &AtomicBool) -> Result<u64, StepError> {
         let mut answered = 0;
         loop {
-            let Some((slot, length)) = self.next_message(stop).map_err(|why| {
-                why.at(if answered == 0 { Stage::FirstMessage } else { Stage::FullMtu }, None)
-            })?
-            else {
-                return Ok(answered);
-            };
-            self.reply(slot, length).map_err(|why| {
-                let size = u32::try_from(length).ok();
-                why.at(if answered == 0 { Stage::FirstMessage } else { Stage::FullMtu }, size)
-            })?;
+            let message = self.next_message(stop).map_err(|why| why.at(self.at))?;
+            let Some((slot, length)) = message else { return Ok(answered) };
+            self.reply(slot, length).map_err(|why| why.at(self.at))?;
             answered += 1;
         }
     }
 
     fn next_message(&mut self, stop: &AtomicBool) -> Result<Option<(usize, usize)>, Failure> {
-        let mut spins = 0;
+        let mut patience = Patience::new(Duration::MAX);
         loop {
+            self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(Some(message));
             }
-            self.poll()?;
-            spins += 1;
-            if u32::is_multiple_of(spins, SPINS) && stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) || !patience.lasts() {
                 return Ok(None);
             }
         }
     }
 
     fn reply(&mut self, slot: usize, length: usize) -> Result<(), Failure> {
-        let offset = slot_offset(slot, self.largest);
+        let offset = slot_offset(slot);
         let mut header = [0; HEADER];
         if length < HEADER {
             return Err(Failure::WrongBytes(format!("a message of {length} bytes has no header")));
         }
         self.qp.buffer().read(offset, &mut header)?;
-        let (nonce, sequence, kind) = parse_header(&header);
-        if kind == Kind::Check as u32 {
+        let (nonce, sequence, word) = parse_header(&header);
+        let Some(kind) = Kind::of_word(word) else {
+            return Err(Failure::WrongBytes(format!("message {sequence} is of no known kind")));
+        };
+        self.arrive(kind, length);
+        if kind == Kind::Measure {
+            self.qp.write(0, &header)?;
+        } else {
             let mut got = vec![0; length];
             self.qp.buffer().read(offset, &mut got)?;
-            fill(&mut self.scratch, nonce, sequence, Kind::Check, length, false);
+            fill(&mut self.scratch, nonce, sequence, kind, length, false);
             if got != self.scratch {
                 return Err(Failure::WrongBytes(format!(
                     "message {sequence} of {length} bytes arrived with other bytes"
                 )));
             }
-            fill(&mut self.scratch, nonce, sequence, Kind::Check, length, true);
+            fill(&mut self.scratch, nonce, sequence, kind, length, true);
             self.qp.write(0, &self.scratch)?;
-        } else {
-            self.qp.write(0, &header)?;
         }
-        post_receive(self.qp, slot, self.largest)?;
+        post_receive(self.qp, slot)?;
         self.send(length)
+    }
+
+    /// Notes which message is answered now: the ones before it went well.
+    fn arrive(&mut self, kind: Kind, length: usize) {
+        let size = u32::try_from(length).unwrap_or(u32::MAX);
+        let is_next = self.at.kind == kind && self.at.size == size;
+        let done = if is_next { self.at.done.saturating_add(1) } else { 0 };
+        self.at = Position { kind, size, done };
     }
 
     /// Posts the message at the start of the buffer, once the one before it has left.
     fn send(&mut self, length: usize) -> Result<(), Failure> {
-        let mut deadline = Spinning::new(2_000);
+        let mut patience = Patience::new(LATE_SEND);
         while !self.sent {
             self.poll()?;
-            if deadline.is_over() {
+            if !self.sent && !patience.lasts() {
                 return Err(Failure::NoCompletion);
             }
         }
@@ -230,25 +281,22 @@ impl<'a> Exchange<'a> {
 
     /// Waits for the peer's answer.
     fn answer(&mut self, reply_ms: u32) -> Result<(usize, usize), Failure> {
-        let mut deadline = Spinning::new(reply_ms);
+        let mut patience = Patience::new(Duration::from_millis(u64::from(reply_ms)));
         loop {
+            self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(message);
             }
-            self.poll()?;
-            if deadline.is_over() {
-                if self.sent {
-                    return Err(Failure::NoReply);
-                }
-                // Four attempts of 67 ms may take four times as long (IBA 9.7.6.1.3).
-                return Err(self.late_status(Spinning::new(LATE_STATUS_MS)));
+            if !patience.lasts() {
+                return Err(if self.sent { Failure::NoReply } else { self.late_status() });
             }
         }
     }
 
     /// Why a request that is overdue failed: the adapter's word, if it still comes.
-    fn late_status(&mut self, mut deadline: Spinning) -> Failure {
-        while !deadline.is_over() {
+    fn late_status(&mut self) -> Failure {
+        let mut patience = Patience::new(LATE_STATUS);
+        while patience.lasts() {
             match self.poll() {
                 Err(failure) => return failure,
                 Ok(()) if self.sent => return Failure::NoReply,
@@ -270,47 +318,66 @@ impl<'a> Exchange<'a> {
                 self.sent = true;
             } else {
                 let slot = usize::try_from(completion.id).unwrap_or(0).min(RECEIVES - 1);
-                let length = usize::try_from(completion.length).unwrap_or(0).min(self.largest);
+                let length = usize::try_from(completion.length).unwrap_or(0).min(LARGEST);
                 self.received = Some((slot, length));
             }
         }
         Ok(())
     }
+}
 
-    fn fit(&self, size: u32) -> usize {
-        usize::try_from(size).unwrap_or(usize::MAX).clamp(HEADER, self.largest)
+/// A wait by polling: without a pause while a message may come any moment, then with naps, so that
+/// a peer that is late does not cost this host a processor.
+struct Patience {
+    limit: Duration,
+    polls: u32,
+    since: Option<Instant>,
+    waited: Duration,
+}
+
+impl Patience {
+    fn new(limit: Duration) -> Self {
+        Self { limit, polls: 0, since: None, waited: Duration::ZERO }
+    }
+
+    /// To be asked after a poll that brought nothing.
+    fn lasts(&mut self) -> bool {
+        self.polls = self.polls.wrapping_add(1);
+        let is_eager = self.waited < EAGER;
+        if is_eager && !self.polls.is_multiple_of(SPINS) {
+            return true;
+        }
+        if !is_eager {
+            thread::park_timeout(NAP);
+        }
+        let now = clock::now();
+        self.waited = now - *self.since.get_or_insert(now);
+        self.waited < self.limit
     }
 }
 
-/// A deadline that looks at the clock only now and then.
-struct Spinning {
-    deadline: Deadline,
-    spins: u32,
+fn slot_offset(slot: usize) -> usize {
+    (slot + 1) * LARGEST
 }
 
-impl Spinning {
-    fn new(wait_ms: u32) -> Self {
-        let deadline = Deadline::after(Duration::from_millis(u64::from(wait_ms)));
-        Self { deadline, spins: 0 }
+fn post_receive(qp: &mut QueuePair<Reliable>, slot: usize) -> Result<(), VerbsError> {
+    qp.post_receive(Request { id: slot as u64, offset: slot_offset(slot), length: LARGEST })
+}
+
+fn bytes(size: u32) -> usize {
+    usize::try_from(size).unwrap_or(LARGEST)
+}
+
+fn fits(size: u32) -> bool {
+    (HEADER..=LARGEST).contains(&bytes(size))
+}
+
+fn not_a_size(size: u32) -> StepError {
+    StepError {
+        detail: format!("messages have {HEADER} to {LARGEST} bytes, not {size}"),
+        size: Some(size),
+        ..StepError::new(Stage::FirstMessage, Cause::Order)
     }
-
-    fn is_over(&mut self) -> bool {
-        self.spins = self.spins.wrapping_add(1);
-        self.spins.is_multiple_of(SPINS) && self.deadline.is_over()
-    }
-}
-
-fn slot_offset(slot: usize, largest: usize) -> usize {
-    (slot + 1) * largest
-}
-
-fn post_receive(
-    qp: &mut QueuePair<Reliable>,
-    slot: usize,
-    largest: usize,
-) -> Result<(), VerbsError> {
-    let offset = slot_offset(slot, largest);
-    qp.post_receive(Request { id: slot as u64, offset, length: largest })
 }
 
 /// The bytes of a message: header, then a pattern that depends on nonce and sequence number;
@@ -338,26 +405,34 @@ fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
 }
 
 impl Failure {
-    fn at(self, stage: Stage, size: Option<u32>) -> StepError {
-        let of = size.map_or(String::new(), |size| format!(" of {size} bytes"));
+    fn at(self, at: Position) -> StepError {
+        let Position { kind, size, done } = at;
+        let stage = kind.stage();
+        // A server that has heard nothing yet does not know a size.
+        let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
+        let after =
+            if done == 0 { String::new() } else { format!(", after {done} that went well") };
         let (cause, detail) = match self {
             Self::Verbs(error) => {
-                return StepError { size, ..super::end::verbs_error(stage, &error) };
+                let error = super::end::verbs_error(stage, &error);
+                return StepError { size: Some(size), done, ..error };
             }
             Self::Completion(status) => (
                 Cause::Completion(status.name().to_owned()),
-                format!("a message{of} ended with {}: {}", status.name(), status.text()),
+                format!("a message{of} ended with {}{after}: {}", status.name(), status.text()),
             ),
             Self::NoCompletion => {
-                (Cause::NoCompletion, format!("a message{of} never completed: the driver is stuck"))
+                (Cause::NoCompletion, format!("a message{of} never completed{after}"))
             }
             Self::NoReply => (
                 Cause::NoReply,
-                format!("a message{of} was acknowledged by the peer's adapter, but not answered"),
+                format!(
+                    "a message{of} was acknowledged by the peer's adapter, but not answered{after}"
+                ),
             ),
             Self::WrongBytes(detail) => (Cause::WrongBytes, detail),
         };
-        StepError { stage, cause, detail, fix: None, size }
+        StepError { detail, size: (size > 0).then_some(size), done, ..StepError::new(stage, cause) }
     }
 }
 
@@ -368,8 +443,8 @@ mod tests {
     #[test]
     fn an_answer_is_never_the_question() {
         let (mut question, mut answer) = (Vec::new(), Vec::new());
-        fill(&mut question, 7, 1, Kind::Check, 64, false);
-        fill(&mut answer, 7, 1, Kind::Check, 64, true);
+        fill(&mut question, 7, 1, Kind::Full, 64, false);
+        fill(&mut answer, 7, 1, Kind::Full, 64, true);
         assert_eq!(question[..HEADER], answer[..HEADER]);
         assert!(question[HEADER..].iter().zip(&answer[HEADER..]).all(|(a, b)| *a == !*b));
     }
@@ -378,7 +453,7 @@ mod tests {
     fn patterns_differ_by_nonce_and_sequence() {
         let pattern = |nonce, sequence| {
             let mut bytes = Vec::new();
-            fill(&mut bytes, nonce, sequence, Kind::Check, 4096, false);
+            fill(&mut bytes, nonce, sequence, Kind::Full, 4096, false);
             bytes
         };
         assert_ne!(pattern(1, 1)[HEADER..], pattern(1, 2)[HEADER..]);

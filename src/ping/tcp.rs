@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::statistics::Samples;
 use crate::clock::{self, Deadline};
@@ -18,6 +19,12 @@ const MESSAGE: usize = 64;
 
 /// How often a waiting echo looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// The first packet may be lost once: it is sent again after a second.
+const CONNECT: Duration = Duration::from_millis(1_500);
+
+/// How long one echo may take.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// An echo on a port of the kernel's choice, until it is dropped.
 #[derive(Debug)]
@@ -86,27 +93,45 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures round trips against a peer's [`Echo`].
-pub(super) fn probe(ask: &TcpProbing) -> Result<RoundTrips, StepError> {
-    measure(ask).map_err(|error| StepError {
-        stage: Stage::Tcp,
-        cause: if error.kind() == io::ErrorKind::ConnectionRefused {
-            Cause::Refused
-        } else {
-            Cause::Timeout
-        },
-        detail: format!("TCP to {}: {error}", ask.remote),
-        fix: None,
-        size: None,
+/// Where a comparison starts: the address and interface of the RDMA port.
+#[derive(Debug, Clone, Default)]
+pub(super) struct From {
+    /// The port's address.
+    pub(super) address: Option<SocketAddr>,
+    /// The port's interface; `None` where the kernel names none (siw).
+    pub(super) netdev: Option<String>,
+}
+
+/// Measures round trips against a peer's [`Echo`], over the interface that RDMA uses.
+pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
+    measure(from, ask).map_err(|error| {
+        let cause = match error.kind() {
+            io::ErrorKind::ConnectionRefused => Cause::Refused,
+            _ => Cause::Timeout,
+        };
+        let detail = format!("TCP to {}: {error}", ask.remote);
+        StepError { detail, ..StepError::new(Stage::Tcp, cause) }
     })
 }
 
-fn measure(ask: &TcpProbing) -> io::Result<RoundTrips> {
-    let wait = Duration::from_secs(1);
-    let mut stream = TcpStream::connect_timeout(&ask.remote, wait)?;
+fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(netdev) = &from.netdev {
+        // Kernels before 5.7 let only root choose (net/core/sock.c): the address alone must do.
+        let _ = socket.bind_device(Some(netdev.as_bytes()));
+    }
+    if let Some(address) = from.address.filter(|from| from.is_ipv4() == remote.is_ipv4()) {
+        socket.bind(&SocketAddr::new(address.ip(), 0).into())?;
+    }
+    socket.connect_timeout(&remote.into(), CONNECT)?;
+    Ok(socket.into())
+}
+
+fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
+    let mut stream = connect(from, ask.remote)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(wait))?;
-    stream.set_write_timeout(Some(wait))?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
     let slot_end = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
     let mut samples = Samples::new();
     let mut message = [0; MESSAGE];
@@ -138,8 +163,25 @@ mod tests {
     #[test]
     fn an_echo_answers_until_it_is_dropped() {
         let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
-        assert_eq!(probe(&ask(echo.address())).unwrap().count, 20);
-        assert_eq!(probe(&ask(echo.address())).unwrap().count, 20);
+        assert_eq!(probe(&From::default(), &ask(echo.address())).unwrap().count, 20);
+        assert_eq!(probe(&From::default(), &ask(echo.address())).unwrap().count, 20);
+    }
+
+    #[test]
+    fn the_way_starts_at_the_address_of_the_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let from = From { address: Some("127.0.0.77:0".parse().unwrap()), netdev: None };
+        let remote = listener.local_addr().unwrap();
+        let _stream = connect(&from, remote).unwrap();
+        let (_, peer) = listener.accept().unwrap();
+        assert_eq!(peer.ip().to_string(), "127.0.0.77");
+    }
+
+    #[test]
+    fn an_address_that_is_not_ours_is_no_way() {
+        let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
+        let from = From { address: Some("192.0.2.1:0".parse().unwrap()), netdev: None };
+        assert!(probe(&from, &ask(echo.address())).is_err());
     }
 
     #[test]
@@ -147,6 +189,6 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        assert_eq!(probe(&ask(address)).unwrap_err().cause, Cause::Refused);
+        assert_eq!(probe(&From::default(), &ask(address)).unwrap_err().cause, Cause::Refused);
     }
 }

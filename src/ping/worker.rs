@@ -77,11 +77,5 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
 }
 
 fn out_of_order(detail: &str) -> StepError {
-    StepError {
-        stage: Stage::Open,
-        cause: Cause::Order,
-        detail: detail.to_owned(),
-        fix: None,
-        size: None,
-    }
+    StepError { detail: detail.to_owned(), ..StepError::new(Stage::Open, Cause::Order) }
 }

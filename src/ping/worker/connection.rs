@@ -8,7 +8,7 @@ use super::{Answers, out_of_order};
 use crate::model::probe::{Act, Opening, Role, StepError, StepResult};
 use crate::ping::address;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
-use crate::ping::tcp::{self, Echo};
+use crate::ping::tcp::{self, Echo, From};
 
 /// A connection as the control loop sees it: a thread that takes one act after another.
 pub(super) struct Handle {
@@ -70,6 +70,7 @@ fn attend<W: Write>(
     let is_target = opening.role == Role::Target;
     let echo =
         opening.tcp_address.filter(|_| is_target).and_then(|address| Echo::start(address).ok());
+    let from = From { address: opening.tcp_address, netdev: opening.netdev.clone() };
     let mut state = match OpenEnd::open(opening) {
         Ok(end) => {
             let opened = end.opened(echo.as_ref().map(Echo::address));
@@ -88,15 +89,20 @@ fn attend<W: Write>(
             answers.reply(id, Ok(StepResult::Done));
             return;
         }
-        let (next, result) = perform(state, act, stop);
+        let (next, result) = perform(state, act, &from, stop);
         state = next;
         answers.reply(id, result);
     }
 }
 
-fn perform(state: State, act: Act, stop: &AtomicBool) -> (State, Result<StepResult, StepError>) {
+fn perform(
+    state: State,
+    act: Act,
+    from: &From,
+    stop: &AtomicBool,
+) -> (State, Result<StepResult, StepError>) {
     match (state, act) {
-        (state, Act::Tcp(ask)) => (state, tcp::probe(&ask).map(StepResult::Tcp)),
+        (state, Act::Tcp(ask)) => (state, tcp::probe(from, &ask).map(StepResult::Tcp)),
         (State::Open(end), Act::Connect(to)) => match end.connect(&to) {
             Ok(end) => (State::Connected(Box::new(end)), Ok(StepResult::Connected)),
             Err(error) => (State::Broken, Err(error)),
