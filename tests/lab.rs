@@ -95,6 +95,26 @@ fn a_filtered_port_is_not_a_dead_host() {
 }
 
 #[test]
+fn a_slow_path_is_slow_and_not_dead() {
+    let lab = roce();
+    lab.lab(&["fault", "delay", "n2", "--value", "300ms"]);
+    for (source, target) in [("n1", "n2"), ("n2", "n1")] {
+        let answer = lab.rdmactl(&["ping", "-H", source, target]);
+        let pair = &answer.json["pairs"][0];
+        assert_eq!((answer.code, &pair["verdict"]["code"]), (0, &"ok".into()), "{pair}");
+        assert!(pair["rdma"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
+        assert!(pair["tcp"]["rtt_ns"]["p50"].as_u64().unwrap() > 290_000_000, "{pair}");
+    }
+}
+
+#[test]
+fn a_lossy_path_is_not_a_blocked_one() {
+    let lab = roce();
+    lab.lab(&["fault", "loss", "n3", "--value", "5%"]);
+    lab.matrix(SET, ALL).assert_all_well(12);
+}
+
+#[test]
 fn a_smaller_mtu_is_negotiated() {
     let lab = roce();
     lab.lab(&["fault", "mtu-small", "n4"]);
