@@ -4,6 +4,7 @@
 //! not there is `None`; what is there but unreadable is `None` and a problem. The report goes to
 //! `analyse` and `query`.
 
+mod nldev;
 mod reader;
 mod sysfs;
 mod verbs;

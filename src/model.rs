@@ -12,6 +12,7 @@ pub mod ping;
 mod port;
 pub mod probe;
 mod problem;
+mod resource;
 mod verbs;
 
 pub use device::{Device, NodeType};
@@ -20,4 +21,5 @@ pub use gid::{Gid, GidKind, GidValue, Guid};
 pub use host::{HostReport, Via};
 pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::Problem;
+pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use verbs::{VerbsAnswer, VerbsDevice, VerbsEntry, VerbsPort, VerbsState};

@@ -6,6 +6,7 @@
 
 mod error;
 mod live;
+mod netlink;
 mod question;
 mod recorded;
 mod recorder;
@@ -14,6 +15,7 @@ mod verbs_self;
 
 pub use error::ReadError;
 pub use live::Live;
+pub use netlink::{Attribute, Attributes, Message, Messages, RdmaCommand, RdmaQuery};
 pub use question::Question;
 pub use recorded::Recorded;
 pub use recorder::{Entry, Recorder};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
 use rustix::io::retry_on_intr;
 
-use super::{Answer, Question, ReadError, Source, VerbsChild};
+use super::{Answer, Question, ReadError, Source, VerbsChild, netlink};
 use crate::clock;
 use crate::sys::Errno;
 
@@ -118,8 +118,11 @@ impl Source for Live {
             Question::File(path) => self.read_file(path),
             Question::Dir(path) => self.list(path),
             Question::Link(path) => self.read_link(path),
-            Question::Verbs if self.root.is_some() => Err(ReadError::NotRecorded),
+            Question::Verbs | Question::Rdma(_) if self.root.is_some() => {
+                Err(ReadError::NotRecorded)
+            }
             Question::Verbs => self.verbs.ask(),
+            Question::Rdma(query) => netlink::ask(*query),
         }
     }
 

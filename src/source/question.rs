@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::RdmaQuery;
+
 /// One thing to read. Paths are absolute, as seen on the machine that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -15,6 +17,8 @@ pub enum Question {
     Link(String),
     /// The JSON of a [`VerbsAnswer`](crate::model::VerbsAnswer).
     Verbs,
+    /// The messages of the kernel's RDMA netlink.
+    Rdma(RdmaQuery),
 }
 
 impl fmt::Display for Question {
@@ -22,6 +26,7 @@ impl fmt::Display for Question {
         match self {
             Self::File(path) | Self::Dir(path) | Self::Link(path) => out.write_str(path),
             Self::Verbs => out.write_str("libibverbs"),
+            Self::Rdma(query) => query.fmt(out),
         }
     }
 }

@@ -78,8 +78,9 @@ codes! {
 }
 
 impl Errno {
-    /// Takes a code of either sign, as the verbs calls return it.
-    pub(in crate::sys) fn from_code(code: i32) -> Self {
+    /// Takes a code of either sign: verbs calls return positive ones, netlink negative ones.
+    #[must_use]
+    pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
     }
 

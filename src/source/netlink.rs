@@ -1,0 +1,16 @@
+//! Netlink: one request, and all messages of its answer.
+//!
+//! The codec is shared by every netlink family that is read: RDMA, and Ethernet settings by
+//! generic netlink and DCB.
+
+mod attributes;
+mod exchange;
+mod message;
+mod rdma;
+
+pub use attributes::{Attribute, Attributes};
+pub use message::{Message, Messages};
+pub use rdma::{RdmaCommand, RdmaQuery};
+
+pub(super) use exchange::Exchange;
+pub(super) use rdma::ask;

@@ -1,0 +1,116 @@
+use super::message::{align, take};
+
+/// Bytes of a `struct nlattr`: length and type.
+const HEADER: usize = 4;
+
+/// Length and type in one: the upper two bits are flags, which old kernels leave out.
+const KIND: u16 = 0x3fff;
+
+/// One attribute: a number and what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute<'bytes> {
+    /// Its number, without the flag bits.
+    pub kind: u16,
+    /// What it holds, without padding.
+    pub payload: &'bytes [u8],
+}
+
+/// The attributes in some bytes, in order; ends at the first one that does not fit.
+#[derive(Debug, Clone)]
+pub struct Attributes<'bytes>(&'bytes [u8]);
+
+impl<'bytes> Attributes<'bytes> {
+    /// The attributes in a payload.
+    #[must_use]
+    pub fn new(bytes: &'bytes [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The first attribute of that number.
+    #[must_use]
+    pub fn get(&self, kind: u16) -> Option<Attribute<'bytes>> {
+        self.clone().find(|attribute| attribute.kind == kind)
+    }
+}
+
+impl<'bytes> Iterator for Attributes<'bytes> {
+    type Item = Attribute<'bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = usize::from(u16::from_ne_bytes(take(self.0, 0)?));
+        let kind = u16::from_ne_bytes(take(self.0, 2)?) & KIND;
+        let payload = self.0.get(HEADER..length)?;
+        self.0 = self.0.get(align(length)..).unwrap_or_default();
+        Some(Attribute { kind, payload })
+    }
+}
+
+impl<'bytes> Attribute<'bytes> {
+    /// The number it holds, of one to eight bytes.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self.payload.len() {
+            1 => Some(u64::from(*self.payload.first()?)),
+            2 => Some(u64::from(u16::from_ne_bytes(take(self.payload, 0)?))),
+            4 => Some(u64::from(u32::from_ne_bytes(take(self.payload, 0)?))),
+            8 => Some(u64::from_ne_bytes(take(self.payload, 0)?)),
+            _ => None,
+        }
+    }
+
+    /// The text it holds, up to its end or the first zero.
+    #[must_use]
+    pub fn text(&self) -> Option<&'bytes str> {
+        let text = self.payload.split(|&byte| byte == 0).next()?;
+        std::str::from_utf8(text).ok()
+    }
+
+    /// The attributes inside.
+    #[must_use]
+    pub fn nest(&self) -> Attributes<'bytes> {
+        Attributes(self.payload)
+    }
+}
+
+/// Appends an attribute with a 32-bit number.
+pub(super) fn push_u32(request: &mut Vec<u8>, kind: u16, value: u32) {
+    // Four bytes of header and four of value need no padding.
+    request.extend_from_slice(&8_u16.to_ne_bytes());
+    request.extend_from_slice(&kind.to_ne_bytes());
+    request.extend_from_slice(&value.to_ne_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_and_texts_come_in_any_order_and_padding() {
+        let mut bytes = vec![5, 0, 54, 0, 9, 0, 0, 0];
+        bytes.extend([9, 0, 2, 0x80, b'r', b'x', b'e', b'0', 0, 0, 0, 0]);
+        push_u32(&mut bytes, 1, 77);
+        let attributes = Attributes::new(&bytes);
+        assert_eq!(attributes.get(54).unwrap().number(), Some(9));
+        assert_eq!(attributes.get(2).unwrap().text(), Some("rxe0"));
+        assert_eq!(attributes.get(1).unwrap().number(), Some(77));
+        assert_eq!(attributes.get(3), None);
+    }
+
+    #[test]
+    fn a_length_that_lies_ends_the_reading() {
+        for length in [0_u8, 3, 13] {
+            assert_eq!(Attributes::new(&[length, 0, 1, 0, 1, 2, 3, 4]).count(), 0, "{length}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_can_hang_or_crash_it(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            for attribute in Attributes::new(&bytes) {
+                let _ = (attribute.number(), attribute.text(), attribute.nest().count());
+            }
+        }
+    }
+}

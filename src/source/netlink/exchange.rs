@@ -1,0 +1,139 @@
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto,
+    socket_with,
+};
+
+use super::message::{HEADER, Messages, take};
+use crate::source::{Answer, ReadError};
+use crate::sys::Errno;
+
+/// The most bytes of one answer: 64 devices with 10,000 queue pairs each need less.
+const LIMIT: usize = 4 * 1024 * 1024;
+
+/// How long one datagram may take; the kernel answers at once unless a driver hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a dump that changed under way is asked for again.
+const ATTEMPTS: u32 = 3;
+
+/// Message types and flags of `include/uapi/linux/netlink.h`.
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_ACK: u16 = 4;
+const NLM_F_DUMP_INTR: u16 = 0x10;
+const NLM_F_DUMP: u16 = 0x300;
+
+/// One request and what belongs to its answer.
+pub(in crate::source) struct Exchange {
+    /// The netlink family's protocol.
+    pub(in crate::source) protocol: Protocol,
+    /// `nlmsg_type` of the request.
+    pub(in crate::source) kind: u16,
+    /// Whether all objects are asked for.
+    pub(in crate::source) is_dump: bool,
+    /// What follows the header.
+    pub(in crate::source) payload: Vec<u8>,
+}
+
+/// How reading an answer ended.
+enum End {
+    Complete,
+    /// Objects came or went while they were listed: some may be missing.
+    Interrupted,
+}
+
+impl Exchange {
+    /// Asks the kernel; the data messages of the answer, one behind the other.
+    pub(in crate::source) fn run(&self) -> Answer {
+        let mut answer = Vec::new();
+        for _ in 0..ATTEMPTS {
+            answer.clear();
+            match self.attempt(&mut answer)? {
+                End::Complete => break,
+                // A system that never rests is shown as it was seen last.
+                End::Interrupted => {}
+            }
+        }
+        Ok(answer)
+    }
+
+    fn attempt(&self, answer: &mut Vec<u8>) -> Result<End, ReadError> {
+        let kind = SocketType::RAW;
+        let protocol = Some(self.protocol);
+        let socket = socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, protocol)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+        let kernel = SocketAddrNetlink::new(0, 0);
+        sendto(&socket, &self.request()?, SendFlags::empty(), &kernel)?;
+        self.listen(&socket, answer)
+    }
+
+    fn request(&self) -> Result<Vec<u8>, ReadError> {
+        let length =
+            u32::try_from(HEADER + self.payload.len()).map_err(|_big| ReadError::TooBig)?;
+        let how = if self.is_dump { NLM_F_DUMP } else { NLM_F_ACK };
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend_from_slice(&self.kind.to_ne_bytes());
+        bytes.extend_from_slice(&(NLM_F_REQUEST | how).to_ne_bytes());
+        bytes.extend_from_slice(&SEQUENCE.to_ne_bytes());
+        bytes.extend_from_slice(&0_u32.to_ne_bytes());
+        bytes.extend_from_slice(&self.payload);
+        Ok(bytes)
+    }
+
+    fn listen(&self, socket: &OwnedFd, answer: &mut Vec<u8>) -> Result<End, ReadError> {
+        // Dumps come in pages; a single answer may be as long as a device has counters.
+        let mut buffer = vec![0_u8; 256 * 1024];
+        let mut end = End::Complete;
+        loop {
+            let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
+                Err(rustix::io::Errno::AGAIN) => {
+                    let seconds = PATIENCE.as_secs();
+                    return Err(ReadError::Process(format!("no answer within {seconds} s")));
+                }
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let datagram = buffer.get(..length).ok_or(ReadError::TooBig)?;
+            if datagram.is_empty() {
+                return Err(ReadError::Process("the kernel closed the socket".into()));
+            }
+            let mut messages = Messages::new(datagram);
+            for message in messages.by_ref() {
+                if message.sequence != SEQUENCE {
+                    continue;
+                }
+                if message.flags & NLM_F_DUMP_INTR != 0 {
+                    end = End::Interrupted;
+                }
+                match message.kind {
+                    // Both carry a negative errno, or 0: a dump's failure comes with DONE.
+                    NLMSG_ERROR | NLMSG_DONE => return verdict(message.payload).map(|()| end),
+                    _ => answer.extend_from_slice(message.whole),
+                }
+                if answer.len() > LIMIT {
+                    return Err(ReadError::TooBig);
+                }
+            }
+            if !messages.rest().is_empty() {
+                return Err(ReadError::Process("the kernel sent half a message".into()));
+            }
+        }
+    }
+}
+
+/// One socket has one request: any number will do.
+const SEQUENCE: u32 = 1;
+
+fn verdict(payload: &[u8]) -> Result<(), ReadError> {
+    match take(payload, 0).map(i32::from_ne_bytes) {
+        // Kernels may leave out the code of a dump that went well.
+        None | Some(0) => Ok(()),
+        Some(code) => Err(ReadError::Errno(Errno::from_code(code))),
+    }
+}

@@ -1,0 +1,115 @@
+/// Bytes of a `struct nlmsghdr` (`include/uapi/linux/netlink.h`).
+pub(super) const HEADER: usize = 16;
+
+/// One message of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'bytes> {
+    /// `nlmsg_type`: for RDMA the client in the upper six bits, the command in the others.
+    pub kind: u16,
+    /// `nlmsg_flags`.
+    pub flags: u16,
+    /// `nlmsg_seq`: that of the request.
+    pub sequence: u32,
+    /// What follows the header.
+    pub payload: &'bytes [u8],
+    /// The message as it came, header and padding included.
+    pub(super) whole: &'bytes [u8],
+}
+
+/// The messages in some bytes, in order; ends at the first one that does not fit.
+#[derive(Debug, Clone)]
+pub struct Messages<'bytes>(&'bytes [u8]);
+
+impl<'bytes> Messages<'bytes> {
+    /// The messages in an answer, or in one datagram of it.
+    #[must_use]
+    pub fn new(bytes: &'bytes [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// What could not be read as a message: nothing when all went well.
+    #[must_use]
+    pub fn rest(&self) -> &'bytes [u8] {
+        self.0
+    }
+}
+
+impl<'bytes> Iterator for Messages<'bytes> {
+    type Item = Message<'bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = usize::try_from(u32::from_ne_bytes(take(self.0, 0)?)).ok()?;
+        let payload = self.0.get(HEADER..length)?;
+        let (whole, rest) = self.0.split_at(align(length).min(self.0.len()));
+        let message = Message {
+            kind: u16::from_ne_bytes(take(self.0, 4)?),
+            flags: u16::from_ne_bytes(take(self.0, 6)?),
+            sequence: u32::from_ne_bytes(take(self.0, 8)?),
+            payload,
+            whole,
+        };
+        self.0 = rest;
+        Some(message)
+    }
+}
+
+/// The next multiple of four: `NLMSG_ALIGN` and `NLA_ALIGN`.
+pub(super) fn align(length: usize) -> usize {
+    length.saturating_add(3) & !3
+}
+
+/// As many bytes as a number needs, from an offset on.
+pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(HEADER + payload.len()).unwrap();
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend([kind.to_ne_bytes(), [0, 0], [7, 0], [0, 0], [0, 0], [0, 0]].concat());
+        bytes.extend_from_slice(payload);
+        bytes.resize(align(bytes.len()), 0);
+        bytes
+    }
+
+    #[test]
+    fn padded_messages_follow_one_another() {
+        let bytes = [message(5, b"abc"), message(6, b"")].concat();
+        let mut messages = Messages::new(&bytes);
+        let (first, second) = (messages.next().unwrap(), messages.next().unwrap());
+        assert_eq!((first.kind, first.payload, first.whole.len()), (5, &b"abc"[..], 20));
+        assert_eq!((second.kind, second.payload), (6, &b""[..]));
+        assert!(messages.next().is_none() && messages.rest().is_empty());
+    }
+
+    #[test]
+    fn the_last_message_needs_no_padding() {
+        let mut bytes = message(5, b"abc");
+        bytes.pop();
+        assert_eq!(Messages::new(&bytes).next().unwrap().payload, b"abc");
+    }
+
+    #[test]
+    fn a_length_that_lies_ends_the_reading() {
+        for length in [0_u32, 15, 17, u32::MAX] {
+            let mut bytes = message(5, b"");
+            bytes[..4].copy_from_slice(&length.to_ne_bytes());
+            let mut messages = Messages::new(&bytes);
+            assert!(messages.next().is_none(), "{length}");
+            assert_eq!(messages.rest().len(), 16);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_can_hang_or_crash_it(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(Messages::new(&bytes).count() <= bytes.len() / HEADER);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+use std::fmt;
+use std::path::Path;
+
+use rustix::net::netlink;
+use serde::{Deserialize, Serialize};
+
+use super::Exchange;
+use super::attributes::push_u32;
+use crate::source::{Answer, ReadError};
+use crate::sys::Errno;
+
+/// `RDMA_NL_NLDEV` of `include/uapi/rdma/rdma_netlink.h`, in the upper bits of a message's type.
+const NLDEV: u16 = 5 << 10;
+const DEV_INDEX: u16 = 1;
+const PORT_INDEX: u16 = 3;
+
+/// One question to the kernel's RDMA netlink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RdmaQuery {
+    /// What is asked.
+    pub command: RdmaCommand,
+    /// The kernel's index of the device, where only one is asked.
+    pub device: Option<u32>,
+    /// The port's number, where only one is asked.
+    pub port: Option<u32>,
+}
+
+/// The read commands of RDMA netlink (`enum rdma_nldev_command`), each with its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RdmaCommand {
+    /// All devices.
+    Devices = 1,
+    /// The ports of a device.
+    Ports = 5,
+    /// Settings of the whole RDMA core.
+    System = 6,
+    /// How many objects each device has.
+    Summary = 9,
+    /// Queue pairs of a device.
+    QueuePairs = 10,
+    /// Connection identifiers of a device.
+    CmIds = 11,
+    /// Completion queues of a device.
+    CompletionQueues = 12,
+    /// Memory regions of a device.
+    MemoryRegions = 13,
+    /// Protection domains of a device.
+    ProtectionDomains = 14,
+    /// Hardware counters of a port.
+    Counters = 17,
+    /// User contexts of a device; kernel 6.1 and later.
+    Contexts = 22,
+    /// Shared receive queues of a device; kernel 6.1 and later.
+    SharedReceiveQueues = 23,
+}
+
+impl RdmaCommand {
+    fn is_dump(self) -> bool {
+        !matches!(self, Self::System | Self::Counters)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Devices => "devices",
+            Self::Ports => "ports",
+            Self::System => "settings",
+            Self::Summary => "summary",
+            Self::QueuePairs => "queue pairs",
+            Self::CmIds => "connections",
+            Self::CompletionQueues => "completion queues",
+            Self::MemoryRegions => "memory regions",
+            Self::ProtectionDomains => "protection domains",
+            Self::Counters => "counters",
+            Self::Contexts => "contexts",
+            Self::SharedReceiveQueues => "shared receive queues",
+        }
+    }
+}
+
+impl fmt::Display for RdmaQuery {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RDMA netlink, {}", self.command.words())?;
+        if let Some(device) = self.device {
+            write!(out, " of device {device}")?;
+        }
+        self.port.map_or(Ok(()), |port| write!(out, ", port {port}"))
+    }
+}
+
+/// Asks this machine's kernel.
+pub(in crate::source) fn ask(query: RdmaQuery) -> Answer {
+    // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO): looking loads nothing.
+    if !Path::new("/sys/class/infiniband").is_dir() {
+        return Err(ReadError::Errno(Errno::NO_ENTRY));
+    }
+    exchange(query).run()
+}
+
+fn exchange(query: RdmaQuery) -> Exchange {
+    let mut payload = Vec::new();
+    if let Some(device) = query.device {
+        push_u32(&mut payload, DEV_INDEX, device);
+    }
+    if let Some(port) = query.port {
+        push_u32(&mut payload, PORT_INDEX, port);
+    }
+    Exchange {
+        protocol: netlink::RDMA,
+        kind: NLDEV | query.command as u16,
+        is_dump: query.command.is_dump(),
+        payload,
+    }
+}
