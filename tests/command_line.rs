@@ -25,6 +25,25 @@ fn a_matrix_of_one_host_is_wrong_usage() {
 }
 
 #[test]
+fn the_columns_of_a_ping_are_chosen_like_those_of_devices() {
+    let (code, stdout, _) = rdmactl(&["ping", "-o", "help"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("\nrdma.half_rtt_ns.p50  P50 us "), "{stdout}");
+    let (code, _, stderr) = rdmactl(&["ping", "127.0.0.1:1", "-o", "speed"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("there is no column speed"), "{stderr}");
+    let asked = ["ping", "127.0.0.1:1", "-n", "-f", "plain", "-o", "target,verdict,side"];
+    assert_eq!(rdmactl(&asked).1, "127.0.0.1:1\tpeer.unreached !\ttarget\n");
+}
+
+#[test]
+fn a_ping_without_a_host_is_wrong_usage() {
+    let (code, _, stderr) = rdmactl(&["ping"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("ping needs a host") && stderr.contains("fix: "), "{stderr}");
+}
+
+#[test]
 fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     let (code, stdout, _) = rdmactl(&["ping", "127.0.0.1:1", "--json"]);
     assert_eq!(code, 1);

@@ -47,6 +47,14 @@ pub struct Pair {
     pub tcp: Option<Latency>,
 }
 
+impl Pair {
+    /// Whether applications between the two would go on over TCP, unnoticed.
+    #[must_use]
+    pub fn falls_back(&self) -> bool {
+        self.verdict.code.is_failure() && self.tcp.is_some()
+    }
+}
+
 /// Round trip statistics, whole and halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
@@ -117,6 +125,15 @@ pub struct RoutePort {
     pub driver: Option<String>,
 }
 
+impl RoutePort {
+    /// Whether the kernel does RDMA itself there, on any Ethernet card: latencies over such a port
+    /// say nothing of hardware.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        matches!(self.driver.as_deref(), Some("rdma_rxe" | "rxe" | "siw"))
+    }
+}
+
 /// What a pair's evidence means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
@@ -142,6 +159,18 @@ pub enum Side {
     Target,
     /// Between them, or not to be told from this pair alone.
     Path,
+}
+
+impl Side {
+    /// The side's word, as JSON and tables show it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "target",
+            Self::Path => "path",
+        }
+    }
 }
 
 /// Declares the verdict codes, each with its word.

@@ -1,94 +1,44 @@
-//! A ping run as text: the matrix or the list of pairs, who is to blame, and one line of sum.
+//! A ping run as text: the matrix, who is to blame, and one line of sum.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::escape;
-use super::grid::{Align, grid};
+use super::table::lay_out;
 use crate::analyse::culprit::{Blame, Culprit, blame};
-use crate::model::ping::{Code, Latency, Pair, PingReport, Route, RoutePort};
+use crate::model::ping::{Code, Pair, PingHost, PingReport};
+use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
 const WIDEST: usize = 40;
 
+/// Whether a matrix of this run is of use on a screen.
+#[must_use]
+pub fn fits_matrix(report: &PingReport) -> bool {
+    report.hosts.len() <= WIDEST
+}
+
 /// The answer of a run over a whole set: a matrix of medians, row by row the sources.
 #[must_use]
-pub fn render_matrix(report: &PingReport) -> String {
-    let names: Vec<String> =
-        report.hosts.iter().map(|host| escape(&host.name).into_owned()).collect();
-    if names.len() > WIDEST {
-        return render_pairs(report);
-    }
-    let mut rows = vec![[&["half RTT, us".to_owned()], names.as_slice()].concat()];
-    for (source, name) in names.iter().enumerate() {
-        let mut row = vec![name.clone()];
-        row.extend((0..names.len()).map(|target| {
-            if source == target {
-                return ".".to_owned();
-            }
-            let found =
-                report.pairs.iter().find(|pair| pair.source == source && pair.target == target);
-            found.map_or_else(|| "-".to_owned(), cell)
-        }));
-        rows.push(row);
-    }
-    grid(&rows, |column| if column == 0 { Align::Left } else { Align::Right })
-}
-
-/// The same as a list, one line for each ordered pair.
-#[must_use]
-pub fn render_pairs(report: &PingReport) -> String {
-    grid(&pair_rows(report), |column| if column < 6 { Align::Left } else { Align::Right })
-}
-
-/// The list with its cells parted by tabs.
-#[must_use]
-pub fn plain_pairs(report: &PingReport) -> String {
-    let mut text = String::new();
-    for row in pair_rows(report) {
-        text.push_str(&row.join("\t"));
-        text.push('\n');
-    }
-    text
-}
-
-fn pair_rows(report: &PingReport) -> Vec<Vec<String>> {
-    let title = [
-        "SOURCE",
-        "TARGET",
-        "VERDICT",
-        "LINK",
-        "FROM",
-        "TO",
-        "MTU",
-        "COUNT",
-        "MIN us",
-        "P50 us",
-        "P99 us",
-        "TCP P50 us",
-    ];
-    let mut rows = vec![title.map(str::to_owned).to_vec()];
-    rows.extend(report.pairs.iter().map(|pair| pair_row(report, pair)));
-    rows
-}
-
-fn pair_row(report: &PingReport, pair: &Pair) -> Vec<String> {
-    let route = pair.route.as_ref();
-    let half = pair.rdma.map(|rdma| rdma.half_rtt_ns);
-    let cells = [
-        Some(name(report, pair.source)),
-        Some(name(report, pair.target)),
-        Some(verdict_word(pair)),
-        route.map(link),
-        route.map(|route| end(&route.source)),
-        route.map(|route| end(&route.target)),
-        route.and_then(|route| route.mtu).map(|mtu| mtu.to_string()),
-        pair.rdma.map(|rdma| rdma.count.to_string()),
-        half.map(|half| microseconds(half.min)),
-        half.map(|half| microseconds(half.p50)),
-        half.and_then(|half| half.p99).map(microseconds),
-        pair.tcp.map(|tcp| microseconds(tcp.half_rtt_ns.p50)),
-    ];
-    cells.map(|cell| cell.unwrap_or_else(|| "-".into())).to_vec()
+pub fn render_matrix(report: &PingReport, header: bool) -> String {
+    let name = |host: &PingHost| host.name.clone();
+    let header = header.then(|| {
+        let title = std::iter::once("half RTT, us".to_owned());
+        title.chain(report.hosts.iter().map(name)).collect()
+    });
+    let cells: HashMap<(usize, usize), String> =
+        report.pairs.iter().map(|pair| ((pair.source, pair.target), cell(pair))).collect();
+    let rows = report.hosts.iter().enumerate().map(|(source, host)| {
+        let cell = |target| match cells.get(&(source, target)) {
+            _ if source == target => ".".to_owned(),
+            None => "-".to_owned(),
+            Some(cell) => cell.clone(),
+        };
+        std::iter::once(name(host)).chain((0..report.hosts.len()).map(cell)).collect()
+    });
+    let mut aligns = vec![Align::Right; report.hosts.len() + 1];
+    aligns[0] = Align::Left;
+    lay_out(&aligns, header.into_iter().chain(rows))
 }
 
 fn name(report: &PingReport, host: usize) -> String {
@@ -148,7 +98,7 @@ fn sum(report: &PingReport) -> String {
     let all = report.pairs.len();
     let ok = count(&|pair| pair.verdict.code == Code::Ok);
     let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);
-    let over_tcp = count(&|pair| falls_back(pair));
+    let over_tcp = count(&Pair::falls_back);
     let failed = count(&|pair| pair.verdict.code.is_failure());
     let noun = if all == 1 { "pair" } else { "pairs" };
     let mut text = format!("{all} {noun}: {ok} ok");
@@ -166,65 +116,18 @@ fn sum(report: &PingReport) -> String {
     text
 }
 
-/// Whether applications between the two would go on over TCP, unnoticed.
-fn falls_back(pair: &Pair) -> bool {
-    pair.verdict.code.is_failure() && pair.tcp.is_some()
-}
-
 fn cell(pair: &Pair) -> String {
     match pair.verdict.code {
-        Code::Ok => {
-            pair.rdma.map_or("?".into(), |rdma: Latency| microseconds(rdma.half_rtt_ns.p50))
-        }
+        Code::Ok => pair
+            .rdma
+            .map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50))
+            .to_string(),
         Code::NoTransport => "n/a".into(),
         Code::NotTested => "-".into(),
         Code::PeerDead | Code::Unreached => "dead !".into(),
         Code::PeerHung => "hung !".into(),
         Code::MtuBlackhole | Code::MtuMismatch => "mtu !".into(),
-        _ if falls_back(pair) => "TCP !".into(),
+        _ if pair.falls_back() => "TCP !".into(),
         _ => "down !".into(),
-    }
-}
-
-fn verdict_word(pair: &Pair) -> String {
-    let word = pair.verdict.code.word();
-    if pair.verdict.code.is_failure() { format!("{word} !") } else { word.to_owned() }
-}
-
-fn link(route: &Route) -> String {
-    let is_software = [&route.source, &route.target].iter().any(|port| is_software(port));
-    let word = route.protocol.word();
-    if is_software { format!("{word} (software)") } else { word.to_owned() }
-}
-
-/// Drivers that run RDMA on any Ethernet card: their latency says nothing of hardware.
-fn is_software(port: &RoutePort) -> bool {
-    port.driver.as_deref().is_some_and(|driver| matches!(driver, "rxe" | "siw" | "rdma_rxe"))
-        || port.device.starts_with("rxe")
-        || port.device.starts_with("siw")
-}
-
-fn end(port: &RoutePort) -> String {
-    format!("{}/{} gid {}", escape(&port.device), port.port, port.gid_index)
-}
-
-/// Microseconds with two decimals below 100, as latency tools print them.
-fn microseconds(ns: u64) -> String {
-    if ns < 100_000 {
-        format!("{}.{:02}", ns / 1_000, ns % 1_000 / 10)
-    } else {
-        format!("{}", (ns + 500) / 1_000)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_have_two_decimals_where_they_matter() {
-        assert_eq!(microseconds(1_629), "1.62");
-        assert_eq!(microseconds(99_990), "99.99");
-        assert_eq!(microseconds(1_234_567), "1235");
     }
 }
