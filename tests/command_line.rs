@@ -44,6 +44,26 @@ fn a_ping_without_a_host_is_wrong_usage() {
 }
 
 #[test]
+fn a_flag_without_effect_is_wrong_usage() {
+    let refused = [
+        (&["ping", "n2", "--save", "/tmp/x"][..], "ping has no use for --save"),
+        (&["ping", "n2", "--from", "/tmp/x"], "ping has no use for --from"),
+        (&["ping", "n2", "--root", "/"], "ping has no use for --root"),
+        (&["-H", "n1", "ping", "--matrix", "n[1-2]"], "--matrix contradicts --hosts"),
+        (&["--from", "/tmp/x", "devices", "-H", "n1"], "--hosts contradicts --from"),
+        (&["capture", "-H", "n1"], "capture has no use for --hosts"),
+        (&["capture", "--json"], "capture has no use for --json"),
+        (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
+        (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),
+    ];
+    for (arguments, said) in refused {
+        let (code, stdout, stderr) = rdmactl(arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(said) && stderr.contains("fix: "), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
 fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     let (code, stdout, _) = rdmactl(&["ping", "127.0.0.1:1", "--json"]);
     assert_eq!(code, 1);

@@ -94,6 +94,13 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         Ok(host_set(set)?.into_iter().map(Place::There).collect())
     };
     if let Some(set) = &args.matrix {
+        // clap sees this only when both stand behind the command.
+        if global.hosts.is_some() {
+            return Err(Advice::error(
+                "--matrix contradicts --hosts",
+                "name the hosts of a matrix behind --matrix only",
+            ));
+        }
         let places = there(set)?;
         if places.len() < 2 {
             return Err(Advice::error(
