@@ -70,6 +70,7 @@ fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(json["pairs"][0]["verdict"]["code"], "peer.unreached");
     assert_eq!(json["hosts"][1]["failure"]["reason"], "refused");
+    assert_eq!(json["findings"][0]["host"], 1, "the source is not to blame");
     let (code, stdout, stderr) = rdmactl(&["devices", "-H", "127.0.0.1:1"]);
     assert_eq!(code, 2, "nothing at all could be read");
     assert!(stdout.contains("refused !"), "{stdout}");

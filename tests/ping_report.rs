@@ -5,13 +5,16 @@
 mod committed;
 
 use committed::{compare, package};
+use rdmactl::analyse::culprit::findings;
 use rdmactl::model::ping::{
-    Code, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort, Side, Verdict,
+    Code, Finding, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort, Side, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
 use rdmactl::query::{Defaults, Pairs, pair_rows, select};
-use rdmactl::render::{column_help, plain, render_findings, render_matrix, table};
+use rdmactl::render::{
+    PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
+};
 
 /// Hosts by their indices: 0 is well; a firewall; nobody there; another fabric; a hostile name.
 const FILTERED: usize = 1;
@@ -96,8 +99,14 @@ fn report() -> PingReport {
         ..host("n3")
     };
     let ordered = (0..hosts.len()).flat_map(|a| (0..5).map(move |b| (a, b)));
-    let pairs = ordered.filter(|(a, b)| a != b).map(|(a, b)| pair(a, b)).collect();
-    PingReport { hosts, pairs, elapsed_ms: 7_123, left_behind: vec!["n2: pid\x07 17".into()] }
+    let pairs = ordered.filter(|(a, b)| a != b).map(|(a, b)| pair(a, b)).collect::<Vec<_>>();
+    PingReport {
+        hosts,
+        findings: findings(&pairs),
+        pairs,
+        elapsed_ms: 7_123,
+        left_behind: vec!["n2: pid\x07 17".into()],
+    }
 }
 
 fn list(asked: &[&str], header: bool) -> String {
@@ -127,6 +136,32 @@ fn every_form_is_as_committed() {
         })
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn a_report_fits_the_committed_schema() {
+    let text = std::fs::read(package("tests/schema/rdmactl.ping.json")).expect("the schema");
+    let schema = serde_json::from_slice(&text).expect("the schema is JSON");
+    let report = report();
+    let json = to_json(&PingDocument::new(&report)).expect("JSON");
+    assert!(json.starts_with("{\n  \"schema\": \"rdmactl.ping/1\""));
+    let json = serde_json::from_str(&json).expect("JSON");
+    let errors: Vec<String> = jsonschema::validator_for(&schema)
+        .expect("a schema")
+        .iter_errors(&json)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+#[test]
+fn of_many_single_pairs_most_are_only_counted() {
+    let mut report = report();
+    let single = Finding { host: None, failed: 1, of: 1, ..report.findings[1].clone() };
+    report.findings = vec![single; 17];
+    let text = render_findings(&report);
+    assert_eq!(text.matches("(1 pair, at first_message)").count(), 10, "{text}");
+    assert!(text.contains("\n! 7 more pairs: roce.udp4791_blocked 7\n"), "{text}");
 }
 
 #[test]

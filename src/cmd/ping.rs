@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
@@ -198,7 +199,8 @@ fn probe(
     drop(members);
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (hosts, left_behind) = leave(places, reached);
-    Ok(PingReport { hosts, pairs: results, elapsed_ms, left_behind })
+    let findings = findings(&results);
+    Ok(PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind })
 }
 
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.

@@ -13,6 +13,8 @@ pub struct PingReport {
     pub hosts: Vec<PingHost>,
     /// Every ordered pair, by source, then target.
     pub pairs: Vec<Pair>,
+    /// What explains the pairs that failed: hosts, then single pairs.
+    pub findings: Vec<Finding>,
     /// From the last agent's hello to the last answer, in milliseconds.
     pub elapsed_ms: u64,
     /// Agents that could not be confirmed gone: `HOST: pid N`.
@@ -52,6 +54,40 @@ impl Pair {
     #[must_use]
     pub fn falls_back(&self) -> bool {
         self.verdict.code.is_failure() && self.tcp.is_some()
+    }
+}
+
+/// What is to blame for one or more failed pairs: a host, or a pair where nothing points at one
+/// host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Index of the host that is to blame; `None` when only the pair below can be named.
+    pub host: Option<usize>,
+    /// Index of the source of the pair that tells the story.
+    pub source: usize,
+    /// Index of its target.
+    pub target: usize,
+    /// The code of that pair's verdict.
+    pub code: Code,
+    /// How far that pair got.
+    pub stage: Option<Stage>,
+    /// What was seen, in one sentence.
+    pub detail: String,
+    /// What to type.
+    pub hint: Option<String>,
+    /// Failed pairs that the host takes part in; 1 for a pair.
+    pub failed: usize,
+    /// Pairs that the host takes part in, without those that do not apply; 1 for a pair.
+    pub of: usize,
+}
+
+impl Finding {
+    /// The finding that names nothing but this pair.
+    #[must_use]
+    pub fn of_pair(pair: &Pair) -> Self {
+        let Verdict { code, stage, side: _, detail, hint } = pair.verdict.clone();
+        let (source, target) = (pair.source, pair.target);
+        Self { host: None, source, target, code, stage, detail, hint, failed: 1, of: 1 }
     }
 }
 

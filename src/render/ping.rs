@@ -1,16 +1,18 @@
 //! A ping run as text: the matrix, who is to blame, and one line of sum.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use super::escape;
 use super::table::lay_out;
-use crate::analyse::culprit::{Blame, Culprit, blame};
-use crate::model::ping::{Code, Pair, PingHost, PingReport};
+use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport};
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
 const WIDEST: usize = 40;
+
+/// How many single pairs are told of; the others are counted.
+const MOST_PAIRS: usize = 10;
 
 /// Whether a matrix of this run is of use on a screen.
 #[must_use]
@@ -49,8 +51,14 @@ fn name(report: &PingReport, host: usize) -> String {
 #[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
-    for blame in blame(&report.pairs, report.hosts.len()) {
-        write_blame(&mut text, report, &blame);
+    let (hosts, pairs): (Vec<_>, Vec<_>) =
+        report.findings.iter().partition(|finding| finding.host.is_some());
+    let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
+    for finding in hosts.iter().chain(told) {
+        write_finding(&mut text, report, finding);
+    }
+    if !counted.is_empty() {
+        let _ = writeln!(text, "! {} more pairs: {}", counted.len(), count_codes(counted));
     }
     for left in &report.left_behind {
         let _ = writeln!(text, "! left on {}", escape(left));
@@ -59,37 +67,37 @@ pub fn render_findings(report: &PingReport) -> String {
     text
 }
 
-fn write_blame(text: &mut String, report: &PingReport, blame: &Blame<'_>) {
-    let name = |host| name(report, host);
-    let verdict = &blame.example.verdict;
-    let (who, how_often) = match blame.culprit {
-        Culprit::Host(host) => (name(host), format!("{} of {} pairs", blame.failed, blame.of)),
-        Culprit::Pair(source, target) => {
-            (format!("{} -> {}", name(source), name(target)), "1 pair".to_owned())
-        }
+fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
+    let pair = format!("{} -> {}", name(report, finding.source), name(report, finding.target));
+    let who = finding.host.map_or_else(|| pair.clone(), |host| name(report, host));
+    let how_often = match finding.of {
+        1 => "1 pair".to_owned(),
+        of => format!("{} of {of} pairs", finding.failed),
     };
-    let stage = verdict.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
-    let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", verdict.code.word());
-    // A host that was never reached has its own story.
-    let story = match blame.culprit {
-        Culprit::Host(host) => report.hosts.get(host).and_then(|host| host.failure.as_ref()),
-        Culprit::Pair(..) => None,
-    };
-    let (detail, fix) = match story {
-        Some(failure) => (&failure.detail, failure.fix.as_ref()),
-        None => (&verdict.detail, verdict.hint.as_ref()),
-    };
-    let seen = match (story, blame.culprit) {
-        (None, Culprit::Host(_)) => {
-            let pair = blame.example;
-            format!("{} -> {}: ", name(pair.source), name(pair.target))
-        }
-        _ => String::new(),
-    };
-    let _ = writeln!(text, "    {seen}{}", escape(detail));
-    if let Some(fix) = fix {
-        let _ = writeln!(text, "    fix: {}", escape(fix));
+    let stage = finding.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
+    let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
+    let is_told_by_pair = finding.host.is_some_and(|host| was_reached(report, host));
+    let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
+    let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
+    if let Some(hint) = &finding.hint {
+        let _ = writeln!(text, "    fix: {}", escape(hint));
     }
+}
+
+/// A host that was never reached has its own story, and no pair need tell it.
+fn was_reached(report: &PingReport, host: usize) -> bool {
+    report.hosts.get(host).is_some_and(|host| host.failure.is_none())
+}
+
+/// `roce.udp4791_blocked 970, mtu.blackhole 10`.
+fn count_codes(findings: &[&Finding]) -> String {
+    let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.code).or_default() += 1;
+    }
+    let words: Vec<String> =
+        counts.iter().map(|(code, count)| format!("{} {count}", code.word())).collect();
+    words.join(", ")
 }
 
 fn sum(report: &PingReport) -> String {
