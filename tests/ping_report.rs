@@ -6,6 +6,7 @@ mod committed;
 
 use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
+use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
     Code, Finding, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort, Side, Verdict,
 };
@@ -162,6 +163,15 @@ fn of_many_single_pairs_most_are_only_counted() {
     let text = render_findings(&report);
     assert_eq!(text.matches("(1 pair, at first_message)").count(), 10, "{text}");
     assert!(text.contains("\n! 7 more pairs: roce.udp4791_blocked 7\n"), "{text}");
+}
+
+#[test]
+fn pairs_that_were_not_tested_are_neither_well_nor_failed() {
+    let mut report = report();
+    report.pairs.truncate(2);
+    report.pairs[0].verdict = not_tested();
+    let text = render_findings(&report);
+    assert!(text.contains("\n2 pairs: 0 ok, 1 failed, 1 not tested; "), "{text}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
 /// What is known of a host before it is named.
 #[derive(Default)]
 struct Suspect<'a> {
-    /// Pairs that it takes part in, without those that do not apply.
+    /// Pairs that it takes part in and that tell something.
     pairs: usize,
     /// Those that failed.
     failed: Vec<&'a Pair>,
@@ -58,7 +58,7 @@ fn suspects(pairs: &[Pair]) -> Vec<Suspect<'_>> {
     let hosts = pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
     let mut suspects: Vec<Suspect<'_>> = (0..hosts).map(|_| Suspect::default()).collect();
     let mut links = Vec::new();
-    for pair in pairs.iter().filter(|pair| pair.verdict.code != Code::NoTransport) {
+    for pair in pairs.iter().filter(|pair| tells_something(pair)) {
         let passed = !pair.verdict.code.is_failure();
         for host in [pair.source, pair.target] {
             suspects[host].pairs += 1;
@@ -80,6 +80,11 @@ fn suspects(pairs: &[Pair]) -> Vec<Suspect<'_>> {
         }
     }
     suspects
+}
+
+/// A pair that does not apply, or was not tested, tells nothing of its hosts.
+fn tells_something(pair: &Pair) -> bool {
+    !matches!(pair.verdict.code, Code::NoTransport | Code::NotTested)
 }
 
 /// The host that a verdict accuses: it said so itself, or nobody answers there.
@@ -342,6 +347,17 @@ mod tests {
             Some((None, 2, 5))
         );
         assert_eq!(findings.len(), names.len() + 1);
+    }
+
+    #[test]
+    fn what_was_not_tested_blames_nobody() {
+        let mut pairs = filtered(5, |a, b| a == 1 || b == 1);
+        for pair in pairs.iter_mut().filter(|pair| pair.source > 2) {
+            pair.verdict.code = Code::NotTested;
+        }
+        let findings = findings(&pairs);
+        assert_eq!(hosts(&findings), [Some(1)]);
+        assert_eq!((findings[0].failed, findings[0].of), (6, 6));
     }
 
     #[test]

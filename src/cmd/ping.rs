@@ -11,7 +11,7 @@ use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
-use crate::model::ping::{PingHost, PingReport};
+use crate::model::ping::{Code, PingHost, PingReport};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
@@ -67,7 +67,9 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         Format::Plain => plain(&columns, &pair_rows(&report), !global.no_header),
         Format::Table => table_of(&report, &columns, global, args),
     })?;
-    let is_bad = report.pairs.iter().any(|pair| pair.verdict.code.is_failure())
+    // A pair that nobody tested has not passed.
+    let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
+    let is_bad = !report.pairs.iter().all(|pair| is_well(pair.verdict.code))
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })

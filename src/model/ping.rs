@@ -77,7 +77,8 @@ pub struct Finding {
     pub hint: Option<String>,
     /// Failed pairs that the host takes part in; 1 for a pair.
     pub failed: usize,
-    /// Pairs that the host takes part in, without those that do not apply; 1 for a pair.
+    /// Pairs that the host takes part in, without those that do not apply or were not tested; 1
+    /// for a pair.
     pub of: usize,
 }
 
@@ -289,10 +290,10 @@ codes! {
 }
 
 impl Code {
-    /// Whether applications between the two would have no RDMA.
+    /// Whether it was seen that applications between the two would have no RDMA.
     #[must_use]
     pub fn is_failure(self) -> bool {
-        !matches!(self, Self::Ok | Self::NoTransport)
+        !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
     }
 }
 

@@ -127,6 +127,9 @@ fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dy
 
 /// The verdict of every pair with a host that was not reached in the first place.
 fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
+    if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
+        return verdict::not_tested();
+    }
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
         // Not even a refusal came: nobody is there.
@@ -156,8 +159,8 @@ mod tests {
     use super::*;
 
     /// The pairs of a run in which no host was reached.
-    fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
-        let failure = HostFailure::new(Reason::Refused, "connection refused");
+    fn unreachable(hosts: usize, pairs: Pairs, why: Reason) -> Vec<Pair> {
+        let failure = HostFailure::new(why, "not reached");
         let member =
             |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
         let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
@@ -169,12 +172,23 @@ mod tests {
             latency_bytes: 64,
         };
         let done = Mutex::new(0);
-        let results = run(&members, pairs, &effort, &|pair| {
-            assert_eq!(pair.verdict.code, Code::Unreached);
+        let results = run(&members, pairs, &effort, &|_| {
             *done.lock().unwrap() += 1;
         });
         assert_eq!(done.into_inner().unwrap(), results.len());
+        results
+    }
+
+    fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
+        let results = unreachable(hosts, pairs, Reason::Refused);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::Unreached));
         results.iter().map(|pair| (pair.source, pair.target)).collect()
+    }
+
+    #[test]
+    fn a_host_whose_turn_never_came_is_not_accused() {
+        let results = unreachable(2, Pairs::All, Reason::Cancelled);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
     }
 
     #[test]

@@ -107,6 +107,7 @@ fn sum(report: &PingReport) -> String {
     let ok = count(&|pair| pair.verdict.code == Code::Ok);
     let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);
     let over_tcp = count(&Pair::falls_back);
+    let not_tested = count(&|pair| pair.verdict.code == Code::NotTested);
     let failed = count(&|pair| pair.verdict.code.is_failure());
     let noun = if all == 1 { "pair" } else { "pairs" };
     let mut text = format!("{all} {noun}: {ok} ok");
@@ -118,6 +119,9 @@ fn sum(report: &PingReport) -> String {
     }
     if not_applicable > 0 {
         let _ = write!(text, ", {not_applicable} not applicable");
+    }
+    if not_tested > 0 {
+        let _ = write!(text, ", {not_tested} not tested");
     }
     let (seconds, tenths) = (report.elapsed_ms / 1_000, report.elapsed_ms % 1_000 / 100);
     let _ = write!(text, "; {seconds}.{tenths} s from the agents' hello");
