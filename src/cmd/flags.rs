@@ -9,7 +9,10 @@ use super::Advice;
 type Useless = (&'static [&'static str], &'static str);
 
 const PING: &[Useless] = &[
-    (&["--from", "--root"], "ping sends messages; rdmactl devices lists what was recorded"),
+    (
+        &["--from", "--root"],
+        "leave it out: ping sends messages; rdmactl devices lists what was recorded",
+    ),
     (&["--save"], "leave it out, and keep what ping found with --json > FILE"),
 ];
 
