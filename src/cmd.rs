@@ -4,6 +4,7 @@ mod agent;
 mod capture;
 mod completions;
 mod devices;
+mod flags;
 mod hosts;
 mod local;
 mod man;
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
+    flags::check(global, &cli.command)?;
     match &cli.command {
         Command::Devices(_) => devices::run(global, term),
         Command::Ping(args) => ping::run(global, args, term),

@@ -11,9 +11,9 @@ use super::duration;
 )]
 pub struct PingArgs {
     /// The host to ping, from this one or from the one that -H names
-    #[arg(value_name = "HOST", required_unless_present = "matrix", conflicts_with = "matrix")]
+    #[arg(value_name = "HOST", conflicts_with = "matrix")]
     pub host: Option<String>,
-    /// Ping every ordered pair of these hosts
+    /// Ping every ordered pair of these hosts; -v or -o lists the pairs
     #[arg(long, value_name = "SET", conflicts_with = "hosts")]
     pub matrix: Option<String>,
     /// Round trips to measure for each pair
@@ -22,7 +22,7 @@ pub struct PingArgs {
     /// The longest that the measurement of one pair may take
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse)]
     pub slot: Duration,
-    /// Message size of the measurement, in bytes
+    /// Message size of the measurement: 16 to 16384 bytes, and at most 4 times a pair's path MTU
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=16_384))]
     pub size: u32,
 }

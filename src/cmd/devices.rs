@@ -3,8 +3,8 @@
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::collect::Parts;
-use crate::query::{Align, Column, DEVICES, Defaults, rows, select};
-use crate::render::{DevicesDocument, notes, plain, table, to_json};
+use crate::query::{Column, Defaults, Devices, device_rows, select};
+use crate::render::{DevicesDocument, column_help, notes, plain, table, to_json};
 use crate::term::Term;
 
 use super::local::{self, Reports};
@@ -14,14 +14,14 @@ use super::{Advice, Outcome, hosts};
 /// Lists the devices of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
-        term.answer(help())?;
+        term.answer(column_help::<Devices>())?;
         return Ok(Outcome::Complete);
     }
     // Hosts are known to be named only after reading, so that the columns are checked first.
     let chosen = columns(global, true)?;
     let verbs = global.verbose > 0 || chosen.iter().any(|column| column.needs_verbs());
     let reports = read(global, Parts { verbs })?;
-    let rows = rows(&reports.hosts, reports.hosts_named);
+    let rows = device_rows(&reports.hosts, reports.hosts_named);
     let chosen = columns(global, reports.hosts_named)?;
     let header = !global.no_header;
     term.answer(match global.output() {
@@ -50,18 +50,8 @@ fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
     }
 }
 
-fn columns(global: &Global, hosts_named: bool) -> anyhow::Result<Vec<&'static Column>> {
+fn columns(global: &Global, hosts_named: bool) -> anyhow::Result<Vec<&'static Column<Devices>>> {
     let defaults = Defaults { hosts_named, verbose: global.verbose > 0 };
-    select(DEVICES, &global.columns, defaults)
+    select(&global.columns, defaults)
         .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))
-}
-
-/// The columns, one a line.
-fn help() -> String {
-    let width = DEVICES.iter().map(|column| column.id.len()).max().unwrap_or(0);
-    let line = |column: &Column| {
-        let unit = if column.align == Align::Right { "number" } else { "text" };
-        format!("{:width$}  {:<11}  {unit:<6}  {}\n", column.id, column.title, column.help)
-    };
-    DEVICES.iter().map(line).collect()
 }

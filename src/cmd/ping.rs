@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
-use crate::model::ping::{PingHost, PingReport};
+use crate::model::ping::{Code, PingHost, PingReport};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
+use crate::query::{self, Column, Defaults, pair_rows, select};
 use crate::render::{
-    PingDocument, plain_pairs, render_findings, render_matrix, render_pairs, to_json,
+    PingDocument, column_help, fits_matrix, plain, render_findings, render_matrix, table, to_json,
 };
 use crate::term::Term;
 
@@ -48,24 +50,46 @@ impl Place {
 
 /// Runs all asked pairs and prints what they showed.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
+    if global.columns.iter().any(|word| word == "help") {
+        term.answer(column_help::<query::Pairs>())?;
+        return Ok(Outcome::Complete);
+    }
+    let defaults = Defaults { hosts_named: true, verbose: global.verbose > 0 };
+    let columns = select(&global.columns, defaults)
+        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))?;
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let (reach, watchdog) = reach(global, upload)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
     let report = probe(&places, reached, pairs, args)?;
-    let is_matrix = args.matrix.is_some();
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
-        Format::Plain => plain_pairs(&report),
-        Format::Table if is_matrix && global.verbose == 0 => {
-            format!("{}\n{}", render_matrix(&report), render_findings(&report))
-        }
-        Format::Table => format!("{}\n{}", render_pairs(&report), render_findings(&report)),
+        Format::Plain => plain(&columns, &pair_rows(&report), !global.no_header),
+        Format::Table => table_of(&report, &columns, global, args),
     })?;
-    let is_bad = report.pairs.iter().any(|pair| pair.verdict.code.is_failure())
+    // A pair that nobody tested has not passed.
+    let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
+    let is_bad = !report.pairs.iter().all(|pair| is_well(pair.verdict.code))
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
+}
+
+/// The matrix, or the list where columns are asked for or a matrix is too wide; then the findings.
+fn table_of(
+    report: &PingReport,
+    columns: &[&Column<query::Pairs>],
+    global: &Global,
+    args: &PingArgs,
+) -> String {
+    let header = !global.no_header;
+    let is_listed = global.verbose > 0 || !global.columns.is_empty() || !fits_matrix(report);
+    let pairs = if args.matrix.is_some() && !is_listed {
+        render_matrix(report, header)
+    } else {
+        table(columns, &pair_rows(report), header)
+    };
+    format!("{pairs}\n{}", render_findings(report))
 }
 
 fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
@@ -73,6 +97,13 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         Ok(host_set(set)?.into_iter().map(Place::There).collect())
     };
     if let Some(set) = &args.matrix {
+        // clap sees this only when both stand behind the command.
+        if global.hosts.is_some() {
+            return Err(Advice::error(
+                "--matrix contradicts --hosts",
+                "name the hosts of a matrix behind --matrix only",
+            ));
+        }
         let places = there(set)?;
         if places.len() < 2 {
             return Err(Advice::error(
@@ -82,7 +113,13 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         }
         return Ok((places, Pairs::All));
     }
-    let target = there(args.host.as_deref().unwrap_or_default())?;
+    let Some(target) = &args.host else {
+        return Err(Advice::error(
+            "ping needs a host",
+            "name one, as in rdmactl ping n2, or every pair of a set with --matrix n[1-4]",
+        ));
+    };
+    let target = there(target)?;
     let mut places = match &global.hosts {
         Some(set) => there(set)?,
         None => vec![Place::Here],
@@ -164,7 +201,8 @@ fn probe(
     drop(members);
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (hosts, left_behind) = leave(places, reached);
-    Ok(PingReport { hosts, pairs: results, elapsed_ms, left_behind })
+    let findings = findings(&results);
+    Ok(PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind })
 }
 
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.

@@ -36,8 +36,17 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    fn wants(self, source: usize) -> bool {
-        self == Self::All || source == 0
+    /// What runs at the same time: rounds of two hosts each.
+    fn rounds(self, hosts: usize) -> Vec<Vec<(usize, usize)>> {
+        match self {
+            Self::All => plan::every_two(hosts),
+            Self::FromFirst => plan::from_first(hosts),
+        }
+    }
+
+    /// Whether the second host of a planned pair asks the first one, too.
+    fn goes_back(self) -> bool {
+        self == Self::All
     }
 }
 
@@ -52,15 +61,13 @@ pub fn run(
 ) -> Vec<Pair> {
     let results = Mutex::new(Vec::new());
     let connections = AtomicU32::new(1);
-    for round in plan::rounds(members.len()) {
+    for round in pairs.rounds(members.len()) {
         thread::scope(|scope| {
             for (a, b) in round {
                 let (results, connections) = (&results, &connections);
                 scope.spawn(move || {
-                    for (source, target) in [(a, b), (b, a)] {
-                        if !pairs.wants(source) {
-                            continue;
-                        }
+                    let back = pairs.goes_back().then_some((b, a));
+                    for (source, target) in [(a, b)].into_iter().chain(back) {
                         let number = connections.fetch_add(1, Ordering::Relaxed);
                         let pair = run_pair(members, source, target, number, effort);
                         done(&pair);
@@ -120,6 +127,9 @@ fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dy
 
 /// The verdict of every pair with a host that was not reached in the first place.
 fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
+    if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
+        return verdict::not_tested();
+    }
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
         // Not even a refusal came: nobody is there.
@@ -141,3 +151,54 @@ fn no_route(why: NoRoute) -> Verdict {
 }
 
 const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The pairs of a run in which no host was reached.
+    fn unreachable(hosts: usize, pairs: Pairs, why: Reason) -> Vec<Pair> {
+        let failure = HostFailure::new(why, "not reached");
+        let member =
+            |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
+        let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
+        let effort = Effort {
+            nonce: 1,
+            rounds: 1,
+            slot: Duration::ZERO,
+            reply: Duration::ZERO,
+            latency_bytes: 64,
+        };
+        let done = Mutex::new(0);
+        let results = run(&members, pairs, &effort, &|_| {
+            *done.lock().unwrap() += 1;
+        });
+        assert_eq!(done.into_inner().unwrap(), results.len());
+        results
+    }
+
+    fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
+        let results = unreachable(hosts, pairs, Reason::Refused);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::Unreached));
+        results.iter().map(|pair| (pair.source, pair.target)).collect()
+    }
+
+    #[test]
+    fn a_host_whose_turn_never_came_is_not_accused() {
+        let results = unreachable(2, Pairs::All, Reason::Cancelled);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
+    }
+
+    #[test]
+    fn a_matrix_has_every_ordered_pair() {
+        assert_eq!(asked(3, Pairs::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn from_one_host_only_its_own_pairs_are_run() {
+        assert_eq!(asked(4, Pairs::FromFirst), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(asked(2, Pairs::FromFirst), [(0, 1)]);
+    }
+}
