@@ -76,7 +76,7 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s h -l help -d
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l matrix -d 'Ping every ordered pair of these hosts; -v or -o lists the pairs' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l iters -d 'Round trips to measure for each pair' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l slot -d 'The longest that the measurement of one pair may take' -r
-complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l size -d 'Message size of the measurement: 16 to 16384 bytes, and at most 4 times a pair\'s path MTU' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l size -d 'Message size of the measurement, in bytes' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l root -d 'Read /sys and /proc below this directory' -r -F

@@ -22,7 +22,7 @@ pub struct PingArgs {
     /// The longest that the measurement of one pair may take
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse)]
     pub slot: Duration,
-    /// Message size of the measurement: 16 to 16384 bytes, and at most 4 times a pair's path MTU
+    /// Message size of the measurement, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=16_384))]
     pub size: u32,
 }
