@@ -15,6 +15,6 @@ pub use column_help::column_help;
 pub use escape::escape;
 pub use json::{DevicesDocument, PingDocument, devices_schema, ping_schema, to_json};
 pub use notes::{Note, notes};
-pub use ping::{fits_matrix, render_findings, render_matrix};
+pub use ping::{render_findings, render_matrix};
 pub use plain::plain;
 pub use table::table;

@@ -185,3 +185,10 @@ fn nothing_unescaped_reaches_a_terminal() {
         assert!(text.contains("evil\\x1b[2J\\u{202e}") && !text.contains('\u{202e}'), "{text:?}");
     }
 }
+
+#[test]
+fn a_matrix_that_fits_no_screen_is_one_line() {
+    let hosts = (0..41).map(|number| host(&format!("n{number}"))).collect();
+    let wide = PingReport { hosts, pairs: Vec::new(), ..report() };
+    assert_eq!(render_matrix(&wide, true).lines().count(), 1);
+}

@@ -17,7 +17,7 @@ use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
 use crate::query::{self, Column, Defaults, pair_rows, select};
 use crate::render::{
-    PingDocument, column_help, fits_matrix, plain, render_findings, render_matrix, table, to_json,
+    PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
 };
 use crate::term::Term;
 
@@ -75,7 +75,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
 }
 
-/// The matrix, or the list where columns are asked for or a matrix is too wide; then the findings.
+/// The matrix, or the list where one is asked for; then the findings.
 fn table_of(
     report: &PingReport,
     columns: &[&Column<query::Pairs>],
@@ -83,11 +83,11 @@ fn table_of(
     args: &PingArgs,
 ) -> String {
     let header = !global.no_header;
-    let is_listed = global.verbose > 0 || !global.columns.is_empty() || !fits_matrix(report);
-    let pairs = if args.matrix.is_some() && !is_listed {
-        render_matrix(report, header)
-    } else {
+    let is_listed = args.matrix.is_none() || global.verbose > 0 || !global.columns.is_empty();
+    let pairs = if is_listed {
         table(columns, &pair_rows(report), header)
+    } else {
+        render_matrix(report, header)
     };
     format!("{pairs}\n{}", render_findings(report))
 }

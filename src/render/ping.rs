@@ -14,15 +14,14 @@ const WIDEST: usize = 40;
 /// How many single pairs are told of; the others are counted.
 const MOST_PAIRS: usize = 10;
 
-/// Whether a matrix of this run is of use on a screen.
-#[must_use]
-pub fn fits_matrix(report: &PingReport) -> bool {
-    report.hosts.len() <= WIDEST
-}
-
-/// The answer of a run over a whole set: a matrix of medians, row by row the sources.
+/// The answer of a run over a whole set: a matrix of medians, row by row the sources; one line
+/// about it where it would not fit a screen.
 #[must_use]
 pub fn render_matrix(report: &PingReport, header: bool) -> String {
+    if report.hosts.len() > WIDEST {
+        let hosts = report.hosts.len();
+        return format!("A matrix of {hosts} hosts fits no screen: -v lists its pairs.\n");
+    }
     let name = |host: &PingHost| host.name.clone();
     let header = header.then(|| {
         let title = std::iter::once("half RTT, us".to_owned());
