@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -10,7 +11,7 @@ use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
 use crate::collect::{Parts, host_report};
 use crate::model::{HostReport, Via};
-use crate::source::{Live, answer_verbs};
+use crate::source::{Live, VerbsChild, answer_verbs};
 use crate::term::Term;
 
 use super::{Advice, Outcome};
@@ -39,9 +40,9 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-fn inventory(verbs: bool) -> HostReport {
+fn inventory(verbs: bool, limit: Duration) -> HostReport {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    host_report(&Live::new(), Parts { verbs }, host, Via::Agent)
+    host_report(&Live::new(VerbsChild::own(limit)), Parts { verbs }, host, Via::Agent)
 }
 
 /// A standard stream without the buffer and the lock of the one in the standard library.

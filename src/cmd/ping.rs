@@ -1,6 +1,5 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
+use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{PingHost, PingReport};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::ping::Node;
@@ -19,7 +18,7 @@ use crate::render::{
 };
 use crate::term::Term;
 
-use super::hosts::{host_set, reach};
+use super::hosts::{cancelled, host_set, reach};
 use super::{Advice, Outcome};
 
 /// How long an answer to one message may take.
@@ -104,34 +103,43 @@ fn gather(
     fanout: usize,
 ) -> anyhow::Result<Vec<Reached>> {
     let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
-    let enter = |place: &Place| enter(place, reach);
+    let enter = |place: &Place| match enter(place, reach) {
+        // Whatever broke then was broken by us.
+        Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+        result => result,
+    };
     fan_out(places, fanout, watchdog, enter, |index, result| reached[index] = Some(result))
         .context("cannot start a thread")?;
-    let skipped = || HostFailure::new(Reason::Cancelled, "the run was ended before");
-    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(skipped()))).collect())
+    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled()))).collect())
 }
 
 /// Greets the agent of one host, reads what it has, and has it start its worker.
 fn enter(place: &Place, reach: &Reach) -> Reached {
-    let agent = match place {
-        Place::Here => here(reach.timeout)?,
-        Place::There(host) => reach.agent(host)?.0,
+    let (agent, deadline) = match place {
+        Place::Here => here(reach)?,
+        Place::There(host) => {
+            let greeted = reach.agent(host)?;
+            (greeted.agent, greeted.deadline)
+        }
     };
-    let report = agent.report(false, Deadline::after(reach.timeout))?;
-    Reach::prolong(&agent);
-    agent.start_worker().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("cannot start a thread: {error}"))
-    })?;
-    Ok((agent, report))
+    let entered = agent.report(false, deadline).and_then(|report| {
+        agent.start_worker()?;
+        Ok(report)
+    });
+    match entered {
+        Ok(report) => Ok((agent, report)),
+        Err(failure) => Err(agent.give_up(failure)),
+    }
 }
 
-fn here(timeout: Duration) -> Result<Agent, HostFailure> {
+fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
         HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
     })?;
-    let mut command = Command::new(PathBuf::from("/proc/self/exe"));
+    let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
-    Agent::greet(spawn_local(command)?, None, nonce, Deadline::after(timeout))
+    let deadline = Deadline::after(reach.timeout);
+    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
 }
 
 fn probe(

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -32,6 +32,8 @@ pub fn spawn(mut command: Command) -> Result<Pipe, HostFailure> {
         let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker))?;
         far.set_nonblocking(false)?;
         let mut child = command
+            // Ctrl-C is for this process, which ends its children in good order.
+            .process_group(0)
             .stdin(OwnedFd::from(far.try_clone()?))
             .stdout(OwnedFd::from(far))
             .stderr(Stdio::piped())
@@ -63,7 +65,7 @@ fn attend(
         if shared.is_abandoned() && killing.is_none() {
             killing = Some(Deadline::after(GRACE));
         }
-        if killing.is_some_and(Deadline::is_over) {
+        if shared.is_doomed() || killing.is_some_and(Deadline::is_over) {
             // Fails only for a child that has ended by itself, which the next round sees.
             let _ = child.kill();
         }
@@ -71,6 +73,7 @@ fn attend(
         if let Some(stderr) = &stderr {
             fds.push(PollFd::new(stderr, PollFlags::IN));
         }
+        // A killed child ends, which wakes this thread; one in a driver may take its time.
         let wait = killing.map(|at| at.remaining().max(Duration::from_millis(100)));
         if poll::wait(&mut fds, wait).is_err() {
             let _ = child.kill();
