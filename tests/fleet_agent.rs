@@ -1,10 +1,15 @@
 //! Agents that are no agents: each says something wrong, and none may hurt or hold the operator.
 
 #![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+#![allow(clippy::print_stdout, reason = "a child process tells its parent how far it is")]
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock::{self, Deadline};
@@ -12,8 +17,9 @@ use rdmactl::fleet::{Agent, Nonce, Watchdog};
 use rdmactl::model::ping::Life;
 use rdmactl::model::probe::{Act, Step};
 use rdmactl::model::{HostFailure, HostReport, Reason, Via};
-use rdmactl::ping::Node as _;
+use rdmactl::ping::{Liveness, Node as _};
 use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A made-up agent: what it says, and what its shell does then.
@@ -64,7 +70,7 @@ impl Fake {
         Agent::here(command, self.nonce, &self.watchdog, seconds(20)).unwrap()
     }
 
-    fn pid_file(&self) -> std::path::PathBuf {
+    fn pid_file(&self) -> PathBuf {
         self.directory.path().join("pid")
     }
 
@@ -209,7 +215,7 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
     agent.start_worker().unwrap();
     let ticket = agent.start(Step { connection: 1, act: Act::Close });
     let watchdog = fake.watchdog.clone();
-    let canceller = std::thread::spawn(move || {
+    let canceller = thread::spawn(move || {
         assert!(!watchdog.wait_cancelled(Duration::from_millis(50)));
         watchdog.cancel();
     });
@@ -223,4 +229,57 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(!fake.is_running());
     canceller.join().unwrap();
+}
+
+/// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].
+const STOPPED: &str = "RDMACTL_TEST_STOPPED";
+
+#[test]
+fn an_operator_that_stood_still_blames_no_agent() {
+    if std::env::var_os(STOPPED).is_some() {
+        return watch_an_agent_that_lives();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "an_operator_that_stood_still_blames_no_agent", "--nocapture"])
+        .env(STOPPED, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("watching")));
+    let pid = Pid::from_child(&child);
+    let clock = Watchdog::start().unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    assert!(!clock.wait_cancelled(Duration::from_secs(3)));
+    kill_process(pid, Signal::CONT).unwrap();
+    assert!(!clock.wait_cancelled(Duration::from_millis(500)));
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Judges an agent that never pauses, over and over, until stdin ends.
+fn watch_an_agent_that_lives() {
+    let mut alive = Vec::new();
+    FrameWriter::new(&mut alive).write(&FromAgent::Alive).unwrap();
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let file = fake.directory.path().join("alive");
+    fs::write(&file, alive).unwrap();
+    let agent = fake.start(&format!("while cat {}; do sleep 0.1; done", file.display()));
+    assert_eq!(agent.life(), Life::Alive);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        over.store(true, Ordering::Relaxed);
+    });
+    println!("watching");
+    while !is_over.load(Ordering::Relaxed) {
+        assert_eq!(agent.known_life(), Liveness::Alive);
+        thread::park_timeout(Duration::from_millis(1));
+    }
+    assert_eq!(agent.life(), Life::Alive);
+    assert_eq!(agent.end(Deadline::after(Duration::ZERO)), Ok(()));
 }
