@@ -251,10 +251,13 @@ fn an_operator_that_stood_still_blames_no_agent() {
     assert!(lines.any(|line| line.unwrap().contains("watching")));
     let pid = Pid::from_child(&child);
     let clock = Watchdog::start().unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    assert!(!clock.wait_cancelled(Duration::from_secs(3)));
-    kill_process(pid, Signal::CONT).unwrap();
-    assert!(!clock.wait_cancelled(Duration::from_millis(500)));
+    // Which thread runs first afterwards is chance, so that once proves little.
+    for _ in 0..3 {
+        kill_process(pid, Signal::STOP).unwrap();
+        assert!(!clock.wait_cancelled(Duration::from_millis(2_300)));
+        kill_process(pid, Signal::CONT).unwrap();
+        assert!(!clock.wait_cancelled(Duration::from_millis(300)));
+    }
     drop(child.stdin.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -276,10 +279,17 @@ fn watch_an_agent_that_lives() {
         over.store(true, Ordering::Relaxed);
     });
     println!("watching");
-    while !is_over.load(Ordering::Relaxed) {
-        assert_eq!(agent.known_life(), Liveness::Alive);
-        thread::park_timeout(Duration::from_millis(1));
-    }
+    // Many judges: one of them runs before the thread that reads what came meanwhile.
+    thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(agent.known_life(), Liveness::Alive);
+                    thread::park_timeout(Duration::from_millis(1));
+                }
+            });
+        }
+    });
     assert_eq!(agent.life(), Life::Alive);
     assert_eq!(agent.end(Deadline::after(Duration::ZERO)), Ok(()));
 }

@@ -156,7 +156,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         assert_eq!(said.code, Some(code), "{}", said.stderr);
         assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
         assert!(!said.stderr.contains("left there"), "{}", said.stderr);
-        assert!(took < Duration::from_millis(500), "{took:?}");
+        assert!(took < Duration::from_millis(200), "{took:?}");
         wait_until("the node is clean", || node.processes().is_empty());
     }
 }

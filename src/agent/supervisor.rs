@@ -205,3 +205,69 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Supervi
         .map(drop)
         .map_err(|error| SupervisorError::System("start a thread", error))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::thread::JoinHandle;
+
+    use super::*;
+    use crate::model::Via;
+
+    /// A supervisor whose operator is the test, and which has said hello.
+    fn start(
+        inventory: fn(bool, Duration) -> HostReport,
+    ) -> (UnixStream, JoinHandle<Result<(), SupervisorError>>) {
+        let (mut operator, agent) = UnixStream::pair().unwrap();
+        operator.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory };
+        let running = thread::spawn(move || supervisor.run(agent.try_clone().unwrap(), agent));
+        crate::wire::read_greeting(&mut operator, &"c0ffee", "none").unwrap();
+        let hello = FrameReader::new(&operator).read().unwrap();
+        assert!(matches!(hello, Some(FromAgent::Hello(_))));
+        (operator, running)
+    }
+
+    fn hangs(_verbs: bool, _limit: Duration) -> HostReport {
+        loop {
+            thread::park();
+        }
+    }
+
+    fn ask(operator: &UnixStream, limit_ms: u32) {
+        FrameWriter::new(operator).write(&ToAgent::Report { verbs: true, limit_ms }).unwrap();
+    }
+
+    #[test]
+    fn the_limit_of_a_report_reaches_who_reads_it() {
+        let read = |verbs, limit: Duration| {
+            HostReport::empty(format!("{verbs} {}", limit.as_millis()), Via::Agent)
+        };
+        let (operator, _running) = start(read);
+        ask(&operator, 1_234);
+        let answer = FrameReader::new(&operator).read().unwrap();
+        let Some(FromAgent::ReportPart { text, is_last: true }) = answer else {
+            panic!("{answer:?}")
+        };
+        let report: HostReport = serde_json::from_str(&text).unwrap();
+        assert_eq!(report.host, "true 1234");
+    }
+
+    #[test]
+    fn goodbye_is_heard_while_reading_hangs() {
+        let (operator, running) = start(hangs);
+        ask(&operator, 1);
+        FrameWriter::new(&operator).write(&ToAgent::Bye).unwrap();
+        let end = FrameReader::new(&operator).read().unwrap();
+        assert!(matches!(end, Some(FromAgent::End { frames: 1 })), "{end:?}");
+        assert!(running.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn the_end_of_input_is_heard_while_reading_hangs() {
+        let (operator, running) = start(hangs);
+        ask(&operator, 1);
+        drop(operator);
+        assert!(running.join().unwrap().is_ok());
+    }
+}

@@ -24,15 +24,17 @@ pub(super) struct Lease {
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
         let lease = Self { operator: Heard::just_now(), is_probing: Arc::default() };
-        let (operator, is_probing) = (lease.operator.clone(), Arc::clone(&lease.is_probing));
+        // It ends with the session that holds the lease.
+        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.is_probing));
         spawn("lease", move || {
-            loop {
-                thread::park_timeout(Duration::from_millis(500));
+            while let Some(is_probing) = held.upgrade() {
                 let limit = if is_probing.load(Ordering::Relaxed) { PROBING } else { LOOKING };
+                drop(is_probing);
                 if operator.silence() > limit {
                     // The main thread may be stuck; the worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
+                thread::park_timeout(Duration::from_millis(500));
             }
         })?;
         Ok(lease)
