@@ -140,6 +140,21 @@ fn a_hung_library_costs_its_part_of_the_row() {
 }
 
 #[test]
+fn a_hung_library_of_this_host_ends_with_the_timeout() {
+    let (_library, environment) = hanging_library();
+    let (name, value) = environment.split_once('=').unwrap();
+    let began = clock::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "-v", "--json", "--timeout", "300ms"])
+        .env(name, value)
+        .output()
+        .unwrap();
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    let said = Said::from(output);
+    assert!(said.stdout.contains("no answer within 0.3 s"), "{}", said.stdout);
+}
+
+#[test]
 fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
     let (_library, environment) = hanging_library();
     let node = Node::new(&environment, "");
@@ -222,6 +237,19 @@ fn an_upload_is_announced_and_never_stays() {
     assert_eq!(left.len(), 1, "{}", said.stderr);
     let name = left[0].file_name().unwrap().to_string_lossy().into_owned();
     assert!(said.stderr.contains("left there: ") && said.stderr.contains(&name), "{}", said.stderr);
+}
+
+#[test]
+fn a_signal_in_the_middle_of_an_upload_leaves_no_file() {
+    let node = Node::new("", "");
+    // The program that takes what arrives is slow.
+    write_program(&node.programs.path().join("cat"), "/usr/bin/sleep 1; exec /usr/bin/cat");
+    let child = node.start(&["devices", "--upload"]);
+    wait_until("the upload begins", || !node.uploads().is_empty());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    wait_until("the node is clean", || node.uploads().is_empty());
 }
 
 #[test]

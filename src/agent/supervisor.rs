@@ -85,7 +85,9 @@ impl Supervisor {
             match inbox.recv_timeout(HEARTBEAT) {
                 Ok(Event::Operator(message)) => match message? {
                     Some(ToAgent::Report { verbs, limit_ms }) => {
-                        self.read_inventory(verbs, limit_ms, events.clone())?;
+                        let limit = Duration::from_millis(limit_ms.into());
+                        session.lease.wait_for(limit);
+                        self.read_inventory(verbs, limit, events.clone())?;
                     }
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
                     Some(ToAgent::Worker(step)) => {
@@ -110,12 +112,12 @@ impl Supervisor {
     fn read_inventory(
         &self,
         verbs: bool,
-        limit_ms: u32,
+        limit: Duration,
         events: Sender<Event>,
     ) -> Result<(), SupervisorError> {
         let inventory = self.inventory;
         spawn("inventory", move || {
-            let report = inventory(verbs, Duration::from_millis(limit_ms.into()));
+            let report = inventory(verbs, limit);
             // Nobody waits for it when the session is over.
             let _ = events.send(Event::Report(Box::new(report)));
         })

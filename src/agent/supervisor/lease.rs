@@ -1,5 +1,4 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::{SupervisorError, spawn};
 use crate::agent::heard::Heard;
 
-/// How long the operator may be silent before the agent ends, while looking.
+/// How long the operator may be silent before the agent ends, while nothing is held.
 const LOOKING: Duration = Duration::from_secs(60);
 
 /// The same while queue pairs are held.
@@ -18,29 +17,56 @@ const PROBING: Duration = Duration::from_secs(3);
 pub(super) struct Lease {
     /// The operator, stamped by whoever reads from it.
     pub(super) operator: Heard,
-    is_probing: Arc<AtomicBool>,
+    limit: Arc<Mutex<Duration>>,
 }
 
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
-        let lease = Self { operator: Heard::just_now(), is_probing: Arc::default() };
+        let lease = Self { operator: Heard::just_now(), limit: Arc::new(Mutex::new(LOOKING)) };
         // It ends with the session that holds the lease.
-        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.is_probing));
+        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.limit));
         spawn("lease", move || {
-            while let Some(is_probing) = held.upgrade() {
-                let limit = if is_probing.load(Ordering::Relaxed) { PROBING } else { LOOKING };
-                drop(is_probing);
-                if operator.silence() > limit {
+            while let Some(limit) = held.upgrade() {
+                if operator.silence() > get(&limit) {
                     // The main thread may be stuck; the worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
+                drop(limit);
                 thread::park_timeout(Duration::from_millis(500));
             }
         })?;
         Ok(lease)
     }
 
+    /// The operator waits in silence for an answer that may take so long.
+    pub(super) fn wait_for(&self, answer: Duration) {
+        self.set(LOOKING.saturating_add(answer));
+    }
+
+    /// Queue pairs are held from now on, and the operator says that it is there.
     pub(super) fn shorten(&self) {
-        self.is_probing.store(true, Ordering::Relaxed);
+        self.set(PROBING);
+    }
+
+    fn set(&self, limit: Duration) {
+        *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = limit;
+    }
+}
+
+fn get(limit: &Mutex<Duration>) -> Duration {
+    *limit.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_that_waits_longer_than_the_lease_is_not_taken_for_gone() {
+        let lease = Lease::start().unwrap();
+        lease.wait_for(Duration::from_secs(120));
+        assert_eq!(get(&lease.limit), Duration::from_secs(180));
+        lease.shorten();
+        assert_eq!(get(&lease.limit), Duration::from_secs(3));
     }
 }
