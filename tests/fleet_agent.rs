@@ -50,7 +50,9 @@ impl Fake {
     fn saying(messages: &[FromAgent]) -> Self {
         let mut fake = Self::new();
         let mut writer = FrameWriter::new(&mut fake.said);
-        messages.iter().for_each(|message| writer.write(message).unwrap());
+        for message in messages {
+            writer.write(message).unwrap();
+        }
         fake
     }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use rdmactl::clock;
-use rdmactl::wire::{FrameWriter, FromAgent, Process};
+use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
 use rustix::process::{Pid, Signal, kill_process};
 use sshd::{Setup, Sshd, seconds};
 use tempfile::TempDir;
@@ -180,7 +180,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
 fn a_signal_ends_a_ping_that_enters_its_hosts() {
     let node = Node::new("", "");
     // It greets and says nothing more.
-    write_program(&node.program(), "echo RDMACTL/2 $2 0; exec cat >/dev/null");
+    write_program(&node.program(), &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
     let child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .args(["ping", &node.sshd.address, "--timeout", "60s", "--json", "-F"])
         .arg(node.sshd.path("ssh_config"))
@@ -262,7 +262,8 @@ fn an_agent_that_can_not_be_killed_is_named() {
     fs::write(&file, said).unwrap();
     let pid = node.programs.path().join("pid");
     let (file, pid_file) = (file.display(), pid.display());
-    let deaf = format!("echo $$ >{pid_file}; echo RDMACTL/2 $2 0; cat {file}; exec sleep 100");
+    let deaf =
+        format!("echo $$ >{pid_file}; echo RDMACTL/{PROTOCOL} $2 0; cat {file}; exec sleep 100");
     write_program(&node.program(), &deaf);
     let said = node.run(&["devices", "--timeout", "1s"]);
     let pid: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();

@@ -6,6 +6,7 @@ mod reader;
 mod way;
 
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,11 +56,13 @@ impl Agent {
     /// # Errors
     /// It does not start or does not greet by the deadline.
     pub fn here(
-        command: Command,
+        mut command: Command,
         nonce: Nonce,
         watchdog: &Watchdog,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
+        // Ctrl-C is for this process, which ends its agent in good order.
+        command.process_group(0);
         let pipe = local::spawn(command)?;
         let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
         Self::greet(pipe, Way::Here(guard), nonce, deadline)

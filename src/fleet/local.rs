@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -32,8 +32,6 @@ pub fn spawn(mut command: Command) -> Result<Pipe, HostFailure> {
         let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker))?;
         far.set_nonblocking(false)?;
         let mut child = command
-            // Ctrl-C is for this process, which ends its children in good order.
-            .process_group(0)
             .stdin(OwnedFd::from(far.try_clone()?))
             .stdout(OwnedFd::from(far))
             .stderr(Stdio::piped())
