@@ -18,7 +18,7 @@ use rdmactl::model::ping::Life;
 use rdmactl::model::probe::{Act, Step};
 use rdmactl::model::{HostFailure, HostReport, Reason, Via};
 use rdmactl::ping::{Liveness, Node as _};
-use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process};
+use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process, ToAgent};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -202,9 +202,9 @@ fn a_stopped_agent_on_this_host_is_hung_and_killed() {
 #[test]
 fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
-    let agent = fake.start("kill -9 $$");
+    let agent = fake.start("echo I am done for >&2; kill -9 $$");
     let Life::Dead(why) = fate(&agent) else { panic!("it is not dead") };
-    assert!(why.starts_with("its agent was killed"), "{why}");
+    assert!(why.starts_with("its agent was killed or crashed; it said: I am done for; "), "{why}");
     let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
     let Life::Hung(why) = fate(&fake.start("exec cat >/dev/null")) else { panic!("not hung") };
     assert!(why.contains("its worker did not run"), "{why}");
@@ -231,6 +231,28 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(!fake.is_running());
     canceller.join().unwrap();
+}
+
+#[test]
+fn an_agent_with_a_worker_outlives_a_silent_operator_by_its_lease_only() {
+    let nonce = Nonce::new().unwrap().to_string();
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["agent", &nonce])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = agent.stdin.take().unwrap();
+    FrameWriter::new(&input).write(&ToAgent::StartWorker).unwrap();
+    let began = clock::now();
+    // Its input stays open.
+    let output = agent.wait_with_output().unwrap();
+    let took = began.elapsed();
+    drop(input);
+    assert!(Duration::from_secs(3) <= took && took < Duration::from_secs(10), "{took:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "no word came from the operator for 3 s\n");
 }
 
 /// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].

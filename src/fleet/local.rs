@@ -71,7 +71,6 @@ fn attend(
         if let Some(stderr) = &stderr {
             fds.push(PollFd::new(stderr, PollFlags::IN));
         }
-        // A killed child ends, which wakes this thread; one in a driver may take its time.
         let wait = killing.map(|at| at.remaining().max(Duration::from_millis(100)));
         if poll::wait(&mut fds, wait).is_err() {
             let _ = child.kill();

@@ -6,12 +6,16 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::{SupervisorError, spawn};
 use crate::agent::heard::Heard;
+use crate::clock::Deadline;
 
 /// How long the operator may be silent before the agent ends, while nothing is held.
 const LOOKING: Duration = Duration::from_secs(60);
 
 /// The same while queue pairs are held.
 const PROBING: Duration = Duration::from_secs(3);
+
+/// How long the last words may take.
+const SAY: Duration = Duration::from_millis(100);
 
 /// Ends the process when the operator has been silent too long, even if it hangs in a write.
 pub(super) struct Lease {
@@ -27,11 +31,12 @@ impl Lease {
         let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.limit));
         spawn("lease", move || {
             while let Some(limit) = held.upgrade() {
-                if operator.silence() > get(&limit) {
+                let limit = get(&limit);
+                if operator.silence() > limit {
+                    say_why(limit);
                     // The main thread may be stuck; the worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
-                drop(limit);
                 thread::park_timeout(Duration::from_millis(500));
             }
         })?;
@@ -50,6 +55,19 @@ impl Lease {
 
     fn set(&self, limit: Duration) {
         *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = limit;
+    }
+}
+
+/// Tells an operator that only stood still why its agent is gone.
+fn say_why(limit: Duration) {
+    let text = format!("no word came from the operator for {} s\n", limit.as_secs());
+    let say = move || rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+    // In a thread, because stderr may take nothing any more, and this process must end.
+    if let Ok(said) = thread::Builder::new().spawn(say) {
+        let deadline = Deadline::after(SAY);
+        while !said.is_finished() && !deadline.is_over() {
+            thread::park_timeout(Duration::from_millis(5));
+        }
     }
 }
 

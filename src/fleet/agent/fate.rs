@@ -4,6 +4,7 @@ use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
+use crate::fleet::last_words::last_words;
 use crate::fleet::{Session, remote_command};
 use crate::model::ping::Life;
 use crate::wire::Loss;
@@ -65,7 +66,10 @@ impl Agent {
                 Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
             }
             (true, Look::Killed | Look::Stays | Look::Gone) | (false, Look::Gone) => {
-                Life::Dead("its agent was killed or crashed; the host itself answers".into())
+                let said = last_words(&self.pipe.stderr());
+                Life::Dead(format!(
+                    "its agent was killed or crashed{said}; the host itself answers"
+                ))
             }
             (_, Look::Silent(why)) => {
                 Life::Dead(format!("neither its agent nor its SSH service answers: {why}"))
