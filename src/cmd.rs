@@ -6,6 +6,7 @@ mod completions;
 mod devices;
 mod flags;
 mod hosts;
+mod interrupt;
 mod local;
 mod man;
 mod outcome;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, ColorWhen, Command};
+use crate::cli::{Cli, ColorWhen, Command, Global};
 use crate::term::{Color, OutputError, Term};
 
 pub use outcome::{Advice, Outcome};
@@ -27,19 +28,25 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return answer_usage(&error),
     };
-    let term = Term::new(match cli.global.color {
-        ColorWhen::Auto => Color::Auto,
-        ColorWhen::Always => Color::Always,
-        ColorWhen::Never => Color::Never,
-    });
+    let term = terminal(&cli.global);
     match run(&cli, term) {
-        Ok(outcome) => outcome.into(),
+        // What was there has been printed; the code tells that it may not be all.
+        Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             outcome::report(term, &error);
             Outcome::Nothing.into()
         }
     }
+}
+
+/// stdout and stderr as the flags want them.
+fn terminal(global: &Global) -> Term {
+    Term::new(match global.color {
+        ColorWhen::Auto => Color::Auto,
+        ColorWhen::Always => Color::Always,
+        ColorWhen::Never => Color::Never,
+    })
 }
 
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {

@@ -1,6 +1,5 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use anyhow::Context as _;
 use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
+use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{Code, PingHost, PingReport};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::ping::Node;
@@ -21,7 +20,7 @@ use crate::render::{
 };
 use crate::term::Term;
 
-use super::hosts::{host_set, reach};
+use super::hosts::{cancelled, host_set, reach};
 use super::{Advice, Outcome};
 
 /// How long an answer to one message may take.
@@ -60,8 +59,9 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let (reach, watchdog) = reach(global, upload)?;
+    let effort = effort(args)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
-    let report = probe(&places, reached, pairs, args)?;
+    let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
         Format::Plain => plain(&columns, &pair_rows(&report), !global.no_header),
@@ -141,52 +141,65 @@ fn gather(
     fanout: usize,
 ) -> anyhow::Result<Vec<Reached>> {
     let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
-    let enter = |place: &Place| enter(place, reach);
+    let enter = |place: &Place| match enter(place, reach) {
+        // Whatever broke then was broken by us.
+        Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+        result => result,
+    };
     fan_out(places, fanout, watchdog, enter, |index, result| reached[index] = Some(result))
         .context("cannot start a thread")?;
-    let skipped = || HostFailure::new(Reason::Cancelled, "the run was ended before");
-    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(skipped()))).collect())
+    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled()))).collect())
 }
 
 /// Greets the agent of one host, reads what it has, and has it start its worker.
 fn enter(place: &Place, reach: &Reach) -> Reached {
-    let agent = match place {
-        Place::Here => here(reach.timeout)?,
-        Place::There(host) => reach.agent(host)?.0,
+    let (agent, deadline) = match place {
+        Place::Here => here(reach)?,
+        Place::There(host) => {
+            let greeted = reach.agent(host)?;
+            (greeted.agent, greeted.deadline)
+        }
     };
-    let report = agent.report(false, Deadline::after(reach.timeout))?;
-    Reach::prolong(&agent);
-    agent.start_worker().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("cannot start a thread: {error}"))
-    })?;
-    Ok((agent, report))
+    let entered = agent.report(false, deadline).and_then(|report| {
+        agent.start_worker()?;
+        Ok(report)
+    });
+    match entered {
+        Ok(report) => Ok((agent, report)),
+        Err(failure) => Err(agent.give_up(failure)),
+    }
 }
 
-fn here(timeout: Duration) -> Result<Agent, HostFailure> {
+fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
         HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
     })?;
-    let mut command = Command::new(PathBuf::from("/proc/self/exe"));
+    let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
-    Agent::greet(spawn_local(command)?, None, nonce, Deadline::after(timeout))
+    let deadline = Deadline::after(reach.timeout);
+    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
+}
+
+fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
+    let mut nonce = [0; 8];
+    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
+    Ok(Effort {
+        nonce: u64::from_le_bytes(nonce),
+        rounds: args.iters,
+        slot: args.slot,
+        reply: REPLY,
+        latency_bytes: args.size,
+    })
 }
 
 fn probe(
     places: &[Place],
     reached: Vec<Reached>,
     pairs: Pairs,
-    args: &PingArgs,
-) -> anyhow::Result<PingReport> {
+    effort: &Effort,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> PingReport {
     let started = clock::now();
-    let mut nonce = [0; 8];
-    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
-    let effort = Effort {
-        nonce: u64::from_le_bytes(nonce),
-        rounds: args.iters,
-        slot: args.slot,
-        reply: REPLY,
-        latency_bytes: args.size,
-    };
     let members: Vec<Member<'_>> = places
         .iter()
         .zip(&reached)
@@ -197,12 +210,12 @@ fn probe(
             failure: reached.as_ref().err(),
         })
         .collect();
-    let results = matrix::run(&members, pairs, &effort, &|_| {});
+    let results = matrix::run(&members, pairs, effort, is_over);
     drop(members);
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (hosts, left_behind) = leave(places, reached);
     let findings = findings(&results);
-    Ok(PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind })
+    PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind }
 }
 
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.
