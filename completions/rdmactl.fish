@@ -47,6 +47,8 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -s v -l verbose -d 'Show m
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s V -l version -d 'Print version'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "devices" -d 'List the RDMA devices and their ports'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "gids" -d 'List the GID tables: by which addresses a port can be reached'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "resources" -d 'List who holds queue pairs, connections, memory regions and other objects'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "ping" -d 'Send RDMA messages between hosts, and say what is wrong where they do not pass'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what a host answers, to be read again with --from'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
@@ -73,7 +75,49 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l json -d 'The
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s n -l no-header -d 'Leave out the heading'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l matrix -d 'Ping every ordered pair of these hosts' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+json\t'For programs'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l matrix -d 'Ping every ordered pair of these hosts; -v or -o lists the pairs' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l iters -d 'Round trips to measure for each pair' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l slot -d 'The longest that the measurement of one pair may take' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l size -d 'Message size of the measurement, in bytes' -r

@@ -5,6 +5,7 @@
 //! the operator: both end when their input does. The worker listens only while a pair is probed,
 //! for the TCP comparison and for iWARP.
 
+mod heard;
 mod process;
 mod supervisor;
 mod unlink;

@@ -6,8 +6,10 @@ mod agent;
 mod capture;
 mod devices;
 mod duration;
+mod gids;
 mod global;
 mod ping;
+mod resources;
 mod shell;
 
 use clap::{Parser, Subcommand};
@@ -15,8 +17,10 @@ use clap::{Parser, Subcommand};
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
 pub use devices::DevicesArgs;
+pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
 pub use ping::PingArgs;
+pub use resources::{ResourceKind, ResourcesArgs};
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
 /// See, prove and mend RDMA on one host or a whole cluster.
@@ -43,6 +47,10 @@ pub struct Cli {
 pub enum Command {
     /// List the RDMA devices and their ports.
     Devices(DevicesArgs),
+    /// List the GID tables: by which addresses a port can be reached.
+    Gids(GidsArgs),
+    /// List who holds queue pairs, connections, memory regions and other objects.
+    Resources(ResourcesArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
     Ping(PingArgs),
     /// Record what a host answers, to be read again with --from.

@@ -4,17 +4,22 @@ mod agent;
 mod capture;
 mod completions;
 mod devices;
+mod flags;
+mod gids;
 mod hosts;
+mod interrupt;
+mod listing;
 mod local;
 mod man;
 mod outcome;
 mod ping;
+mod resources;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, ColorWhen, Command};
+use crate::cli::{Cli, ColorWhen, Command, Global};
 use crate::term::{Color, OutputError, Term};
 
 pub use outcome::{Advice, Outcome};
@@ -26,13 +31,10 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return answer_usage(&error),
     };
-    let term = Term::new(match cli.global.color {
-        ColorWhen::Auto => Color::Auto,
-        ColorWhen::Always => Color::Always,
-        ColorWhen::Never => Color::Never,
-    });
+    let term = terminal(&cli.global);
     match run(&cli, term) {
-        Ok(outcome) => outcome.into(),
+        // What was there has been printed; the code tells that it may not be all.
+        Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             outcome::report(term, &error);
@@ -41,10 +43,22 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// stdout and stderr as the flags want them.
+fn terminal(global: &Global) -> Term {
+    Term::new(match global.color {
+        ColorWhen::Auto => Color::Auto,
+        ColorWhen::Always => Color::Always,
+        ColorWhen::Never => Color::Never,
+    })
+}
+
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
+    flags::check(global, &cli.command)?;
     match &cli.command {
         Command::Devices(_) => devices::run(global, term),
+        Command::Gids(_) => gids::run(global, term),
+        Command::Resources(args) => resources::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Capture(_) => capture::run(global, term),
         Command::Completions(args) => completions::run(args, term),

@@ -9,17 +9,10 @@ mod reader;
 mod sysfs;
 mod verbs;
 
-use crate::model::{HostReport, Via};
+use crate::model::{HostReport, Parts, Via};
 use crate::source::Source;
 
 use reader::Reader;
-
-/// The parts of a report that cost more than reading files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts {
-    /// Ask libibverbs for limits and MTU.
-    pub verbs: bool,
-}
 
 /// Reads one host.
 pub fn host_report(
@@ -32,6 +25,9 @@ pub fn host_report(
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);
     sysfs::read_host(&mut reader, &mut report);
+    if parts.resources {
+        nldev::read_resources(&mut reader, &mut report);
+    }
     report.problems = reader.into_problems();
     if parts.verbs {
         verbs::read(source, &mut report);

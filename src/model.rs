@@ -18,7 +18,7 @@ mod verbs;
 pub use device::{Device, NodeType};
 pub use failure::{HostFailure, Reason};
 pub use gid::{Gid, GidKind, GidValue, Guid};
-pub use host::{HostReport, Via};
+pub use host::{HostReport, Parts, Via};
 pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::Problem;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};

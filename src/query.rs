@@ -1,14 +1,22 @@
-//! The column registry: what each column is called, what it shows, and when it is shown.
+//! The column registry: what each column of a listing is called, what it shows, and when.
 //!
 //! It works on the model only. Table, plain text and (later) filters, sorting and the TUI read the
 //! same columns, and the form of a value is made here once. It never escapes: `render` does.
 
-mod columns;
-mod row;
+mod column;
+mod device_row;
+mod devices;
+mod gids;
+mod pairs;
+mod resources;
 mod select;
 mod value;
 
-pub use columns::{Align, Column, DEVICES, Shown};
-pub use row::{Row, rows};
+pub use column::{Align, Column, Listing, Shown};
+pub use device_row::{DeviceRow, device_rows};
+pub use devices::Devices;
+pub use gids::{GidRow, Gids, gid_rows};
+pub use pairs::{PairRow, Pairs, pair_rows};
+pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, select};
 pub use value::Value;

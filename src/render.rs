@@ -3,17 +3,18 @@
 //! It makes strings and writes none: `cmd` hands them to `term`. Text from other machines is
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
+mod column_help;
 mod escape;
-mod grid;
 mod json;
 mod notes;
 mod ping;
 mod plain;
 mod table;
 
+pub use column_help::column_help;
 pub use escape::escape;
-pub use json::{DevicesDocument, PingDocument, devices_schema, ping_schema, to_json};
+pub use json::{PingDocument, ReportDocument, ping_schema, report_schema, to_json};
 pub use notes::{Note, notes};
-pub use ping::{plain_pairs, render_findings, render_matrix, render_pairs};
+pub use ping::{render_findings, render_matrix};
 pub use plain::plain;
 pub use table::table;

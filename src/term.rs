@@ -109,13 +109,6 @@ impl Term {
         if self.colors_talk() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// Columns of the terminal behind stdout; `None` when there is none, and then nothing is cut.
-    #[must_use]
-    pub fn width(&self) -> Option<u16> {
-        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
-        (size.ws_col > 0).then_some(size.ws_col)
-    }
-
     fn colors(self, is_terminal: bool) -> bool {
         let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {

@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use rdmactl::capture::{Capture, CapturedHost};
-use rdmactl::collect::{Parts, host_report};
-use rdmactl::model::{HostReport, VerbsState, Via};
-use rdmactl::query::{Column, DEVICES, Row, Value, rows};
+use rdmactl::collect::host_report;
+use rdmactl::model::{HostReport, Parts, VerbsState, Via};
+use rdmactl::query::{DeviceRow, Devices, Listing as _, Value, device_rows};
 use rdmactl::source::{Entry, Question, ReadError, Recorded, Recorder};
 
 type Cells = BTreeMap<(Option<String>, Option<u32>, &'static str), Value>;
@@ -28,7 +28,7 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
 
 fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
     let recorder = Recorder::new(Recorded::new(entries, None));
-    let report = host_report(&recorder, Parts { verbs: true }, "h", Via::File);
+    let report = host_report(&recorder, Parts { verbs: true, resources: true }, "h", Via::File);
     let asked = recorder.into_entries().into_iter().map(|entry| entry.question).collect();
     (report, asked)
 }
@@ -36,9 +36,9 @@ fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
 fn cells(report: &HostReport) -> Cells {
     let reports = std::slice::from_ref(report);
     let mut cells = Cells::new();
-    for row in rows(reports, true) {
-        let Row { device, port, .. } = row;
-        for column in DEVICES {
+    for row in device_rows(reports, true) {
+        let DeviceRow { device, port, .. } = row;
+        for column in Devices::COLUMNS {
             let key = (device.map(|one| one.name.clone()), port.map(|one| one.number), column.id);
             cells.insert(key, column.value(&row));
         }
@@ -115,9 +115,8 @@ fn no_text_of_any_kind_panics() {
                 let mut changed = entries.clone();
                 changed[index].answer = Ok(text.to_vec());
                 let (report, _) = read(changed);
-                for column in DEVICES {
-                    let column: &Column = column;
-                    for row in rows(std::slice::from_ref(&report), true) {
+                for column in Devices::COLUMNS {
+                    for row in device_rows(std::slice::from_ref(&report), true) {
                         let _ = column.value(&row).to_string();
                     }
                 }

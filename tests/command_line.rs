@@ -25,12 +25,52 @@ fn a_matrix_of_one_host_is_wrong_usage() {
 }
 
 #[test]
+fn the_columns_of_a_ping_are_chosen_like_those_of_devices() {
+    let (code, stdout, _) = rdmactl(&["ping", "-o", "help"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("\nrdma.half_rtt_ns.p50  P50 us "), "{stdout}");
+    let (code, _, stderr) = rdmactl(&["ping", "127.0.0.1:1", "-o", "speed"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("there is no column speed"), "{stderr}");
+    let asked = ["ping", "127.0.0.1:1", "-n", "-f", "plain", "-o", "target,verdict,side"];
+    assert_eq!(rdmactl(&asked).1, "127.0.0.1:1\tpeer.unreached !\ttarget\n");
+}
+
+#[test]
+fn a_ping_without_a_host_is_wrong_usage() {
+    let (code, _, stderr) = rdmactl(&["ping"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("ping needs a host") && stderr.contains("fix: "), "{stderr}");
+}
+
+#[test]
+fn a_flag_without_effect_is_wrong_usage() {
+    let refused = [
+        (&["ping", "n2", "--save", "/tmp/x"][..], "ping has no use for --save"),
+        (&["ping", "n2", "--from", "/tmp/x"], "ping has no use for --from"),
+        (&["ping", "n2", "--root", "/"], "ping has no use for --root"),
+        (&["-H", "n1", "ping", "--matrix", "n[1-2]"], "--matrix contradicts --hosts"),
+        (&["--from", "/tmp/x", "devices", "-H", "n1"], "--hosts contradicts --from"),
+        (&["capture", "-H", "n1"], "capture has no use for --hosts"),
+        (&["capture", "--json"], "capture has no use for --json"),
+        (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
+        (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),
+    ];
+    for (arguments, said) in refused {
+        let (code, stdout, stderr) = rdmactl(arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(said) && stderr.contains("fix: "), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
 fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     let (code, stdout, _) = rdmactl(&["ping", "127.0.0.1:1", "--json"]);
     assert_eq!(code, 1);
     let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(json["pairs"][0]["verdict"]["code"], "peer.unreached");
     assert_eq!(json["hosts"][1]["failure"]["reason"], "refused");
+    assert_eq!(json["findings"][0]["host"], 1, "the source is not to blame");
     let (code, stdout, stderr) = rdmactl(&["devices", "-H", "127.0.0.1:1"]);
     assert_eq!(code, 2, "nothing at all could be read");
     assert!(stdout.contains("refused !"), "{stdout}");

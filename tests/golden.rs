@@ -16,6 +16,10 @@ const CASES: &[(&str, &[&str])] = &[
     ("plain", &["devices", "--format", "plain"]),
     ("columns", &["devices", "-n", "-o", "host,device,pci,node_desc", "-o", "port.rate_text"]),
     ("json", &["devices", "-v", "--json"]),
+    ("gids", &["gids"]),
+    ("resources", &["resources"]),
+    ("resources_verbose", &["resources", "-v", "qp", "cm_id"]),
+    ("resources_json", &["resources", "mr", "--json"]),
 ];
 
 fn fixtures() -> Vec<String> {
@@ -50,7 +54,7 @@ fn transcript(args: &[&str], output: &Output) -> String {
 }
 
 fn schema() -> serde_json::Value {
-    let text = fs::read(package("tests/schema/rdmactl.devices.json")).expect("the schema");
+    let text = fs::read(package("tests/schema/rdmactl.report.json")).expect("the schema");
     serde_json::from_slice(&text).expect("the schema is JSON")
 }
 
@@ -73,7 +77,9 @@ fn every_fixture_answers_as_committed() {
 fn every_json_output_fits_the_committed_schema() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     for fixture in fixtures() {
-        for flags in [&["devices", "--json"][..], &["devices", "-v", "--json"]] {
+        for flags in
+            [&["devices", "--json"][..], &["devices", "-v", "--json"], &["resources", "--json"]]
+        {
             let file = format!("{fixture}/capture.ndjson");
             let args: Vec<&str> = flags.iter().copied().chain(["--from", &file]).collect();
             let output = rdmactl(&args);
@@ -81,7 +87,7 @@ fn every_json_output_fits_the_committed_schema() {
             let errors: Vec<String> =
                 validator.iter_errors(&json).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{fixture}: {errors:?}");
-            assert!(output.stdout.starts_with(b"{\n  \"schema\": \"rdmactl.devices/1\""));
+            assert!(output.stdout.starts_with(b"{\n  \"schema\": \"rdmactl.report/1\""));
         }
     }
 }
@@ -89,7 +95,7 @@ fn every_json_output_fits_the_committed_schema() {
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
     let schemas =
-        [("devices", rdmactl::render::devices_schema()), ("ping", rdmactl::render::ping_schema())];
+        [("report", rdmactl::render::report_schema()), ("ping", rdmactl::render::ping_schema())];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");
         made.push('\n');

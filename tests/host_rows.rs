@@ -2,7 +2,7 @@
 
 use rdmactl::cmd::Outcome;
 use rdmactl::model::{HostFailure, HostReport, Problem, Reason, Via};
-use rdmactl::query::{DEVICES, Defaults, rows, select};
+use rdmactl::query::{Defaults, Devices, device_rows, select};
 use rdmactl::render::{notes, table};
 
 fn dead(host: &str) -> HostReport {
@@ -18,8 +18,8 @@ fn bare(host: &str) -> HostReport {
 fn a_dead_host_is_one_row_with_its_reason() {
     let reports = [dead("n1"), bare("n2")];
     let named = Defaults { hosts_named: true, verbose: false };
-    let columns = select(DEVICES, &[], named).expect("the usual columns");
-    let text = table(&columns[..5], &rows(&reports, true), true);
+    let columns = select::<Devices>(&[], named).expect("the usual columns");
+    let text = table(&columns[..5], &device_rows(&reports, true), true);
     assert_eq!(
         text,
         "HOST  DEVICE  PORT  STATE          LINK\n\

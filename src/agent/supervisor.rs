@@ -1,43 +1,36 @@
+mod lease;
+mod worker;
+
 use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid, kill_process};
+use lease::Lease;
+use worker::Worker;
 
 use super::process::this_process;
 use super::unlink::unlink_own_binary;
 use crate::clock;
-use crate::model::HostReport;
+use crate::model::{HostReport, Parts};
 use crate::ping::worker::HEARTBEAT;
 use crate::wire::{
-    FrameReader, FrameWriter, FromAgent, FromWorker, Greeting, Loss, ToAgent, ToWorker, WireError,
+    FrameReader, FrameWriter, FromAgent, FromWorker, Greeting, Loss, ToAgent, WireError,
 };
-
-/// How long a worker may be silent before it counts as hung.
-const WORKER_SILENCE: Duration = Duration::from_millis(1_500);
-
-/// How long the operator may be silent before the agent ends, while looking.
-const LOOKING_LEASE: Duration = Duration::from_secs(60);
-
-/// The same while queue pairs are held.
-const PING_LEASE: Duration = Duration::from_secs(3);
 
 /// Bytes of a report in one frame: escaped again, they stay far below a frame's limit.
 const REPORT_PART: usize = 128 * 1024;
 
 /// The process that answers the operator and watches its worker.
 #[derive(Debug)]
-pub struct Supervisor<F> {
+pub struct Supervisor {
     /// The word that the greeting must carry.
     pub nonce: String,
     /// Whether to remove the binary, and its directory, before anything is read.
     pub unlink: bool,
-    /// Reads the host's inventory; the argument says whether to ask libibverbs.
-    pub inventory: F,
+    /// Reads the host's inventory; the arguments say what besides files, and how long that may
+    /// take.
+    pub inventory: fn(Parts, Duration) -> HostReport,
 }
 
 /// Why an agent ended early.
@@ -53,10 +46,11 @@ pub enum SupervisorError {
 
 enum Event {
     Operator(Result<Option<ToAgent>, WireError>),
+    Report(Box<HostReport>),
     Worker(Option<FromWorker>),
 }
 
-impl<F: Fn(bool) -> HostReport> Supervisor<F> {
+impl Supervisor {
     /// Serves the operator until its stream ends, its lease runs out, or it says goodbye.
     ///
     /// # Errors
@@ -72,33 +66,40 @@ impl<F: Fn(bool) -> HostReport> Supervisor<F> {
         output.write_all(greeting.as_bytes()).map_err(WireError::from)?;
         let (events, inbox) = mpsc::channel();
         let lease = Lease::start()?;
-        let from_operator = events.clone();
-        let heard = Arc::clone(&lease.heard_ms);
+        let (from_operator, operator) = (events.clone(), lease.operator.clone());
         spawn("operator", move || {
             let mut reader = FrameReader::new(input);
             loop {
                 let message = reader.read();
-                heard.store(lease_now(), Ordering::Relaxed);
+                operator.stamp();
                 let is_last = !matches!(message, Ok(Some(_)));
                 if from_operator.send(Event::Operator(message)).is_err() || is_last {
                     return;
                 }
             }
         })?;
-        let mut session = Session { out: FrameWriter::new(output), frames: 0, worker: None, lease };
+        let out = FrameWriter::new(output);
+        let mut session = Session { out, frames: 0, worker: None, told: clock::now(), lease };
         session.send(&FromAgent::Hello(this_process()))?;
         loop {
             match inbox.recv_timeout(HEARTBEAT) {
                 Ok(Event::Operator(message)) => match message? {
-                    Some(ToAgent::Report { verbs }) => {
-                        session.send_report(&(self.inventory)(verbs))?;
+                    Some(ToAgent::Report { parts, limit_ms }) => {
+                        let limit = Duration::from_millis(limit_ms.into());
+                        session.lease.wait_for(limit);
+                        self.read_inventory(parts, limit, events.clone())?;
                     }
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
-                    Some(ToAgent::Worker(message)) => session.hand_over(&message),
+                    Some(ToAgent::Worker(step)) => {
+                        if let Some(worker) = &session.worker {
+                            worker.hand_over(step);
+                        }
+                    }
                     Some(ToAgent::Alive) => {}
                     Some(ToAgent::Bye) => return session.end(),
                     None => return Ok(()),
                 },
+                Ok(Event::Report(report)) => session.send_report(&report)?,
                 Ok(Event::Worker(message)) => session.pass_on(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -106,20 +107,30 @@ impl<F: Fn(bool) -> HostReport> Supervisor<F> {
             session.tend()?;
         }
     }
+
+    /// In a thread of its own: whatever hangs there, the operator's goodbye is heard.
+    fn read_inventory(
+        &self,
+        parts: Parts,
+        limit: Duration,
+        events: Sender<Event>,
+    ) -> Result<(), SupervisorError> {
+        let inventory = self.inventory;
+        spawn("inventory", move || {
+            let report = inventory(parts, limit);
+            // Nobody waits for it when the session is over.
+            let _ = events.send(Event::Report(Box::new(report)));
+        })
+    }
 }
 
 struct Session<W: Write> {
     out: FrameWriter<W>,
     frames: u64,
     worker: Option<Worker>,
-    lease: Lease,
-}
-
-struct Worker {
-    child: Child,
-    input: FrameWriter<ChildStdin>,
-    heard: Instant,
+    /// When the operator was last told that the worker lives.
     told: Instant,
+    lease: Lease,
 }
 
 impl<W: Write> Session<W> {
@@ -146,132 +157,47 @@ impl<W: Write> Session<W> {
         }
     }
 
+    /// Called by the main thread, which lives as long as the process: so does the worker.
     fn start_worker(&mut self, events: Sender<Event>) -> Result<(), SupervisorError> {
-        let fail = |error| SupervisorError::System("start the worker", error);
-        // The worker dies with the thread that starts it: this one lives as long as the process.
-        let mut child = Command::new("/proc/self/exe")
-            .args(["agent", "worker"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(fail)?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Ok(());
-        };
-        spawn("worker", move || {
-            let mut reader = FrameReader::new(output);
-            while let Ok(Some(message)) = reader.read() {
-                if events.send(Event::Worker(Some(message))).is_err() {
-                    return;
-                }
-            }
-            // Nobody listens when the session is over: that is no loss.
-            let _ = events.send(Event::Worker(None));
-        })?;
+        self.worker = Some(Worker::start(events)?);
         self.lease.shorten();
-        let now = clock::now();
-        let input = FrameWriter::new(input);
-        self.worker = Some(Worker { child, input, heard: now, told: now });
         Ok(())
-    }
-
-    fn hand_over(&mut self, message: &ToWorker) {
-        if let Some(worker) = &mut self.worker {
-            // A worker that is gone is reported when its output ends.
-            let _ = worker.input.write(message);
-        }
     }
 
     fn pass_on(&mut self, message: Option<FromWorker>) -> Result<(), WireError> {
         match message {
-            Some(message) => {
-                if let Some(worker) = &mut self.worker {
-                    worker.heard = clock::now();
-                }
-                match message {
-                    FromWorker::Reply(reply) => self.send(&FromAgent::Worker(reply)),
-                    FromWorker::Alive => Ok(()),
-                }
-            }
+            Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(reply)),
+            Some(FromWorker::Alive) => Ok(()),
             None => self.lose_worker(Loss::Ended),
         }
     }
 
     fn lose_worker(&mut self, loss: Loss) -> Result<(), WireError> {
-        let Some(mut worker) = self.worker.take() else { return Ok(()) };
-        // SIGKILL ends a stopped process too; only one that hangs in the kernel stays.
-        let _ = worker.child.kill();
-        let _ = worker.child.try_wait();
+        let Some(worker) = self.worker.take() else { return Ok(()) };
+        worker.kill();
         self.send(&FromAgent::WorkerLost(loss))
     }
 
     /// Looks after the worker and tells the operator that this process lives.
     fn tend(&mut self) -> Result<(), WireError> {
-        let Some(worker) = &mut self.worker else { return Ok(()) };
-        if worker.heard.elapsed() > WORKER_SILENCE {
+        let Some(worker) = &self.worker else { return Ok(()) };
+        if worker.is_silent() {
             return self.lose_worker(Loss::Hung);
         }
-        if worker.told.elapsed() >= HEARTBEAT {
-            worker.told = clock::now();
+        if self.told.elapsed() >= HEARTBEAT {
+            self.told = clock::now();
             return self.send(&FromAgent::Alive);
         }
         Ok(())
     }
 
     fn end(mut self) -> Result<(), SupervisorError> {
-        if let Some(mut worker) = self.worker.take() {
-            // Its input ends, and it destroys what it holds; if it does not, it is killed.
-            drop(worker.input);
-            let deadline = clock::Deadline::after(Duration::from_secs(1));
-            while matches!(worker.child.try_wait(), Ok(None)) && !deadline.is_over() {
-                thread::park_timeout(Duration::from_millis(5));
-            }
-            let _ = worker.child.kill();
-            let _ = worker.child.wait();
+        if let Some(worker) = self.worker.take() {
+            worker.end();
         }
         let frames = self.frames;
         Ok(self.send(&FromAgent::End { frames })?)
     }
-}
-
-/// Ends the process when the operator has been silent too long, even if it hangs in a write.
-struct Lease {
-    heard_ms: Arc<AtomicU64>,
-    limit_ms: Arc<AtomicU64>,
-}
-
-impl Lease {
-    fn start() -> Result<Self, SupervisorError> {
-        let heard_ms = Arc::new(AtomicU64::new(lease_now()));
-        let limit_ms = Arc::new(AtomicU64::new(millis(LOOKING_LEASE)));
-        let (heard, limit) = (Arc::clone(&heard_ms), Arc::clone(&limit_ms));
-        spawn("lease", move || {
-            loop {
-                thread::park_timeout(Duration::from_millis(500));
-                let silent = lease_now().saturating_sub(heard.load(Ordering::Relaxed));
-                if silent > limit.load(Ordering::Relaxed) {
-                    // The main thread may be stuck; the worker dies with this process.
-                    let _ = kill_process(getpid(), Signal::KILL);
-                }
-            }
-        })?;
-        Ok(Self { heard_ms, limit_ms })
-    }
-
-    fn shorten(&self) {
-        self.limit_ms.store(millis(PING_LEASE), Ordering::Relaxed);
-    }
-}
-
-/// Milliseconds on a clock that only goes forward.
-fn lease_now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), SupervisorError> {
@@ -280,4 +206,72 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Supervi
         .spawn(work)
         .map(drop)
         .map_err(|error| SupervisorError::System("start a thread", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::thread::JoinHandle;
+
+    use super::*;
+    use crate::model::Via;
+
+    /// A supervisor whose operator is the test, and which has said hello.
+    fn start(
+        inventory: fn(Parts, Duration) -> HostReport,
+    ) -> (UnixStream, JoinHandle<Result<(), SupervisorError>>) {
+        let (mut operator, agent) = UnixStream::pair().unwrap();
+        operator.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory };
+        let running = thread::spawn(move || supervisor.run(agent.try_clone().unwrap(), agent));
+        crate::wire::read_greeting(&mut operator, &"c0ffee", "none").unwrap();
+        let hello = FrameReader::new(&operator).read().unwrap();
+        assert!(matches!(hello, Some(FromAgent::Hello(_))));
+        (operator, running)
+    }
+
+    const VERBS: Parts = Parts { verbs: true, resources: false };
+
+    fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
+        loop {
+            thread::park();
+        }
+    }
+
+    fn ask(operator: &UnixStream, limit_ms: u32) {
+        FrameWriter::new(operator).write(&ToAgent::Report { parts: VERBS, limit_ms }).unwrap();
+    }
+
+    #[test]
+    fn the_limit_of_a_report_reaches_who_reads_it() {
+        let read = |parts: Parts, limit: Duration| {
+            HostReport::empty(format!("{} {}", parts.verbs, limit.as_millis()), Via::Agent)
+        };
+        let (operator, _running) = start(read);
+        ask(&operator, 1_234);
+        let answer = FrameReader::new(&operator).read().unwrap();
+        let Some(FromAgent::ReportPart { text, is_last: true }) = answer else {
+            panic!("{answer:?}")
+        };
+        let report: HostReport = serde_json::from_str(&text).unwrap();
+        assert_eq!(report.host, "true 1234");
+    }
+
+    #[test]
+    fn goodbye_is_heard_while_reading_hangs() {
+        let (operator, running) = start(hangs);
+        ask(&operator, 1);
+        FrameWriter::new(&operator).write(&ToAgent::Bye).unwrap();
+        let end = FrameReader::new(&operator).read().unwrap();
+        assert!(matches!(end, Some(FromAgent::End { frames: 1 })), "{end:?}");
+        assert!(running.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn the_end_of_input_is_heard_while_reading_hangs() {
+        let (operator, running) = start(hangs);
+        ask(&operator, 1);
+        drop(operator);
+        assert!(running.join().unwrap().is_ok());
+    }
 }

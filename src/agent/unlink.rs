@@ -1,15 +1,46 @@
+use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// What the name of a directory that an upload made begins with.
+const MADE_FOR_US: &str = ".rdmactl-";
 
 /// Removes the file this program runs from, and the directory that was made for it.
 ///
 /// # Errors
-/// The file cannot be removed; the program goes on all the same, and the operator is told.
+/// The file cannot be removed, or was never uploaded. The agent then ends before its greeting,
+/// and the operator, who sees that, removes what it uploaded.
 pub(super) fn unlink_own_binary() -> io::Result<()> {
     let file = fs::read_link("/proc/self/exe")?;
+    let directory = upload_directory(&file).ok_or_else(|| {
+        let what = format!("{} was not uploaded", file.display());
+        io::Error::new(io::ErrorKind::PermissionDenied, what)
+    })?;
     fs::remove_file(&file)?;
-    if let Some(directory) = file.parent() {
-        // Only an empty directory goes: whatever else lies there is not ours.
-        let _ = fs::remove_dir(directory);
-    }
+    // Only an empty directory goes: whatever else lies there is not ours.
+    let _ = fs::remove_dir(directory);
     Ok(())
+}
+
+/// The directory of an uploaded program; `None` for an installed one, which nobody may remove.
+fn upload_directory(file: &Path) -> Option<PathBuf> {
+    let directory = file.parent()?;
+    let name = directory.file_name()?.to_str()?;
+    name.starts_with(MADE_FOR_US).then(|| directory.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_uploaded_program_removes_itself() {
+        let uploaded = Path::new("/dev/shm/.rdmactl-c0ffee/rdmactl");
+        assert_eq!(
+            upload_directory(uploaded).as_deref(),
+            Some(Path::new("/dev/shm/.rdmactl-c0ffee"))
+        );
+        for installed in ["/usr/bin/rdmactl", "/opt/rdmactl-1/rdmactl", "/.rdmactl-x", "/"] {
+            assert_eq!(upload_directory(Path::new(installed)), None, "{installed}");
+        }
+    }
 }

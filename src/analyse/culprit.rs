@@ -1,150 +1,368 @@
 //! Who is to blame when many pairs fail: a host is named once, not once for each of its pairs.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::mem;
 
-use crate::model::ping::{Code, Pair};
+use crate::model::ping::{Code, Finding, Pair, Side};
 
-/// One line of blame: a host, or a single pair when nothing points at one host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blame<'a> {
-    /// Who.
-    pub culprit: Culprit,
-    /// A pair that tells the story.
-    pub example: &'a Pair,
-    /// Failed pairs that this explains.
-    pub failed: usize,
-    /// Pairs that the host takes part in; as many as failed when it is a single pair.
-    pub of: usize,
-}
-
-/// What is blamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Culprit {
-    /// A host, by its index.
-    Host(usize),
-    /// Source and target of one pair, by their indices.
-    Pair(usize, usize),
-}
-
-/// Explains all failed pairs with as few names as can be: the host with the most failed pairs
-/// first, then the same over what is left.
+/// Explains all failed pairs with as few names as can be, hosts before pairs.
 ///
-/// A host is named only if it fails with more than half of its peers and not every host does as
-/// badly; the single pairs that are left are named one by one.
+/// 1. A host that verdicts accuse by direct evidence is named. Every failed pair with it is then
+///    explained, and counts no more against its peers.
+/// 2. Of the others, a host is named that fails with two or more of its peers, with more than half
+///    of them, and with more than one of these peers does; the worst first.
+/// 3. The pairs that are left are named one by one.
 #[must_use]
-pub fn blame(pairs: &[Pair], hosts: usize) -> Vec<Blame<'_>> {
-    let mut open: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code.is_failure()).collect();
-    let mut blames = Vec::new();
-    while let Some(host) = worst_host(&open, pairs, hosts) {
-        let touches = |pair: &&Pair| pair.source == host || pair.target == host;
-        let (explained, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(touches);
-        if let Some(example) = most_telling(&explained, host) {
-            let of = pairs.iter().filter(touches).count();
-            let failed = explained.len();
-            blames.push(Blame { culprit: Culprit::Host(host), example, failed, of });
-        }
-        open = rest;
+pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
+    let mut suspects = suspects(pairs);
+    let mut findings = Vec::new();
+    for (host, suspect) in suspects.iter().enumerate() {
+        let accuses = |pair: &&Pair| accused(pair) == Some(host);
+        let accusing = suspect.failed.iter().copied().filter(accuses);
+        findings.extend(story(suspect, host, accusing.collect()));
     }
-    blames.extend(open.into_iter().map(|pair| Blame {
-        culprit: Culprit::Pair(pair.source, pair.target),
-        example: pair,
-        failed: 1,
-        of: 1,
-    }));
-    blames
+    for host in findings.iter().filter_map(|finding| finding.host).collect::<Vec<_>>() {
+        name(host, &mut suspects);
+    }
+    while let Some(host) = worst(&suspects) {
+        let suspect = &suspects[host];
+        let open = suspect.failed.iter().copied().filter(|pair| is_open(pair, &suspects));
+        findings.extend(story(suspect, host, open.collect()));
+        name(host, &mut suspects);
+    }
+    let failed = pairs.iter().filter(|pair| pair.verdict.code.is_failure());
+    let open = failed.filter(|pair| is_open(pair, &suspects));
+    findings.extend(open.map(Finding::of_pair));
+    findings
 }
 
-/// The host that fails with the most peers, if these are more than half of its peers and not
-/// every host is as bad.
-fn worst_host(open: &[&Pair], pairs: &[Pair], hosts: usize) -> Option<usize> {
-    let peers = |host: usize, pairs: &mut dyn Iterator<Item = &Pair>| {
-        let peer = |pair: &Pair| match (pair.source == host, pair.target == host) {
-            (true, false) => Some(pair.target),
-            (false, true) => Some(pair.source),
-            _ => None,
+/// What is known of a host before it is named.
+#[derive(Default)]
+struct Suspect<'a> {
+    /// Pairs that it takes part in and that tell something.
+    pairs: usize,
+    /// Those that failed.
+    failed: Vec<&'a Pair>,
+    /// Its peers, each once, and whether a pair with that peer failed.
+    peers: Vec<(usize, bool)>,
+    /// How many of its peers are not named,
+    open: usize,
+    /// and with how many of these it fails.
+    failing: usize,
+    /// It is named: no pair with it counts any more.
+    is_named: bool,
+}
+
+fn suspects(pairs: &[Pair]) -> Vec<Suspect<'_>> {
+    let hosts = pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
+    let mut suspects: Vec<Suspect<'_>> = (0..hosts).map(|_| Suspect::default()).collect();
+    let mut links = Vec::new();
+    for pair in pairs.iter().filter(|pair| tells_something(pair)) {
+        let passed = !pair.verdict.code.is_failure();
+        for host in [pair.source, pair.target] {
+            suspects[host].pairs += 1;
+            if !passed {
+                suspects[host].failed.push(pair);
+            }
+        }
+        links.push((pair.source.min(pair.target), pair.source.max(pair.target), passed));
+    }
+    // The failed direction of two hosts sorts first, and is the one that stays.
+    links.sort_unstable();
+    links.dedup_by_key(|&mut (a, b, _)| (a, b));
+    for (a, b, passed) in links {
+        for (host, peer) in [(a, b), (b, a)] {
+            let suspect = &mut suspects[host];
+            suspect.peers.push((peer, !passed));
+            suspect.open += 1;
+            suspect.failing += usize::from(!passed);
+        }
+    }
+    suspects
+}
+
+/// A pair that does not apply, or was not tested, tells nothing of its hosts.
+fn tells_something(pair: &Pair) -> bool {
+    !matches!(pair.verdict.code, Code::NoTransport | Code::NotTested)
+}
+
+/// The host that a verdict accuses: it said so itself, or nobody answers there.
+///
+/// Of other codes the side tells only where a fault was seen.
+fn accused(pair: &Pair) -> Option<usize> {
+    let is_direct = matches!(
+        pair.verdict.code,
+        Code::Unreached
+            | Code::PeerDead
+            | Code::PeerHung
+            | Code::LinkDown
+            | Code::Permission
+            | Code::Memlock
+            | Code::Library
+            | Code::Resources
+            | Code::NoPort
+    );
+    match pair.verdict.side {
+        Side::Source if is_direct => Some(pair.source),
+        Side::Target if is_direct => Some(pair.target),
+        _ => None,
+    }
+}
+
+fn is_open(pair: &Pair, suspects: &[Suspect<'_>]) -> bool {
+    !suspects[pair.source].is_named && !suspects[pair.target].is_named
+}
+
+/// Takes a host and all pairs with it out of what is left to explain.
+fn name(host: usize, suspects: &mut [Suspect<'_>]) {
+    suspects[host].is_named = true;
+    for (peer, fails) in mem::take(&mut suspects[host].peers) {
+        let peer = &mut suspects[peer];
+        peer.open -= 1;
+        peer.failing -= usize::from(fails);
+    }
+}
+
+/// The host that fails with the most peers, of those that are worse than a peer of theirs.
+fn worst(suspects: &[Suspect<'_>]) -> Option<usize> {
+    let stands_out = |suspect: &Suspect<'_>| {
+        let is_better = |&(peer, _): &(usize, bool)| {
+            !suspects[peer].is_named && suspects[peer].failing < suspect.failing
         };
-        pairs.filter_map(peer).collect::<BTreeSet<usize>>().len()
+        suspect.peers.iter().any(is_better)
     };
-    let failed: Vec<usize> =
-        (0..hosts).map(|host| peers(host, &mut open.iter().copied())).collect();
-    let most = *failed.iter().max()?;
-    let worst = failed.iter().position(|&count| count == most)?;
-    let stands_out = failed.iter().any(|&count| count < most);
-    (stands_out && 2 * most > peers(worst, &mut pairs.iter())).then_some(worst)
+    let is_bad = |suspect: &Suspect<'_>| {
+        !suspect.is_named && suspect.failing >= 2 && 2 * suspect.failing > suspect.open
+    };
+    // Only the worst are held against their peers, which takes longer.
+    let mut bad: Vec<_> = suspects.iter().enumerate().filter(|(_, one)| is_bad(one)).collect();
+    bad.sort_by_key(|(_, suspect)| Reverse(suspect.failing));
+    bad.into_iter().find(|(_, suspect)| stands_out(suspect)).map(|(host, _)| host)
 }
 
-/// The pair whose verdict is the most common one with this host, seen from a peer if possible.
-fn most_telling<'a>(explained: &[&'a Pair], host: usize) -> Option<&'a Pair> {
-    let count = |code: Code| explained.iter().filter(|pair| pair.verdict.code == code).count();
-    let rank = |pair: &&&Pair| {
-        let was_tried = pair.route.is_some();
-        (count(pair.verdict.code), was_tried, pair.target == host)
-    };
-    explained.iter().max_by_key(rank).copied()
+/// The finding of a host by that of some pairs whose verdict is the most common one; by a pair that
+/// was tried, and seen from a peer, if possible. `None` without pairs.
+fn story(suspect: &Suspect<'_>, host: usize, pairs: Vec<&Pair>) -> Option<Finding> {
+    let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
+    for pair in &pairs {
+        *counts.entry(pair.verdict.code).or_default() += 1;
+    }
+    let example = pairs.into_iter().max_by_key(|pair| {
+        (counts.get(&pair.verdict.code).copied(), pair.route.is_some(), pair.target == host)
+    })?;
+    Some(Finding {
+        host: Some(host),
+        failed: suspect.failed.len(),
+        of: suspect.pairs,
+        ..Finding::of_pair(example)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::{Side, Verdict};
+    use crate::model::ping::Verdict;
 
-    fn matrix(hosts: usize, fails: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+    /// Every ordered pair, each with what the function says of it: a code and the side.
+    fn matrix(hosts: usize, judge: impl Fn(usize, usize) -> (Code, Side)) -> Vec<Pair> {
         let ordered = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b)));
-        ordered
-            .filter(|(a, b)| a != b)
-            .map(|(source, target)| Pair {
-                source,
-                target,
-                verdict: Verdict {
-                    code: if fails(source, target) { Code::Udp4791Blocked } else { Code::Ok },
-                    stage: None,
-                    side: Side::Path,
-                    detail: String::new(),
-                    hint: None,
-                },
-                route: None,
-                rdma: None,
-                tcp: None,
-            })
-            .collect()
+        let pair = |(source, target)| {
+            let (code, side) = judge(source, target);
+            let verdict = Verdict { code, stage: None, side, detail: String::new(), hint: None };
+            Pair { source, target, verdict, route: None, rdma: None, tcp: None }
+        };
+        ordered.filter(|(a, b)| a != b).map(pair).collect()
+    }
+
+    /// The same with a firewall on some pairs, seen as always at the source.
+    fn filtered(hosts: usize, fails: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+        let code = |fails| if fails { Code::Udp4791Blocked } else { Code::Ok };
+        matrix(hosts, |a, b| (code(fails(a, b)), Side::Source))
+    }
+
+    /// What `filtered` makes of the living, and direct evidence at each of the dead.
+    fn dead(hosts: usize, is_dead: impl Fn(usize) -> bool) -> Vec<Pair> {
+        matrix(hosts, |a, b| match (is_dead(a), is_dead(b)) {
+            (_, true) => (Code::PeerDead, Side::Target),
+            (true, false) => (Code::PeerDead, Side::Source),
+            (false, false) => (Code::Ok, Side::Path),
+        })
+    }
+
+    fn hosts(findings: &[Finding]) -> Vec<Option<usize>> {
+        findings.iter().map(|finding| finding.host).collect()
+    }
+
+    fn ends(findings: &[Finding]) -> Vec<(usize, usize)> {
+        findings.iter().map(|finding| (finding.source, finding.target)).collect()
     }
 
     #[test]
     fn one_bad_host_is_named_once() {
-        let pairs = matrix(4, |a, b| a == 2 || b == 2);
-        let blames = blame(&pairs, 4);
-        assert_eq!(blames.len(), 1);
-        assert_eq!((blames[0].culprit, blames[0].failed, blames[0].of), (Culprit::Host(2), 6, 6));
+        let findings = findings(&filtered(4, |a, b| a == 2 || b == 2));
+        assert_eq!(hosts(&findings), [Some(2)]);
+        assert_eq!((findings[0].failed, findings[0].of), (6, 6));
+        assert_eq!(findings[0].target, 2, "the story is told by a peer");
     }
 
     #[test]
     fn two_bad_hosts_are_two_names() {
         let bad = |host| host == 0 || host == 5;
-        let pairs = matrix(8, |a, b| bad(a) || bad(b));
-        let names: Vec<_> = blame(&pairs, 8).iter().map(|blame| blame.culprit).collect();
-        assert!(
-            names.contains(&Culprit::Host(0)) && names.contains(&Culprit::Host(5)),
-            "{names:?}"
-        );
+        let findings = findings(&filtered(8, |a, b| bad(a) || bad(b)));
+        assert_eq!(hosts(&findings), [Some(0), Some(5)]);
+        assert!(findings.iter().all(|finding| (finding.failed, finding.of) == (14, 14)));
+    }
+
+    #[test]
+    fn most_hosts_may_be_bad() {
+        let bad = |host| host < 5;
+        let names = hosts(&findings(&filtered(8, |a, b| bad(a) || bad(b))));
+        assert_eq!(names, [0, 1, 2, 3, 4].map(Some));
     }
 
     #[test]
     fn a_single_bad_pair_blames_no_host() {
-        let pairs = matrix(4, |a, b| (a, b) == (0, 1));
-        let blames = blame(&pairs, 4);
-        assert_eq!(blames.len(), 1);
-        assert_eq!(blames[0].culprit, Culprit::Pair(0, 1));
+        let findings = findings(&filtered(4, |a, b| (a, b) == (0, 1)));
+        assert_eq!((hosts(&findings), ends(&findings)), (vec![None], vec![(0, 1)]));
+        assert_eq!((findings[0].failed, findings[0].of), (1, 1));
     }
 
     #[test]
     fn two_hosts_cannot_blame_each_other() {
-        let pairs = matrix(2, |_, _| true);
-        let names: Vec<_> = blame(&pairs, 2).iter().map(|blame| blame.culprit).collect();
-        assert_eq!(names, [Culprit::Pair(0, 1), Culprit::Pair(1, 0)]);
+        let alone = findings(&filtered(2, |_, _| true));
+        assert_eq!((hosts(&alone), ends(&alone)), (vec![None, None], vec![(0, 1), (1, 0)]));
+        let among_others = findings(&filtered(5, |a, b| a < 2 && b < 2));
+        assert_eq!(ends(&among_others), [(0, 1), (1, 0)]);
+        assert_eq!(hosts(&among_others), [None, None]);
+    }
+
+    #[test]
+    fn two_hosts_on_a_fabric_of_their_own_cannot_blame_each_other() {
+        let pairs = matrix(6, |a, b| match (a < 2, b < 2) {
+            (true, true) => (Code::NoAck, Side::Source),
+            (false, false) => (Code::Ok, Side::Path),
+            _ => (Code::NoTransport, Side::Path),
+        });
+        assert_eq!(hosts(&findings(&pairs)), [None, None]);
+    }
+
+    #[test]
+    fn where_all_fail_alike_no_host_is_singled_out() {
+        let findings = findings(&filtered(4, |_, _| true));
+        assert_eq!(hosts(&findings), [None; 12]);
+    }
+
+    #[test]
+    fn a_host_whose_messages_do_not_get_out_is_named() {
+        let findings = findings(&filtered(5, |a, _| a == 3));
+        assert_eq!(hosts(&findings), [Some(3)]);
+        assert_eq!((findings[0].failed, findings[0].of, findings[0].source), (4, 8, 3));
+    }
+
+    #[test]
+    fn a_host_that_nothing_reaches_is_named() {
+        let findings = findings(&filtered(5, |_, b| b == 3));
+        assert_eq!(hosts(&findings), [Some(3)]);
+        assert_eq!((findings[0].failed, findings[0].of, findings[0].target), (4, 8, 3));
+    }
+
+    #[test]
+    fn most_hosts_may_be_dead() {
+        for living in [0, 1, 2] {
+            let findings = findings(&dead(5, |host| host >= living));
+            assert_eq!(hosts(&findings), (living..5).map(Some).collect::<Vec<_>>());
+            assert!(findings.iter().all(|finding| finding.code == Code::PeerDead));
+            assert!(findings.iter().all(|finding| (finding.failed, finding.of) == (8, 8)));
+        }
+    }
+
+    #[test]
+    fn a_source_is_not_blamed_for_targets_that_are_not_reached() {
+        let mut pairs = dead(4, |host| host > 0);
+        pairs.retain(|pair| pair.source == 0);
+        assert_eq!(hosts(&findings(&pairs)), [1, 2, 3].map(Some));
+    }
+
+    #[test]
+    fn a_source_with_a_bad_port_is_named_and_its_targets_are_not() {
+        let mut pairs = matrix(4, |_, _| (Code::NoPort, Side::Source));
+        pairs.retain(|pair| pair.source == 0);
+        assert_eq!(hosts(&findings(&pairs)), [Some(0)]);
+    }
+
+    #[test]
+    fn the_peers_of_dead_hosts_are_innocent() {
+        // Host 0 fails with three of its four peers, but for what these are.
+        let pairs = dead(5, |host| (1..4).contains(&host));
+        assert_eq!(hosts(&findings(&pairs)), [1, 2, 3].map(Some));
+        // And with the fourth for a reason of that pair.
+        let both = matrix(5, |a, b| match (a, b) {
+            (_, 1..4) => (Code::PeerHung, Side::Target),
+            (1..4, _) => (Code::PeerHung, Side::Source),
+            _ => (Code::MtuBlackhole, Side::Source),
+        });
+        assert_eq!(hosts(&findings(&both)), [Some(1), Some(2), Some(3), None, None]);
+    }
+
+    #[test]
+    fn where_a_fault_was_seen_is_not_yet_who_is_to_blame() {
+        // Every source sees that host 1 does not acknowledge: the sources are not accused.
+        let pairs = matrix(4, |_, b| (if b == 1 { Code::NoAck } else { Code::Ok }, Side::Source));
+        assert_eq!(hosts(&findings(&pairs)), [Some(1)]);
+    }
+
+    #[test]
+    fn the_most_common_direct_evidence_is_told() {
+        let pairs = matrix(4, |a, b| match (a, b) {
+            (0, 1) => (Code::NoAck, Side::Source),
+            (2, 1) => (Code::PeerHung, Side::Target),
+            (_, 1) => (Code::PeerDead, Side::Target),
+            (1, _) => (Code::PeerDead, Side::Source),
+            _ => (Code::Ok, Side::Path),
+        });
+        let findings = findings(&pairs);
+        assert_eq!(hosts(&findings), [Some(1)]);
+        assert_eq!((findings[0].code, findings[0].failed), (Code::PeerDead, 6));
+    }
+
+    #[test]
+    fn three_hundred_hosts_are_judged() {
+        let is_dead = |host: usize| host.is_multiple_of(3);
+        let is_filtered = |host: usize| host % 3 == 1 && host < 150;
+        let pairs = matrix(300, |a, b| match () {
+            () if is_dead(b) => (Code::Unreached, Side::Target),
+            () if is_dead(a) => (Code::Unreached, Side::Source),
+            () if is_filtered(a) || is_filtered(b) => (Code::Udp4791Blocked, Side::Source),
+            () if (a, b) == (2, 5) => (Code::Loss, Side::Source),
+            () => (Code::Ok, Side::Path),
+        });
+        let findings = findings(&pairs);
+        let mut names: Vec<usize> = findings.iter().filter_map(|finding| finding.host).collect();
+        names.sort_unstable();
+        let expected = (0..300).filter(|&host| is_dead(host) || is_filtered(host));
+        assert_eq!(names, expected.collect::<Vec<_>>());
+        assert_eq!(
+            findings.last().map(|one| (one.host, one.source, one.target)),
+            Some((None, 2, 5))
+        );
+        assert_eq!(findings.len(), names.len() + 1);
+    }
+
+    #[test]
+    fn what_was_not_tested_blames_nobody() {
+        let mut pairs = filtered(5, |a, b| a == 1 || b == 1);
+        for pair in pairs.iter_mut().filter(|pair| pair.source > 2) {
+            pair.verdict.code = Code::NotTested;
+        }
+        let findings = findings(&pairs);
+        assert_eq!(hosts(&findings), [Some(1)]);
+        assert_eq!((findings[0].failed, findings[0].of), (6, 6));
     }
 
     #[test]
     fn all_well_blames_nobody() {
-        assert!(blame(&matrix(3, |_, _| false), 3).is_empty());
+        assert!(findings(&filtered(3, |_, _| false)).is_empty());
+        assert!(findings(&[]).is_empty());
     }
 }

@@ -11,9 +11,9 @@ use super::duration;
 )]
 pub struct PingArgs {
     /// The host to ping, from this one or from the one that -H names
-    #[arg(value_name = "HOST", required_unless_present = "matrix", conflicts_with = "matrix")]
+    #[arg(value_name = "HOST", conflicts_with = "matrix")]
     pub host: Option<String>,
-    /// Ping every ordered pair of these hosts
+    /// Ping every ordered pair of these hosts; -v or -o lists the pairs
     #[arg(long, value_name = "SET", conflicts_with = "hosts")]
     pub matrix: Option<String>,
     /// Round trips to measure for each pair

@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
-use crate::collect::{Parts, host_report};
-use crate::model::{HostReport, Via};
-use crate::source::{Live, answer_verbs};
+use crate::collect::host_report;
+use crate::model::{HostReport, Parts, Via};
+use crate::source::{Live, VerbsChild, answer_verbs};
 use crate::term::Term;
 
 use super::{Advice, Outcome};
@@ -22,6 +24,10 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             // A child that outlives its parent has nobody to answer. It is a courtesy: where the
             // kernel refuses, the parent's deadline still holds.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
+            if has_no_reader(rustix::stdio::stdout()) {
+                // The parent died before that call, and no signal will come.
+                return Ok(Outcome::Complete);
+            }
             term.answer(serde_json::to_vec(&answer_verbs())?)?;
         }
         "worker" => work(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?,
@@ -39,13 +45,33 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-fn inventory(verbs: bool) -> HostReport {
+fn inventory(parts: Parts, limit: Duration) -> HostReport {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    host_report(&Live::new(), Parts { verbs }, host, Via::Agent)
+    host_report(&Live::new(VerbsChild::own(limit)), parts, host, Via::Agent)
+}
+
+/// Whether it is a pipe whose other end is closed.
+fn has_no_reader(pipe: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(pipe, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok()
+        && fds[0].revents().contains(PollFlags::ERR)
 }
 
 /// A standard stream without the buffer and the lock of the one in the standard library.
 fn own(stream: BorrowedFd<'_>) -> anyhow::Result<File> {
     let owned = stream.as_fd().try_clone_to_owned().context("cannot use the agent's streams")?;
     Ok(File::from(owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_whose_reader_has_gone_is_noticed() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        assert!(!has_no_reader(writer.as_fd()));
+        drop(reader);
+        assert!(has_no_reader(writer.as_fd()));
+    }
 }

@@ -2,20 +2,16 @@
 
 use crate::capture::Capture;
 use crate::cli::Global;
-use crate::collect::Parts;
+use crate::model::Parts;
 use crate::term::Term;
 
-use super::{Advice, Outcome, local};
+use super::{Outcome, local};
 
 /// Records this host, or another root, to a file or to stdout.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    if global.hosts.is_some() {
-        let fix = "run rdmactl capture there";
-        return Err(Advice::error("cannot record other hosts yet", fix));
-    }
     let capture = match &global.from {
         Some(path) => Capture::read(path)?,
-        None => local::record(global, Parts { verbs: true })?.1,
+        None => local::record(global, Parts { verbs: true, resources: true })?.1,
     };
     if let Some(path) = &global.save {
         local::save(&capture, path)?;

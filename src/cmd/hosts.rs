@@ -6,25 +6,53 @@ use anyhow::Context as _;
 
 use crate::cli::Global;
 use crate::clock::Deadline;
-use crate::collect::Parts;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Host, HostSet, Limits, Reach, Resolver, UploadPolicy, Watchdog, allow_descriptors,
-    fan_out,
+    Connector, Greeted, Host, HostSet, Limits, Notice, Reach, Resolver, UploadPolicy, Watchdog,
+    allow_descriptors, fan_out,
 };
-use crate::model::{HostFailure, HostReport, Reason};
+use crate::model::{HostFailure, HostReport, Parts, Problem, Reason};
+use crate::render::{Note, escape};
 
-use super::Advice;
+use super::outcome::say;
+use super::{Advice, interrupt, terminal};
 
-/// The way to other hosts that the flags describe, with the watchdog over all its connections.
+/// How long an agent that gave its report may take to leave.
+const LEAVE: Duration = Duration::from_secs(1);
+
+/// The way to other hosts that the flags describe, with the watchdog over all its connections,
+/// which a signal cancels.
 pub(super) fn reach(global: &Global, upload: UploadPolicy) -> anyhow::Result<(Reach, Watchdog)> {
     allow_descriptors();
     let watchdog = Watchdog::start().context("cannot start a thread")?;
+    interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
     let resolver =
         Resolver { user: global.login.clone(), config: global.ssh_config.clone(), program: None };
     let connector = Connector::new(watchdog.clone(), Limits::default());
-    let reach = Reach::new(resolver, connector, upload, Privilege::Login, global.timeout);
+    let term = terminal(global);
+    let tell = move |host: &Host, notice: &Notice| say(term, &note(host, notice));
+    let (privilege, timeout) = (Privilege::Login, global.timeout);
+    let reach = Reach::new(resolver, connector, upload, privilege, timeout, Box::new(tell));
     Ok((reach, watchdog))
+}
+
+fn note(host: &Host, notice: &Notice) -> Note {
+    let text = match notice {
+        Notice::Sending { bytes, why } => {
+            // Whole tenths of a megabyte: no reader wants more, and no rounding is hidden.
+            let tenths = bytes / 100_000;
+            format!("sending {}.{} MB to {host}: {why}", tenths / 10, tenths % 10)
+        }
+        Notice::Unchecked => format!(
+            "{host}: has neither sha256sum nor busybox, so only the size of what arrived was checked"
+        ),
+    };
+    Note { text: escape(&text).into_owned(), fix: None }
+}
+
+/// A host whose turn was not over, or never came, when the run was cancelled.
+pub(super) fn cancelled() -> HostFailure {
+    HostFailure::new(Reason::Cancelled, "the run was ended before this host was done")
 }
 
 /// The hosts that an expression names.
@@ -54,30 +82,65 @@ pub(super) fn report_hosts(
     let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
     let (reach, watchdog) = reach(global, upload)?;
     let mut reports: Vec<Option<HostReport>> = vec![None; hosts.len()];
-    let ask = |host: &Host| report(&reach, host, parts);
+    let ask = |host: &Host| report(&reach, &watchdog, host, parts);
     let fanout = usize::from(global.fanout);
     fan_out(&hosts, fanout, &watchdog, ask, |index, report| reports[index] = Some(report))
         .context("cannot start a thread")?;
-    let skipped = |host: &Host| {
-        HostReport::failed(
-            host.to_string(),
-            HostFailure::new(Reason::Cancelled, "the run was ended before this host's turn"),
-        )
-    };
+    let skipped = |host: &Host| HostReport::failed(host.to_string(), cancelled());
     let all = hosts.iter().zip(reports);
     Ok(all.map(|(host, report)| report.unwrap_or_else(|| skipped(host))).collect())
 }
 
-fn report(reach: &Reach, host: &Host, parts: Parts) -> HostReport {
-    let asked = reach.agent(host).and_then(|(agent, via)| {
-        let deadline = Deadline::after(reach.timeout);
-        let report = agent.report(parts.verbs, deadline)?;
-        // An agent that does not leave in time ends by itself when its input does.
-        let _ = agent.end(Deadline::after(Duration::from_secs(1)));
-        Ok((report, via))
+fn report(reach: &Reach, watchdog: &Watchdog, host: &Host, parts: Parts) -> HostReport {
+    let asked = reach.agent(host).and_then(|greeted| {
+        let Greeted { agent, via, deadline } = greeted;
+        match agent.report(parts, deadline) {
+            Ok(report) => {
+                let left = agent.end(Deadline::after(LEAVE)).err();
+                Ok(HostReport { via, ..and_left(report, left) })
+            }
+            Err(failure) => Err(agent.give_up(failure)),
+        }
     });
     match asked {
-        Ok((report, via)) => HostReport { host: host.to_string(), via, ..report },
+        Ok(report) => HostReport { host: host.to_string(), ..report },
+        // Whatever broke then was broken by us.
+        Err(_) if watchdog.is_cancelled() => HostReport::failed(host.to_string(), cancelled()),
         Err(failure) => HostReport::failed(host.to_string(), failure),
+    }
+}
+
+/// The report, with what its agent left on the host as a problem of it.
+fn and_left(mut report: HostReport, left: Option<String>) -> HostReport {
+    report.problems.extend(left.map(|left| Problem {
+        key: "agent".into(),
+        source: "rdmactl agent".into(),
+        errno: None,
+        detail: format!("left there: {left}; it neither ended nor could be killed"),
+        fix: Some("end it there with kill -9".into()),
+    }));
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Via;
+
+    #[test]
+    fn an_agent_that_stays_is_a_problem_of_its_host() {
+        let whole = HostReport::empty("n1", Via::Agent);
+        assert!(!and_left(whole.clone(), None).is_incomplete());
+        let report = and_left(whole, Some("pid 42".into()));
+        assert!(report.is_incomplete());
+        let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true);
+        assert!(notes[0].text.starts_with("n1: agent: left there: pid 42"), "{}", notes[0].text);
+    }
+
+    #[test]
+    fn an_upload_is_announced_with_its_size_and_reason() {
+        let notice = Notice::Sending { bytes: 8_123_456, why: "no rdmactl there".into() };
+        let host = Host::named("n3");
+        assert_eq!(note(&host, &notice).text, "sending 8.1 MB to n3: no rdmactl there");
     }
 }

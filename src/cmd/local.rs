@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 
 use crate::capture::{Capture, CapturedHost};
 use crate::cli::Global;
 use crate::clock;
-use crate::collect::{Parts, host_report};
-use crate::model::{HostReport, Via};
+use crate::collect::host_report;
+use crate::model::{HostReport, Parts, Via};
 use crate::source::{Live, Recorder, Source as _, VerbsChild};
 
 /// Reports with what a listing has to know of them.
@@ -42,9 +42,8 @@ pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostRepor
             .with_context(|| format!("cannot use {} as a root", root.display()))?;
         (live, root.display().to_string(), Via::File)
     } else {
-        let verbs = VerbsChild::new(PathBuf::from("/proc/self/exe"), global.timeout);
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        (Live::with_verbs(verbs), name, Via::Local)
+        (Live::new(VerbsChild::own(global.timeout)), name, Via::Local)
     };
     let recorder = Recorder::new(live);
     let report = host_report(&recorder, parts, host.clone(), via);

@@ -1,25 +1,26 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out, spawn_local};
-use crate::model::ping::{PingHost, PingReport};
-use crate::model::{HostFailure, HostReport, Reason};
+use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
+use crate::model::ping::{Code, PingHost, PingReport};
+use crate::model::{HostFailure, HostReport, Parts, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
+use crate::query::{self, Column, Defaults, pair_rows, select};
 use crate::render::{
-    PingDocument, plain_pairs, render_findings, render_matrix, render_pairs, to_json,
+    PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
 };
 use crate::term::Term;
 
-use super::hosts::{host_set, reach};
+use super::hosts::{cancelled, host_set, reach};
 use super::{Advice, Outcome};
 
 /// How long an answer to one message may take.
@@ -48,24 +49,47 @@ impl Place {
 
 /// Runs all asked pairs and prints what they showed.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
+    if global.columns.iter().any(|word| word == "help") {
+        term.answer(column_help::<query::Pairs>())?;
+        return Ok(Outcome::Complete);
+    }
+    let defaults = Defaults { hosts_named: true, verbose: global.verbose > 0 };
+    let columns = select(&global.columns, defaults)
+        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))?;
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let (reach, watchdog) = reach(global, upload)?;
+    let effort = effort(args)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
-    let report = probe(&places, reached, pairs, args)?;
-    let is_matrix = args.matrix.is_some();
+    let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
-        Format::Plain => plain_pairs(&report),
-        Format::Table if is_matrix && global.verbose == 0 => {
-            format!("{}\n{}", render_matrix(&report), render_findings(&report))
-        }
-        Format::Table => format!("{}\n{}", render_pairs(&report), render_findings(&report)),
+        Format::Plain => plain(&columns, &pair_rows(&report), !global.no_header),
+        Format::Table => table_of(&report, &columns, global, args),
     })?;
-    let is_bad = report.pairs.iter().any(|pair| pair.verdict.code.is_failure())
+    // A pair that nobody tested has not passed.
+    let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
+    let is_bad = !report.pairs.iter().all(|pair| is_well(pair.verdict.code))
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
+}
+
+/// The matrix, or the list where one is asked for; then the findings.
+fn table_of(
+    report: &PingReport,
+    columns: &[&Column<query::Pairs>],
+    global: &Global,
+    args: &PingArgs,
+) -> String {
+    let header = !global.no_header;
+    let is_listed = args.matrix.is_none() || global.verbose > 0 || !global.columns.is_empty();
+    let pairs = if is_listed {
+        table(columns, &pair_rows(report), header)
+    } else {
+        render_matrix(report, header)
+    };
+    format!("{pairs}\n{}", render_findings(report))
 }
 
 fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
@@ -73,6 +97,13 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         Ok(host_set(set)?.into_iter().map(Place::There).collect())
     };
     if let Some(set) = &args.matrix {
+        // clap sees this only when both stand behind the command.
+        if global.hosts.is_some() {
+            return Err(Advice::error(
+                "--matrix contradicts --hosts",
+                "name the hosts of a matrix behind --matrix only",
+            ));
+        }
         let places = there(set)?;
         if places.len() < 2 {
             return Err(Advice::error(
@@ -82,7 +113,13 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         }
         return Ok((places, Pairs::All));
     }
-    let target = there(args.host.as_deref().unwrap_or_default())?;
+    let Some(target) = &args.host else {
+        return Err(Advice::error(
+            "ping needs a host",
+            "name one, as in rdmactl ping n2, or every pair of a set with --matrix n[1-4]",
+        ));
+    };
+    let target = there(target)?;
     let mut places = match &global.hosts {
         Some(set) => there(set)?,
         None => vec![Place::Here],
@@ -104,52 +141,65 @@ fn gather(
     fanout: usize,
 ) -> anyhow::Result<Vec<Reached>> {
     let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
-    let enter = |place: &Place| enter(place, reach);
+    let enter = |place: &Place| match enter(place, reach) {
+        // Whatever broke then was broken by us.
+        Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+        result => result,
+    };
     fan_out(places, fanout, watchdog, enter, |index, result| reached[index] = Some(result))
         .context("cannot start a thread")?;
-    let skipped = || HostFailure::new(Reason::Cancelled, "the run was ended before");
-    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(skipped()))).collect())
+    Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled()))).collect())
 }
 
 /// Greets the agent of one host, reads what it has, and has it start its worker.
 fn enter(place: &Place, reach: &Reach) -> Reached {
-    let agent = match place {
-        Place::Here => here(reach.timeout)?,
-        Place::There(host) => reach.agent(host)?.0,
+    let (agent, deadline) = match place {
+        Place::Here => here(reach)?,
+        Place::There(host) => {
+            let greeted = reach.agent(host)?;
+            (greeted.agent, greeted.deadline)
+        }
     };
-    let report = agent.report(false, Deadline::after(reach.timeout))?;
-    Reach::prolong(&agent);
-    agent.start_worker().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("cannot start a thread: {error}"))
-    })?;
-    Ok((agent, report))
+    let entered = agent.report(Parts::default(), deadline).and_then(|report| {
+        agent.start_worker()?;
+        Ok(report)
+    });
+    match entered {
+        Ok(report) => Ok((agent, report)),
+        Err(failure) => Err(agent.give_up(failure)),
+    }
 }
 
-fn here(timeout: Duration) -> Result<Agent, HostFailure> {
+fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
         HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
     })?;
-    let mut command = Command::new(PathBuf::from("/proc/self/exe"));
+    let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
-    Agent::greet(spawn_local(command)?, None, nonce, Deadline::after(timeout))
+    let deadline = Deadline::after(reach.timeout);
+    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
+}
+
+fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
+    let mut nonce = [0; 8];
+    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
+    Ok(Effort {
+        nonce: u64::from_le_bytes(nonce),
+        rounds: args.iters,
+        slot: args.slot,
+        reply: REPLY,
+        latency_bytes: args.size,
+    })
 }
 
 fn probe(
     places: &[Place],
     reached: Vec<Reached>,
     pairs: Pairs,
-    args: &PingArgs,
-) -> anyhow::Result<PingReport> {
+    effort: &Effort,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> PingReport {
     let started = clock::now();
-    let mut nonce = [0; 8];
-    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
-    let effort = Effort {
-        nonce: u64::from_le_bytes(nonce),
-        rounds: args.iters,
-        slot: args.slot,
-        reply: REPLY,
-        latency_bytes: args.size,
-    };
     let members: Vec<Member<'_>> = places
         .iter()
         .zip(&reached)
@@ -160,11 +210,12 @@ fn probe(
             failure: reached.as_ref().err(),
         })
         .collect();
-    let results = matrix::run(&members, pairs, &effort, &|_| {});
+    let results = matrix::run(&members, pairs, effort, is_over);
     drop(members);
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (hosts, left_behind) = leave(places, reached);
-    Ok(PingReport { hosts, pairs: results, elapsed_ms, left_behind })
+    let findings = findings(&results);
+    PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind }
 }
 
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.

@@ -1,5 +1,4 @@
-//! What RDMA netlink says: the interface of each port, and who holds which queue pairs, regions
-//! and connections.
+//! What RDMA netlink says of who holds which queue pairs, memory regions and connections.
 //!
 //! Attribute numbers are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`; they
 //! are the same in all kernels from 5.10 to 7.3, and new ones are only added.
@@ -7,4 +6,132 @@
 mod attr;
 mod resource;
 
-pub(super) use resource::decode_resources;
+use std::collections::HashMap;
+
+use super::Reader;
+use crate::model::{HostReport, Owner, Resource};
+use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
+use attr::Fields;
+
+/// The objects there are, in the order of `rdma resource`.
+const OBJECTS: [RdmaCommand; 7] = [
+    RdmaCommand::QueuePairs,
+    RdmaCommand::CmIds,
+    RdmaCommand::CompletionQueues,
+    RdmaCommand::MemoryRegions,
+    RdmaCommand::ProtectionDomains,
+    RdmaCommand::Contexts,
+    RdmaCommand::SharedReceiveQueues,
+];
+
+/// As many devices as sysfs is read of.
+const MAX_DEVICES: usize = 4096;
+
+/// Reads the objects of every device.
+pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
+    match report.rdma_core {
+        // Asking would load the RDMA core.
+        Some(false) => report.resources = Some(Vec::new()),
+        None => {}
+        Some(true) => {
+            let Some(devices) = device_indices(reader) else { return };
+            let mut all = Vec::new();
+            for (index, name) in devices {
+                for command in OBJECTS {
+                    read_objects(reader, command, index, &name, &mut all);
+                }
+            }
+            name_processes(reader, &mut all);
+            report.resources = Some(all);
+        }
+    }
+}
+
+/// The kernel's index and name of each device.
+fn device_indices(reader: &mut Reader<'_>) -> Option<Vec<(u32, String)>> {
+    let query = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
+    let answer = ask(reader, "resources", query)?;
+    let device = |message: Message<'_>| {
+        let fields = Fields(Attributes::new(message.payload));
+        Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?))
+    };
+    Some(Messages::new(&answer).filter_map(device).take(MAX_DEVICES).collect())
+}
+
+fn read_objects(
+    reader: &mut Reader<'_>,
+    command: RdmaCommand,
+    device: u32,
+    name: &str,
+    all: &mut Vec<Resource>,
+) {
+    let query = RdmaQuery { command, device: Some(device), port: None };
+    let key = format!("resources/{name}");
+    if let Some(answer) = ask(reader, &key, query) {
+        all.extend(resource::decode_resources(command, &answer));
+    }
+}
+
+/// An answer that consists of whole messages.
+fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> {
+    match reader.ask(&Question::Rdma(query)) {
+        Ok(answer) => {
+            let mut messages = Messages::new(&answer);
+            while messages.next().is_some() {}
+            if messages.rest().is_empty() {
+                return Some(answer);
+            }
+            reader.malformed(key, &query.to_string(), "half a message");
+            None
+        }
+        // Kernels before 6.1 know no such command, and say EINVAL to it.
+        Err(error) if error.is_invalid() && query.command.is_since_6_1() => None,
+        Err(error) => {
+            reader.unreadable(key, &query.to_string(), &error, None);
+            None
+        }
+    }
+}
+
+/// Gives the processes their names, and threads the number of their process.
+fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
+    let mut known: HashMap<u32, Option<(u32, String)>> = HashMap::new();
+    let mut refused = None;
+    for resource in all {
+        let Some(Owner::Process { pid, name }) = &mut resource.owner else { continue };
+        let process = known.entry(*pid).or_insert_with(|| {
+            let path = format!("/proc/{pid}/status");
+            match reader.ask(&Question::File(path.clone())) {
+                Ok(status) => parse_status(&String::from_utf8_lossy(&status)),
+                Err(error) => {
+                    refused.get_or_insert((path, error));
+                    None
+                }
+            }
+        });
+        if let Some((process, its_name)) = process {
+            *pid = *process;
+            *name = Some(its_name.clone());
+        }
+    }
+    // Who has gone meanwhile has no name; of those that are hidden, one is enough to tell.
+    if let Some((path, error)) = refused {
+        reader.unreadable("resources/owner", &path, &error, None);
+    }
+}
+
+/// Number and name of the process that a `/proc/PID/status` is of; `PID` may be a thread's.
+fn parse_status(status: &str) -> Option<(u32, String)> {
+    let field =
+        |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    Some((field("Tgid")?.trim().parse().ok()?, field("Name")?.trim().to_owned()))
+}
+
+#[test]
+fn a_thread_is_told_by_its_process() {
+    let status = "Name:\trping\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t247\nPid:\t249\n";
+    assert_eq!(parse_status(status), Some((247, "rping".into())));
+    for text in ["", "Name:\tx\n", "Tgid:\tx\nName:\ty\n"] {
+        assert_eq!(parse_status(text), None, "{text}");
+    }
+}

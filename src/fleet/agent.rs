@@ -1,35 +1,48 @@
 //! The agent at the far end of a pipe, as the operator sees it.
 
 mod fate;
+mod outbox;
 mod reader;
+mod way;
 
 use std::io;
-use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use outbox::Outbox;
 use reader::Inbox;
+use way::Way;
 
+use super::last_words::last_words;
 use super::remote_command::NO_AGENT;
-use super::{Nonce, Pipe, Session};
+use super::{Nonce, Pipe, Session, Watchdog, local};
 use crate::clock::Deadline;
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
-use crate::model::{HostFailure, HostReport, Reason};
+use crate::model::{HostFailure, HostReport, Parts, Reason};
 use crate::ping::{Liveness, Node, Ticket};
-use crate::wire::{FrameWriter, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
+use crate::wire::{GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
 
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
+/// How long an agent that failed may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// The least time that an answer gets on its way here.
+const WAY_BACK: Duration = Duration::from_millis(500);
+
 /// An agent that has greeted.
+///
+/// It is to be ended by [`Agent::end`] or [`Agent::give_up`], which say what stays on its host.
 pub struct Agent {
     pipe: Pipe,
-    /// `None` for an agent on this host.
-    session: Option<Session>,
-    writer: Arc<Mutex<FrameWriter<UnixStream>>>,
+    way: Way,
+    outbox: Arc<Outbox>,
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
     over: Arc<AtomicBool>,
@@ -38,20 +51,42 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Waits for the greeting on a pipe in which an agent was started.
+    /// Starts an agent on this host and waits for its greeting.
+    ///
+    /// # Errors
+    /// It does not start or does not greet by the deadline.
+    pub fn here(
+        mut command: Command,
+        nonce: Nonce,
+        watchdog: &Watchdog,
+        deadline: Deadline,
+    ) -> Result<Self, HostFailure> {
+        // Ctrl-C is for this process, which ends its agent in good order.
+        command.process_group(0);
+        let pipe = local::spawn(command)?;
+        let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
+        Self::greet(pipe, Way::Here(guard), nonce, deadline)
+    }
+
+    /// Runs a command that starts an agent on another host, and waits for its greeting.
     ///
     /// The caller has set a deadline on the session: it ends this wait too.
     ///
     /// # Errors
     /// No agent is there, or another protocol, or something that is no agent.
-    pub fn greet(
-        pipe: Pipe,
-        session: Option<Session>,
+    pub fn there(
+        session: &Session,
+        command: &str,
         nonce: Nonce,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
+        let pipe = session.exec(command, deadline)?;
+        Self::greet(pipe, Way::There(session.clone()), nonce, deadline)
+    }
+
+    fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, HostFailure> {
         let stream = pipe.stream();
-        let broken = |error: io::Error| HostFailure::new(Reason::Lost, error.to_string());
+        let broken = |error: io::Error| lost(&error);
         let patience = deadline.remaining().max(Duration::from_millis(1));
         stream.set_read_timeout(Some(patience)).map_err(broken)?;
         let greeting = read_greeting(&mut &*stream, &nonce, NO_AGENT)
@@ -65,12 +100,13 @@ impl Agent {
                 .fix("install the same version there, or add --upload"));
         }
         stream.set_read_timeout(None).map_err(broken)?;
-        let writer = FrameWriter::new(stream.try_clone().map_err(broken)?);
         let inbox = Inbox::start(stream.try_clone().map_err(broken)?).map_err(broken)?;
+        let writing = stream.try_clone().map_err(broken)?;
+        let outbox = Outbox::new(writing, Arc::clone(&inbox)).map_err(broken)?;
         Ok(Self {
             pipe,
-            session,
-            writer: Arc::new(Mutex::new(writer)),
+            way,
+            outbox: Arc::new(outbox),
             inbox,
             next_id: AtomicU64::new(1),
             over: Arc::new(AtomicBool::new(false)),
@@ -80,32 +116,38 @@ impl Agent {
 
     /// The host's inventory.
     ///
+    /// The agent is told how long it may read, so that what hangs there costs its part of the
+    /// report and not all of it.
+    ///
     /// # Errors
     /// The agent gave none by the deadline, and why.
-    pub fn report(&self, verbs: bool, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        self.send(&ToAgent::Report { verbs });
-        self.inbox.report(deadline).ok_or_else(|| self.lost("its inventory"))
+    pub fn report(&self, parts: Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        let limit = reading_time(deadline.remaining());
+        let limit_ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        self.outbox.send(&ToAgent::Report { parts, limit_ms });
+        self.inbox.report(deadline).ok_or_else(|| self.no_answer("its inventory"))
     }
 
     /// Starts the worker, and from then on tells the agent that the operator is there.
     ///
+    /// From then on no deadline ends the connection, for a run may take any time: the agent's own
+    /// heartbeat does, because one that is silent is looked into and killed.
+    ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start_worker(&self) -> io::Result<()> {
-        self.send(&ToAgent::StartWorker);
-        let (writer, over) = (Arc::clone(&self.writer), Arc::clone(&self.over));
+    pub fn start_worker(&self) -> Result<(), HostFailure> {
+        self.way.set_deadline(None);
+        self.outbox.send(&ToAgent::StartWorker);
+        let (outbox, over) = (Arc::clone(&self.outbox), Arc::clone(&self.over));
         let beat = move || {
-            while !over.load(Ordering::Relaxed) {
-                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-                if writer.write(&ToAgent::Alive).is_err() {
-                    return;
-                }
-                drop(writer);
+            while !over.load(Ordering::Relaxed) && outbox.send(&ToAgent::Alive) {
                 thread::park_timeout(HEARTBEAT);
             }
         };
-        thread::Builder::new().name("heartbeat".into()).stack_size(128 * 1024).spawn(beat)?;
-        Ok(())
+        let thread = thread::Builder::new().name("heartbeat".into()).stack_size(128 * 1024);
+        thread.spawn(beat).map(drop).map_err(|error| {
+            HostFailure::new(Reason::Transport, format!("this machine: no thread: {error}"))
+        })
     }
 
     /// Says goodbye and makes sure that nothing stays; else the process that is left.
@@ -114,32 +156,30 @@ impl Agent {
     /// `pid N` of an agent that could neither be asked nor killed.
     pub fn end(self, deadline: Deadline) -> Result<(), String> {
         self.over.store(true, Ordering::Relaxed);
-        self.send(&ToAgent::Bye);
+        self.way.set_deadline(Some(Deadline::after(deadline.remaining() + fate::LOOK + WAY_BACK)));
+        self.outbox.send(&ToAgent::Bye);
         if self.inbox.ended(deadline) {
             return Ok(());
         }
         self.bury()
     }
 
-    /// Moves the deadline at which the whole connection is shut down.
-    pub fn set_deadline(&self, deadline: Deadline) {
-        if let Some(session) = &self.session {
-            session.set_deadline(deadline);
+    /// Ends an agent that failed; the failure also says what is left of it.
+    #[must_use]
+    pub fn give_up(self, failure: HostFailure) -> HostFailure {
+        match self.end(Deadline::after(GOODBYE)) {
+            Ok(()) => failure,
+            Err(left) => and_left(failure, &left),
         }
     }
 
-    fn send(&self, message: &ToAgent) {
-        // A stream that is closed shows at the reading end, with a reason.
-        let _ = self.writer.lock().unwrap_or_else(PoisonError::into_inner).write(message);
-    }
-
     /// Why something that was asked for did not come.
-    fn lost(&self, what: &str) -> HostFailure {
+    fn no_answer(&self, what: &str) -> HostFailure {
         let Some(why) = self.inbox.broken() else {
             return HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
                 .fix("give it more time with --timeout");
         };
-        let stderr = last_words(&self.pipe);
+        let stderr = last_words(&self.pipe.stderr());
         HostFailure::new(Reason::Lost, format!("the agent ended before {what} came: {why}{stderr}"))
     }
 }
@@ -154,13 +194,13 @@ impl Node for Agent {
     fn start(&self, step: Step) -> Ticket {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.inbox.expect(id);
-        self.send(&ToAgent::Worker(ToWorker { id, step }));
+        self.outbox.send(&ToAgent::Worker(ToWorker { id, step }));
         Ticket(id)
     }
 
     fn tell(&self, step: Step) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        self.send(&ToAgent::Worker(ToWorker { id, step }));
+        self.outbox.send(&ToAgent::Worker(ToWorker { id, step }));
     }
 
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>> {
@@ -192,7 +232,7 @@ impl Node for Agent {
 }
 
 fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
-    let said = last_words(pipe);
+    let said = last_words(&pipe.stderr());
     match error {
         GreetingError::NoAgent => {
             HostFailure::new(Reason::NoAgent, "no rdmactl in the PATH of the login there")
@@ -206,12 +246,30 @@ fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
     }
 }
 
-/// The end of what the far side wrote to stderr, as the tail of a sentence.
-fn last_words(pipe: &Pipe) -> String {
-    let stderr = pipe.stderr();
-    let text = String::from_utf8_lossy(&stderr);
-    match text.trim().lines().next_back() {
-        Some(line) => format!("; it said: {line}"),
-        None => String::new(),
+fn lost(error: &io::Error) -> HostFailure {
+    HostFailure::new(Reason::Lost, error.to_string())
+}
+
+/// A failure that also says what stays on the host.
+pub(super) fn and_left(failure: HostFailure, left: &str) -> HostFailure {
+    let detail = format!("{}; left there: {left}", failure.detail);
+    HostFailure { detail, ..failure }
+}
+
+/// How long an agent may read of what is left until its answer must be here.
+fn reading_time(left: Duration) -> Duration {
+    left.saturating_sub(WAY_BACK.max(left / 5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_gets_a_fifth_of_the_time_and_half_a_second_at_least() {
+        let ms = Duration::from_millis;
+        assert_eq!(reading_time(ms(10_000)), ms(8_000));
+        assert_eq!(reading_time(ms(1_000)), ms(500));
+        assert_eq!(reading_time(ms(300)), ms(0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -63,7 +63,7 @@ fn attend(
         if shared.is_abandoned() && killing.is_none() {
             killing = Some(Deadline::after(GRACE));
         }
-        if killing.is_some_and(Deadline::is_over) {
+        if shared.is_doomed() || killing.is_some_and(Deadline::is_over) {
             // Fails only for a child that has ended by itself, which the next round sees.
             let _ = child.kill();
         }

@@ -84,6 +84,11 @@ impl Pipe {
         self.shared.stderr()
     }
 
+    /// Kills a command of this host at once. A command of another host only loses its pipe.
+    pub fn kill(&self) {
+        self.shared.doom();
+    }
+
     /// Waits until the command has ended.
     ///
     /// Its stdout must be read to the end for that: the buffers between are bounded.

@@ -1,8 +1,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::agent::and_left;
 use super::remote_command::{self, Privilege};
-use super::{Agent, Connector, Host, Nonce, Pipe, Program, Resolver, Session};
+use super::{Agent, Connector, Host, Nonce, Program, Resolver, Session, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
 
@@ -16,13 +17,43 @@ pub enum UploadPolicy {
 }
 
 /// What a host may take, after its deadline, to have a silent agent killed.
-const CLEAN_UP: Duration = Duration::from_secs(3);
+const CLEAN_UP: Duration = Duration::from_secs(4);
+
+/// How long killing an agent that never greeted may take.
+const KILL: Duration = Duration::from_secs(2);
+
+/// How long removing an uploaded program may take.
+const REMOVE: Duration = Duration::from_secs(2);
 
 /// What the upload may take beyond the host's deadline.
 const UPLOAD: Duration = Duration::from_secs(60);
 
-/// How long a session with a worker may last at most.
-const LONGEST_RUN: Duration = Duration::from_secs(3_600);
+/// What the operator is told on the way to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The operator's own binary is about to be sent.
+    Sending {
+        /// Its size.
+        bytes: usize,
+        /// Why no installed one will do.
+        why: String,
+    },
+    /// The host has no program that could check the SHA-256 of what arrived.
+    Unchecked,
+}
+
+/// An agent that answered, and how.
+pub struct Greeted {
+    /// The agent.
+    pub agent: Agent,
+    /// Whether it was found there or brought.
+    pub via: Via,
+    /// By when the host must have given its answer. The time of an upload is not counted.
+    pub deadline: Deadline,
+}
+
+/// Tells the operator something about a host, from any thread.
+pub type Tell = Box<dyn Fn(&Host, &Notice) + Send + Sync>;
 
 /// The way from a host's name to an agent on it: configuration, SSH, the agent in its PATH, else
 /// the uploaded one.
@@ -37,6 +68,7 @@ pub struct Reach {
     pub privilege: Privilege,
     /// How long a host may take from the first packet to its answer.
     pub timeout: Duration,
+    tell: Tell,
     own: OnceLock<Result<Arc<Program>, String>>,
 }
 
@@ -49,77 +81,86 @@ impl Reach {
         upload: UploadPolicy,
         privilege: Privilege,
         timeout: Duration,
+        tell: Tell,
     ) -> Self {
-        Self { resolver, connector, upload, privilege, timeout, own: OnceLock::new() }
+        Self { resolver, connector, upload, privilege, timeout, tell, own: OnceLock::new() }
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
     ///
     /// # Errors
     /// The one reason why there is none, and what to do about it.
-    pub fn agent(&self, host: &Host) -> Result<(Agent, Via), HostFailure> {
+    pub fn agent(&self, host: &Host) -> Result<Greeted, HostFailure> {
         let deadline = Deadline::after(self.timeout);
         let target = self.resolver.resolve(host)?;
         let session = self.connector.connect(&target, deadline)?;
         session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
         let missing = match self.installed(&session, deadline) {
-            Ok(agent) => return Ok((agent, Via::Agent)),
+            Ok(agent) => return Ok(Greeted { agent, via: Via::Agent, deadline }),
             Err(failure) => failure,
         };
         let may_help = matches!(missing.reason, Reason::NoAgent | Reason::AgentVersion);
         if self.upload == UploadPolicy::Never || !may_help {
             return Err(missing);
         }
-        Ok((self.uploaded(&session, deadline)?, Via::Upload))
-    }
-
-    /// Lets an agent's session last for a whole run instead of one answer.
-    pub fn prolong(agent: &Agent) {
-        agent.set_deadline(Deadline::after(LONGEST_RUN));
+        let left = deadline.remaining();
+        let uploaded = self.bring(host, &session, left, missing)?;
+        let deadline = Deadline::after(left);
+        session.set_deadline(Deadline::after(left + CLEAN_UP));
+        let command = remote_command::uploaded_agent(&uploaded, self.privilege);
+        match greet(&session, &command, uploaded.nonce(), deadline) {
+            Ok(agent) => Ok(Greeted { agent, via: Via::Upload, deadline }),
+            // It removes itself before it greets: one that did not may lie there still.
+            Err(failure) => Err(match uploaded.remove(&session, Deadline::after(REMOVE)) {
+                Ok(()) => failure,
+                Err(left) => and_left(failure, &left),
+            }),
+        }
     }
 
     fn installed(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
         let nonce = fresh_nonce()?;
-        let pipe =
-            session.exec(&remote_command::installed_agent(nonce, self.privilege), deadline)?;
-        greet(pipe, session, nonce, deadline)
+        greet(session, &remote_command::installed_agent(nonce, self.privilege), nonce, deadline)
     }
 
-    fn uploaded(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
+    /// Puts the own program on the host.
+    fn bring(
+        &self,
+        host: &Host,
+        session: &Session,
+        left: Duration,
+        missing: HostFailure,
+    ) -> Result<Uploaded, HostFailure> {
         let own = self
             .own
             .get_or_init(|| Program::own().map(Arc::new).map_err(|error| error.to_string()));
         let program = own.as_ref().map_err(|error| {
             HostFailure::new(Reason::Transport, format!("cannot read this program: {error}"))
         })?;
+        (self.tell)(host, &Notice::Sending { bytes: program.size(), why: missing.detail });
         // The host's own deadline is for answers: a thin line may need longer for the program.
-        let deadline = Deadline::after(deadline.remaining() + UPLOAD);
+        let deadline = Deadline::after(left + UPLOAD);
         session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
-        let nonce = fresh_nonce()?;
-        let uploaded = program.upload(session, nonce, deadline)?;
-        let command = remote_command::uploaded_agent(&uploaded, self.privilege);
-        let pipe = session.exec(&command, deadline)?;
-        greet(pipe, session, nonce, deadline)
+        let uploaded = program.upload(session, fresh_nonce()?, deadline)?;
+        if uploaded.is_hash_unchecked {
+            (self.tell)(host, &Notice::Unchecked);
+        }
+        Ok(uploaded)
     }
 }
 
-/// Waits for the greeting; an agent that was started and does not greet is killed.
+/// Starts an agent and waits for its greeting; one that does not greet in time is killed.
 fn greet(
-    pipe: Pipe,
     session: &Session,
+    command: &str,
     nonce: Nonce,
     deadline: Deadline,
 ) -> Result<Agent, HostFailure> {
-    let failure = match Agent::greet(pipe, Some(session.clone()), nonce, deadline) {
+    let failure = match Agent::there(session, command, nonce, deadline) {
         Err(failure) if failure.reason == Reason::Timeout => failure,
         other => return other,
     };
-    let limit = Deadline::after(CLEAN_UP);
-    let killed = session.exec(&remote_command::kill_unseen(nonce), limit).and_then(|pipe| {
-        pipe.close_input();
-        pipe.wait(limit)
-    });
-    match killed {
+    match session.run(&remote_command::kill_unseen(nonce), Deadline::after(KILL)) {
         Ok(exit) if exit.is_success() => {
             let detail = "the agent was started and did not run, though the SSH service did; it \
                           has been killed";

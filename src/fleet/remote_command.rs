@@ -40,11 +40,13 @@ pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
     in_sh(&format!("exec {sudo}{file} agent {nonce} --unlink"))
 }
 
-/// Removes an uploaded agent that was never run.
+/// Removes an uploaded agent; exits with 1 when it still lies there.
 #[must_use]
 pub fn remove_uploaded(uploaded: &Uploaded) -> String {
     let (directory, file) = (uploaded.directory(), uploaded.file());
-    in_sh(&format!("rm -f {file}; rmdir {directory}"))
+    in_sh(&format!(
+        "rm -f {file}; rmdir {directory} 2>/dev/null; [ -e {directory} ] && exit 1; exit 0"
+    ))
 }
 
 /// Kills a process, unless its number belongs to another one by then.

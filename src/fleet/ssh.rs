@@ -18,14 +18,14 @@ mod wire;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use super::Target;
 use super::known_hosts::KnownHosts;
-use super::pipe::{Pipe, Waker};
+use super::pipe::{Exit, Pipe, Waker};
 use super::watchdog::{Guard, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -37,6 +37,9 @@ const STACK: usize = 512 * 1024;
 /// How much later than its deadline a step may end that no shut socket can end: a look-up of a
 /// name, or an agent that does not answer.
 const GRACE: Duration = Duration::from_millis(300);
+
+/// How often a waiting thread looks whether the run was cancelled.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long the steps of opening a connection may take, each cut by the host's own deadline.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +94,12 @@ impl Connector {
         Self { watchdog, limits, known_hosts: Mutex::default() }
     }
 
+    /// The watchdog over all connections.
+    #[must_use]
+    pub fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
     /// Opens a connection, proves the host's key, and authenticates.
     ///
     /// The deadline is the host's own: the connection is shut down at it, unless
@@ -130,7 +139,7 @@ impl Connector {
             .stack_size(STACK)
             .spawn(serve)
             .map_err(|error| fault::local(&error))?;
-        let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
+        let guard = match self.await_login(&answer, deadline) {
             Ok(answer) => answer?,
             Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name())),
             Err(RecvTimeoutError::Disconnected) => {
@@ -140,6 +149,23 @@ impl Connector {
         };
         let handle = Handle { requests: Some(requests), waker, guard };
         Ok(Session { handle: Arc::new(handle) })
+    }
+
+    /// Waits for a login, which may hang where no shut socket ends it: no later than its deadline
+    /// or a cancelled run.
+    fn await_login<T>(
+        &self,
+        answer: &Receiver<T>,
+        deadline: Deadline,
+    ) -> Result<T, RecvTimeoutError> {
+        let limit = Deadline::after(deadline.remaining() + GRACE);
+        loop {
+            match answer.recv_timeout(limit.remaining().min(LOOK_AGAIN)) {
+                Err(RecvTimeoutError::Timeout)
+                    if !limit.is_over() && !self.watchdog.is_cancelled() => {}
+                answer => return answer,
+            }
+        }
     }
 
     /// The files of a class of hosts, read once.
@@ -180,8 +206,25 @@ impl Session {
         }
     }
 
-    /// Moves the deadline at which the whole connection is shut down.
-    pub fn set_deadline(&self, deadline: Deadline) {
+    /// Runs a command that needs no input and whose output nobody wants.
+    ///
+    /// # Errors
+    /// The host opens no further channel, the connection broke, or the deadline passed.
+    pub fn run(&self, command: &str, deadline: Deadline) -> Result<Exit, HostFailure> {
+        let pipe = self.exec(command, deadline)?;
+        pipe.close_input();
+        pipe.wait(deadline)
+    }
+
+    /// Moves the deadline at which the whole connection is shut down; `None` leaves only a
+    /// cancelled run to do so.
+    pub fn set_deadline(&self, deadline: impl Into<Option<Deadline>>) {
         self.handle.guard.set(deadline);
+    }
+
+    /// Whether the run was cancelled, which shuts the connection down.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.handle.guard.is_cancelled()
     }
 }

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::remote_command::{PLACES, in_sh};
+use super::last_words::last_words;
+use super::remote_command::{self, PLACES, in_sh};
 use super::{Nonce, Output, Session};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -112,6 +113,17 @@ impl Uploaded {
         format!("\"{place}/.rdmactl-{}\"", self.nonce)
     }
 
+    /// Removes it, unless it was run and has done so itself.
+    ///
+    /// # Errors
+    /// Where it still lies.
+    pub fn remove(&self, session: &Session, deadline: Deadline) -> Result<(), String> {
+        match session.run(&remote_command::remove_uploaded(self), deadline) {
+            Ok(exit) if exit.is_success() => Ok(()),
+            _ => Err(self.directory().trim_matches('"').to_owned()),
+        }
+    }
+
     /// The program, for a shell of the host.
     pub(super) fn file(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
@@ -127,7 +139,7 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
     let places = places.join(" ");
     format!(
-        "umask 077; say() {{ echo RDMACTL/up {nonce} $1 $2; }}; \
+        "umask 077; trap : PIPE; say() {{ echo RDMACTL/up {nonce} $1 $2; }}; \
          bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; i=-1; f=; \
          for b in {places}; do i=$((i+1)); \
          [ -n \"$b\" ] && [ -d \"$b\" ] && [ -w \"$b\" ] || continue; \
@@ -139,7 +151,8 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
          n=$(wc -c <\"$f\"); [ \"$n\" -eq {size} ] || bad size $n; \
          h=$(sha256sum <\"$f\" 2>/dev/null || busybox sha256sum <\"$f\" 2>/dev/null); w=ok; \
          case \"$h\" in {sha256}*) ;; \"\") w=unchecked ;; *) bad hash $i ;; esac; \
-         chmod 500 \"$f\" || bad write $i; \"$f\" --version >/dev/null || bad run $?; say $w $i"
+         chmod 500 \"$f\" || bad write $i; \"$f\" --version >/dev/null || bad run $?; \
+         say $w $i || {{ rm -f \"$f\"; rmdir \"$d\"; }}"
     )
 }
 
@@ -162,7 +175,7 @@ impl<'a> Answer<'a> {
                 Some(Self { word, number: number.trim().parse().ok()? })
             });
         found.ok_or_else(|| {
-            let detail = format!("the upload ended without a word{}", words(&output.stderr));
+            let detail = format!("the upload ended without a word{}", last_words(&output.stderr));
             HostFailure::new(Reason::Garbage, detail)
                 .fix("see whether the login shell there can run /bin/sh")
         })
@@ -170,7 +183,7 @@ impl<'a> Answer<'a> {
 }
 
 fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
-    let said = words(&output.stderr);
+    let said = last_words(&output.stderr);
     let failure = |detail: String| HostFailure::new(Reason::NoAgent, detail);
     match word {
         "place" => failure("no directory there takes a program that may run".to_owned()).fix(
@@ -185,13 +198,4 @@ fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
             .fix("use the release binary, which needs no library of the host but libc"),
         _ => failure(format!("the upload failed there{said}")),
     }
-}
-
-/// The last line of stderr, for the end of a sentence.
-fn words(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    text.lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .map_or_else(String::new, |line| format!(": {}", line.trim().escape_debug()))
 }

@@ -49,7 +49,8 @@ struct State {
 #[derive(Debug)]
 struct Watched {
     socket: OwnedFd,
-    at: Instant,
+    /// `None` has no deadline: only a cancelled run shuts it down.
+    at: Option<Instant>,
     expired: Arc<AtomicBool>,
 }
 
@@ -91,7 +92,7 @@ impl Watchdog {
         let id = state.next_id;
         state.next_id += 1;
         let at = if state.cancelled { clock::now() } else { deadline.instant() };
-        state.watched.insert(id, Watched { socket, at, expired: Arc::clone(&expired) });
+        state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
         state.deadlines.insert((at, id));
         drop(state);
         self.leash.0.changed.notify_all();
@@ -131,17 +132,20 @@ impl Watchdog {
 }
 
 impl Guard {
-    /// Moves the deadline; without effect on a socket that is shut down already.
-    pub fn set(&self, deadline: Deadline) {
+    /// Moves the deadline, or takes it away; without effect on a socket that is shut down already.
+    pub fn set(&self, deadline: impl Into<Option<Deadline>>) {
+        let at = deadline.into().map(Deadline::instant);
         let mut state = self.leash.0.lock();
         if state.cancelled {
             return;
         }
         let id = self.id;
         if let Some(watched) = state.watched.get_mut(&id) {
-            let before = std::mem::replace(&mut watched.at, deadline.instant());
-            state.deadlines.remove(&(before, id));
-            state.deadlines.insert((deadline.instant(), id));
+            let before = std::mem::replace(&mut watched.at, at);
+            state.deadlines.extend(at.map(|at| (at, id)));
+            if let Some(before) = before.filter(|before| Some(*before) != at) {
+                state.deadlines.remove(&(before, id));
+            }
         }
         drop(state);
         self.leash.0.changed.notify_all();
@@ -152,13 +156,19 @@ impl Guard {
     pub fn is_expired(&self) -> bool {
         self.expired.load(Ordering::Acquire)
     }
+
+    /// Whether the run was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.leash.0.lock().cancelled
+    }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         let mut state = self.leash.0.lock();
-        if let Some(watched) = state.watched.remove(&self.id) {
-            state.deadlines.remove(&(watched.at, self.id));
+        if let Some(at) = state.watched.remove(&self.id).and_then(|watched| watched.at) {
+            state.deadlines.remove(&(at, self.id));
         }
     }
 }
@@ -191,10 +201,46 @@ impl State {
     /// Shuts a socket down; the entry stays until its guard goes.
     fn expire(&mut self, id: u64) {
         let Some(watched) = self.watched.get(&id) else { return };
-        self.deadlines.remove(&(watched.at, id));
+        if let Some(at) = watched.at {
+            self.deadlines.remove(&(at, id));
+        }
         // The flag first: whoever sees the socket fail asks for it.
         watched.expired.store(true, Ordering::Release);
         // Fails only when there is no connection any more.
         let _ = shutdown(&watched.socket, Shutdown::Both);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_without_a_deadline_ends_when_the_run_is_cancelled() {
+        let watchdog = Watchdog::start().unwrap();
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let guard = watchdog.guard(&far, Deadline::after(Duration::from_millis(50))).unwrap();
+        guard.set(None);
+        near.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+        assert!(near.read(&mut [0]).is_err(), "it is open after its first deadline");
+        assert!(!guard.is_expired());
+        watchdog.cancel();
+        assert_eq!(near.read(&mut [0]).unwrap(), 0);
+        assert!(guard.is_expired() && guard.is_cancelled());
+    }
+
+    #[test]
+    fn a_deadline_that_is_set_again_holds() {
+        let watchdog = Watchdog::start().unwrap();
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let guard = watchdog.guard(&far, Deadline::after(Duration::from_secs(60))).unwrap();
+        guard.set(None);
+        guard.set(Deadline::after(Duration::from_millis(20)));
+        near.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        assert_eq!(near.read(&mut [0]).unwrap(), 0);
+        assert!(guard.is_expired() && !guard.is_cancelled());
     }
 }

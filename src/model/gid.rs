@@ -32,6 +32,18 @@ pub enum GidKind {
     RoceV2,
 }
 
+impl GidKind {
+    /// The word of the KIND column.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ib => "IB",
+            Self::RoceV1 => "RoCE v1",
+            Self::RoceV2 => "RoCE v2",
+        }
+    }
+}
+
 /// A global identifier, in the form of an IPv6 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GidValue(pub Ipv6Addr);

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, HostFailure, Problem, VerbsState};
+use super::{Device, HostFailure, Problem, Resource, VerbsState};
 
 /// What one host said of itself at one moment, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,8 @@ pub struct HostReport {
     pub devices: Vec<Device>,
     /// Whether verbs could be asked, and what the answer was.
     pub verbs: VerbsState,
+    /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
+    pub resources: Option<Vec<Resource>>,
     /// What is there but could not be read.
     pub problems: Vec<Problem>,
     /// Why there is no answer at all; the rest is then empty.
@@ -40,6 +42,7 @@ impl HostReport {
             rdma_core: None,
             devices: Vec::new(),
             verbs: VerbsState::NotAsked,
+            resources: None,
             problems: Vec::new(),
             failure: None,
         }
@@ -59,6 +62,15 @@ impl HostReport {
             || !self.problems.is_empty()
             || (verbs_missing && !self.devices.is_empty())
     }
+}
+
+/// The parts of a report that cost more than reading files, and are read only when asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Parts {
+    /// Limits and MTU from libibverbs.
+    pub verbs: bool,
+    /// Queue pairs and other objects from RDMA netlink.
+    pub resources: bool,
 }
 
 /// How an answer came from a host to here.

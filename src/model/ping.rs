@@ -13,6 +13,8 @@ pub struct PingReport {
     pub hosts: Vec<PingHost>,
     /// Every ordered pair, by source, then target.
     pub pairs: Vec<Pair>,
+    /// What explains the pairs that failed: hosts, then single pairs.
+    pub findings: Vec<Finding>,
     /// From the last agent's hello to the last answer, in milliseconds.
     pub elapsed_ms: u64,
     /// Agents that could not be confirmed gone: `HOST: pid N`.
@@ -45,6 +47,49 @@ pub struct Pair {
     pub rdma: Option<Latency>,
     /// TCP round trips over the same interface.
     pub tcp: Option<Latency>,
+}
+
+impl Pair {
+    /// Whether applications between the two would go on over TCP, unnoticed.
+    #[must_use]
+    pub fn falls_back(&self) -> bool {
+        self.verdict.code.is_failure() && self.tcp.is_some()
+    }
+}
+
+/// What is to blame for one or more failed pairs: a host, or a pair where nothing points at one
+/// host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Index of the host that is to blame; `None` when only the pair below can be named.
+    pub host: Option<usize>,
+    /// Index of the source of the pair that tells the story.
+    pub source: usize,
+    /// Index of its target.
+    pub target: usize,
+    /// The code of that pair's verdict.
+    pub code: Code,
+    /// How far that pair got.
+    pub stage: Option<Stage>,
+    /// What was seen, in one sentence.
+    pub detail: String,
+    /// What to type.
+    pub hint: Option<String>,
+    /// Failed pairs that the host takes part in; 1 for a pair.
+    pub failed: usize,
+    /// Pairs that the host takes part in, without those that do not apply or were not tested; 1
+    /// for a pair.
+    pub of: usize,
+}
+
+impl Finding {
+    /// The finding that names nothing but this pair.
+    #[must_use]
+    pub fn of_pair(pair: &Pair) -> Self {
+        let Verdict { code, stage, side: _, detail, hint } = pair.verdict.clone();
+        let (source, target) = (pair.source, pair.target);
+        Self { host: None, source, target, code, stage, detail, hint, failed: 1, of: 1 }
+    }
 }
 
 /// Round trip statistics, whole and halved.
@@ -117,6 +162,15 @@ pub struct RoutePort {
     pub driver: Option<String>,
 }
 
+impl RoutePort {
+    /// Whether the kernel does RDMA itself there, on any Ethernet card: latencies over such a port
+    /// say nothing of hardware.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        matches!(self.driver.as_deref(), Some("rdma_rxe" | "rxe" | "siw"))
+    }
+}
+
 /// What a pair's evidence means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
@@ -142,6 +196,18 @@ pub enum Side {
     Target,
     /// Between them, or not to be told from this pair alone.
     Path,
+}
+
+impl Side {
+    /// The side's word, as JSON and tables show it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "target",
+            Self::Path => "path",
+        }
+    }
 }
 
 /// Declares the verdict codes, each with its word.
@@ -224,10 +290,10 @@ codes! {
 }
 
 impl Code {
-    /// Whether applications between the two would have no RDMA.
+    /// Whether it was seen that applications between the two would have no RDMA.
     #[must_use]
     pub fn is_failure(self) -> bool {
-        !matches!(self, Self::Ok | Self::NoTransport)
+        !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
     }
 }
 

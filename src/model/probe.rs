@@ -50,6 +50,17 @@ pub enum Method {
     Cm,
 }
 
+impl Method {
+    /// The method's word, as JSON and tables show it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Relay => "relay",
+            Self::Cm => "cm",
+        }
+    }
+}
+
 /// Which end of a connection this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

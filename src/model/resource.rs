@@ -13,6 +13,7 @@ pub struct Resource {
     /// Who holds it; `None` where the kernel does not say (a process of another PID namespace).
     pub owner: Option<Owner>,
     /// What it is.
+    #[serde(flatten)]
     pub object: Object,
 }
 

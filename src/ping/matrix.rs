@@ -36,34 +36,45 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    fn wants(self, source: usize) -> bool {
-        self == Self::All || source == 0
+    /// What runs at the same time: rounds of two hosts each.
+    fn rounds(self, hosts: usize) -> Vec<Vec<(usize, usize)>> {
+        match self {
+            Self::All => plan::every_two(hosts),
+            Self::FromFirst => plan::from_first(hosts),
+        }
+    }
+
+    /// Whether the second host of a planned pair asks the first one, too.
+    fn goes_back(self) -> bool {
+        self == Self::All
     }
 }
 
-/// Runs all pairs and judges each; calls `done` after every one.
+/// Runs all pairs and judges each, until `is_over` says that the run was ended: what was not done
+/// by then is not tested.
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
 pub fn run(
     members: &[Member<'_>],
     pairs: Pairs,
     effort: &Effort,
-    done: &(dyn Fn(&Pair) + Sync),
+    is_over: &(dyn Fn() -> bool + Sync),
 ) -> Vec<Pair> {
     let results = Mutex::new(Vec::new());
     let connections = AtomicU32::new(1);
-    for round in plan::rounds(members.len()) {
+    for round in pairs.rounds(members.len()) {
         thread::scope(|scope| {
             for (a, b) in round {
                 let (results, connections) = (&results, &connections);
                 scope.spawn(move || {
-                    for (source, target) in [(a, b), (b, a)] {
-                        if !pairs.wants(source) {
-                            continue;
-                        }
+                    let back = pairs.goes_back().then_some((b, a));
+                    for (source, target) in [(a, b)].into_iter().chain(back) {
                         let number = connections.fetch_add(1, Ordering::Relaxed);
-                        let pair = run_pair(members, source, target, number, effort);
-                        done(&pair);
+                        let pair = (!is_over())
+                            .then(|| run_pair(members, source, target, number, effort))
+                            // What broke after the end was broken by it.
+                            .filter(|_| !is_over())
+                            .unwrap_or_else(|| unrouted(source, target, verdict::not_tested()));
                         results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
                     }
                 });
@@ -82,15 +93,14 @@ fn run_pair(
     connection: u32,
     effort: &Effort,
 ) -> Pair {
-    let unrouted = |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None };
     let (from, to) =
         match (end(&members[source], Side::Source), end(&members[target], Side::Target)) {
             (Ok(from), Ok(to)) => (from, to),
-            (_, Err(verdict)) | (Err(verdict), _) => return unrouted(verdict),
+            (_, Err(verdict)) | (Err(verdict), _) => return unrouted(source, target, verdict),
         };
     let mut route = match choose::choose(from.0, to.0) {
         Ok(route) => route,
-        Err(why) => return unrouted(no_route(why)),
+        Err(why) => return unrouted(source, target, no_route(why)),
     };
     let outcome = pair::run(from.1, to.1, connection, &route, effort);
     route.mtu = outcome.mtu;
@@ -103,6 +113,11 @@ fn run_pair(
         rdma: outcome.evidence.rdma.map(Into::into),
         route: Some(route),
     }
+}
+
+/// A pair between which no message went.
+fn unrouted(source: usize, target: usize, verdict: Verdict) -> Pair {
+    Pair { source, target, verdict, route: None, rdma: None, tcp: None }
 }
 
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
@@ -120,6 +135,9 @@ fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dy
 
 /// The verdict of every pair with a host that was not reached in the first place.
 fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
+    if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
+        return verdict::not_tested();
+    }
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
         // Not even a refusal came: nobody is there.
@@ -141,3 +159,64 @@ fn no_route(why: NoRoute) -> Verdict {
 }
 
 const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The pairs of a run in which no host was reached.
+    fn run_unreachable(
+        hosts: usize,
+        pairs: Pairs,
+        why: Reason,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Pair> {
+        let failure = HostFailure::new(why, "not reached");
+        let member =
+            |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
+        let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
+        let effort = Effort {
+            nonce: 1,
+            rounds: 1,
+            slot: Duration::ZERO,
+            reply: Duration::ZERO,
+            latency_bytes: 64,
+        };
+        run(&members, pairs, &effort, is_over)
+    }
+
+    fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
+        let results = run_unreachable(hosts, pairs, Reason::Refused, &|| false);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::Unreached));
+        results.iter().map(|pair| (pair.source, pair.target)).collect()
+    }
+
+    #[test]
+    fn a_host_whose_turn_never_came_is_not_accused() {
+        let results = run_unreachable(2, Pairs::All, Reason::Cancelled, &|| false);
+        assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
+    }
+
+    #[test]
+    fn what_is_done_after_the_end_of_the_run_is_not_tested() {
+        // Asked twice for each pair: the second one ends the run in its middle.
+        let looks = AtomicU32::new(0);
+        let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
+        let results = run_unreachable(3, Pairs::All, Reason::Refused, &is_over);
+        let tested = results.iter().filter(|pair| pair.verdict.code != Code::NotTested).count();
+        assert_eq!((results.len(), tested), (6, 1));
+    }
+
+    #[test]
+    fn a_matrix_has_every_ordered_pair() {
+        assert_eq!(asked(3, Pairs::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn from_one_host_only_its_own_pairs_are_run() {
+        assert_eq!(asked(4, Pairs::FromFirst), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(asked(2, Pairs::FromFirst), [(0, 1)]);
+    }
+}

@@ -1,10 +1,16 @@
 //! Which pairs run at the same time: rounds in which no host appears twice.
 
+/// Rounds of one pair each: the first of `hosts` with every other.
+#[must_use]
+pub(super) fn from_first(hosts: usize) -> Vec<Vec<(usize, usize)>> {
+    (1..hosts).map(|other| vec![(0, other)]).collect()
+}
+
 /// Rounds of unordered pairs that together hold every pair of `hosts` once (the circle method).
 ///
 /// An odd number of hosts leaves one out in each round.
 #[must_use]
-pub(super) fn rounds(hosts: usize) -> Vec<Vec<(usize, usize)>> {
+pub(super) fn every_two(hosts: usize) -> Vec<Vec<(usize, usize)>> {
     let seats = hosts + hosts % 2;
     if seats < 2 {
         return Vec::new();
@@ -32,10 +38,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn from_one_host_each_other_has_a_round_of_its_own() {
+        assert_eq!(from_first(4), [[(0, 1)], [(0, 2)], [(0, 3)]]);
+        assert!(from_first(1).is_empty() && from_first(0).is_empty());
+    }
+
+    #[test]
     fn every_pair_comes_once_and_no_host_twice_in_a_round() {
         for hosts in 0..40 {
             let mut seen = BTreeSet::new();
-            for round in rounds(hosts) {
+            for round in every_two(hosts) {
                 let mut busy = BTreeSet::new();
                 for (a, b) in round {
                     assert!(a < b && b < hosts);

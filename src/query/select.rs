@@ -1,4 +1,4 @@
-use super::{Column, Shown};
+use super::{Column, Listing, Shown};
 
 /// What decides which columns are shown by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,12 +24,11 @@ pub struct ColumnError {
 ///
 /// # Errors
 /// A word names no column.
-pub fn select<'all>(
-    all: &'all [Column],
+pub fn select<L: Listing>(
     asked: &[String],
     defaults: Defaults,
-) -> Result<Vec<&'all Column>, ColumnError> {
-    let is_default = |column: &&Column| match column.shown {
+) -> Result<Vec<&'static Column<L>>, ColumnError> {
+    let is_default = |column: &&Column<L>| match column.shown {
         Shown::Always => true,
         Shown::WithHosts => defaults.hosts_named,
         Shown::Verbose => defaults.verbose,
@@ -37,15 +36,14 @@ pub fn select<'all>(
         Shown::Asked => false,
     };
     let adds = asked.iter().all(|word| word.starts_with('+'));
-    let mut chosen: Vec<&Column> =
-        if adds { all.iter().filter(is_default).collect() } else { Vec::new() };
+    let mut chosen: Vec<&Column<L>> =
+        if adds { L::COLUMNS.iter().filter(is_default).collect() } else { Vec::new() };
     for word in asked {
         let name = word.strip_prefix('+').unwrap_or(word);
-        let column =
-            all.iter().find(|column| is_called(column, name)).ok_or_else(|| ColumnError {
-                word: name.to_owned(),
-                known: all.iter().map(|column| column.id).collect(),
-            })?;
+        let column = find::<L>(name).ok_or_else(|| ColumnError {
+            word: name.to_owned(),
+            known: L::COLUMNS.iter().map(|column| column.id).collect(),
+        })?;
         if !chosen.iter().any(|known| known.id == column.id) {
             chosen.push(column);
         }
@@ -53,19 +51,30 @@ pub fn select<'all>(
     Ok(chosen)
 }
 
-fn is_called(column: &Column, name: &str) -> bool {
-    let last = column.id.rsplit('.').next();
-    column.id == name || last == Some(name) || column.title.to_lowercase() == name
+/// The column with this id, else with this heading, else the first whose id ends so.
+fn find<L: Listing>(name: &str) -> Option<&'static Column<L>> {
+    let named =
+        |is_called: &dyn Fn(&Column<L>) -> bool| L::COLUMNS.iter().find(|column| is_called(column));
+    named(&|column| column.id == name)
+        .or_else(|| named(&|column| column.title.to_lowercase() == name))
+        .or_else(|| named(&|column| column.id.rsplit('.').next() == Some(name)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::DEVICES;
+    use super::super::{Devices, Pairs};
     use super::*;
 
-    fn ids(asked: &[&str], defaults: Defaults) -> Result<Vec<&'static str>, ColumnError> {
+    fn ids_of<L: Listing>(
+        asked: &[&str],
+        defaults: Defaults,
+    ) -> Result<Vec<&'static str>, ColumnError> {
         let asked: Vec<String> = asked.iter().map(|word| (*word).to_owned()).collect();
-        Ok(select(DEVICES, &asked, defaults)?.iter().map(|column| column.id).collect())
+        Ok(select::<L>(&asked, defaults)?.iter().map(|column| column.id).collect())
+    }
+
+    fn ids(asked: &[&str], defaults: Defaults) -> Result<Vec<&'static str>, ColumnError> {
+        ids_of::<Devices>(asked, defaults)
     }
 
     #[test]
@@ -91,12 +100,32 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_headings_are_each_used_once() {
-        for (index, column) in DEVICES.iter().enumerate() {
-            let clash = DEVICES[..index]
+    fn a_heading_goes_before_the_end_of_an_id() {
+        let asked = ["source", "from", "p50", "to", "tcp p50 us"];
+        assert_eq!(
+            ids_of::<Pairs>(&asked, Defaults::default()).unwrap(),
+            [
+                "source.name",
+                "route.source",
+                "rdma.half_rtt_ns.p50",
+                "route.target",
+                "tcp.half_rtt_ns.p50"
+            ]
+        );
+    }
+
+    fn assert_used_once<L: Listing>() {
+        for (index, column) in L::COLUMNS.iter().enumerate() {
+            let clash = L::COLUMNS[..index]
                 .iter()
                 .any(|other| other.id == column.id || other.title == column.title);
             assert!(!clash, "{}", column.id);
         }
+    }
+
+    #[test]
+    fn ids_and_headings_are_each_used_once() {
+        assert_used_once::<Devices>();
+        assert_used_once::<Pairs>();
     }
 }

@@ -13,6 +13,8 @@ pub enum Value {
     Bits(u64),
     /// Bytes.
     Bytes(u64),
+    /// A time in nanoseconds, shown in microseconds.
+    Nanoseconds(u64),
     /// A number that is written in hexadecimal.
     Hex(u64),
     /// Not there on this kernel or driver.
@@ -22,6 +24,21 @@ pub enum Value {
 }
 
 impl Value {
+    /// The number, or `Absent`.
+    pub(super) fn int(number: Option<u32>) -> Self {
+        number.map_or(Self::Absent, |number| Self::Int(number.into()))
+    }
+
+    /// The number in hexadecimal, or `Absent`.
+    pub(super) fn hex(number: Option<u32>) -> Self {
+        number.map_or(Self::Absent, |number| Self::Hex(number.into()))
+    }
+
+    /// The number of bytes, or `Absent`.
+    pub(super) fn bytes(number: Option<u32>) -> Self {
+        number.map_or(Self::Absent, |number| Self::Bytes(number.into()))
+    }
+
     /// The text, or `Absent`.
     pub(super) fn text(text: Option<impl fmt::Display>) -> Self {
         text.map_or(Self::Absent, |text| Self::Text(text.to_string()))
@@ -36,6 +53,7 @@ impl fmt::Display for Value {
             Self::Int(number) => number.fmt(out),
             Self::Bytes(number) => number.fmt(out),
             Self::Hex(number) => write!(out, "{number:#x}"),
+            Self::Nanoseconds(ns) => write_microseconds(out, *ns),
             Self::Bits(bits) => write_bits(out, *bits),
             Self::Absent => out.write_str("-"),
             Self::Failed => out.write_str("?"),
@@ -56,6 +74,22 @@ fn write_bits(out: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     match bits % size * 10 / size {
         0 => write!(out, "{} {unit}", bits / size),
         tenth => write!(out, "{}.{tenth} {unit}", bits / size),
+    }
+}
+
+/// Two decimals below 100 microseconds, as latency tools print them.
+fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
+    if ns < 100_000 {
+        write!(out, "{}.{:02}", ns / 1_000, ns % 1_000 / 10)
+    } else {
+        write!(out, "{}", ns.saturating_add(500) / 1_000)
+    }
+}
+
+#[test]
+fn latencies_have_two_decimals_where_they_matter() {
+    for (ns, text) in [(1_629, "1.62"), (99_990, "99.99"), (1_234_567, "1235"), (0, "0.00")] {
+        assert_eq!(Value::Nanoseconds(ns).to_string(), text);
     }
 }
 

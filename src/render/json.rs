@@ -5,10 +5,10 @@ use serde::Serialize;
 use crate::model::HostReport;
 use crate::model::ping::PingReport;
 
-/// The JSON of `rdmactl devices`.
+/// The JSON of every listing: what the hosts said, each as one report.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct DevicesDocument<'reports> {
+pub struct ReportDocument<'reports> {
     /// Kind and version: a key may be added under the same version; another change raises it.
     schema: &'static str,
     /// Name and version of the program.
@@ -19,12 +19,12 @@ pub struct DevicesDocument<'reports> {
     hosts: &'reports [HostReport],
 }
 
-impl<'reports> DevicesDocument<'reports> {
+impl<'reports> ReportDocument<'reports> {
     /// The document of these reports.
     #[must_use]
     pub fn new(taken_ns: Option<u64>, hosts: &'reports [HostReport]) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.devices/1", tool, taken_ns, hosts }
+        Self { schema: "rdmactl.report/1", tool, taken_ns, hosts }
     }
 }
 
@@ -65,10 +65,10 @@ pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
     Ok(text)
 }
 
-/// The JSON Schema of `rdmactl devices --json`.
+/// The JSON Schema of every listing.
 #[must_use]
-pub fn devices_schema() -> serde_json::Value {
-    schema_of::<DevicesDocument<'_>>()
+pub fn report_schema() -> serde_json::Value {
+    schema_of::<ReportDocument<'_>>()
 }
 
 fn schema_of<T: JsonSchema>() -> serde_json::Value {

@@ -1,94 +1,45 @@
-//! A ping run as text: the matrix or the list of pairs, who is to blame, and one line of sum.
+//! A ping run as text: the matrix, who is to blame, and one line of sum.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use super::escape;
-use super::grid::{Align, grid};
-use crate::analyse::culprit::{Blame, Culprit, blame};
-use crate::model::ping::{Code, Latency, Pair, PingReport, Route, RoutePort};
+use super::table::lay_out;
+use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport};
+use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
 const WIDEST: usize = 40;
 
-/// The answer of a run over a whole set: a matrix of medians, row by row the sources.
+/// How many single pairs are told of; the others are counted.
+const MOST_PAIRS: usize = 10;
+
+/// The answer of a run over a whole set: a matrix of medians, row by row the sources; one line
+/// about it where it would not fit a screen.
 #[must_use]
-pub fn render_matrix(report: &PingReport) -> String {
-    let names: Vec<String> =
-        report.hosts.iter().map(|host| escape(&host.name).into_owned()).collect();
-    if names.len() > WIDEST {
-        return render_pairs(report);
+pub fn render_matrix(report: &PingReport, header: bool) -> String {
+    if report.hosts.len() > WIDEST {
+        let hosts = report.hosts.len();
+        return format!("A matrix of {hosts} hosts fits no screen: -v lists its pairs.\n");
     }
-    let mut rows = vec![[&["half RTT, us".to_owned()], names.as_slice()].concat()];
-    for (source, name) in names.iter().enumerate() {
-        let mut row = vec![name.clone()];
-        row.extend((0..names.len()).map(|target| {
-            if source == target {
-                return ".".to_owned();
-            }
-            let found =
-                report.pairs.iter().find(|pair| pair.source == source && pair.target == target);
-            found.map_or_else(|| "-".to_owned(), cell)
-        }));
-        rows.push(row);
-    }
-    grid(&rows, |column| if column == 0 { Align::Left } else { Align::Right })
-}
-
-/// The same as a list, one line for each ordered pair.
-#[must_use]
-pub fn render_pairs(report: &PingReport) -> String {
-    grid(&pair_rows(report), |column| if column < 6 { Align::Left } else { Align::Right })
-}
-
-/// The list with its cells parted by tabs.
-#[must_use]
-pub fn plain_pairs(report: &PingReport) -> String {
-    let mut text = String::new();
-    for row in pair_rows(report) {
-        text.push_str(&row.join("\t"));
-        text.push('\n');
-    }
-    text
-}
-
-fn pair_rows(report: &PingReport) -> Vec<Vec<String>> {
-    let title = [
-        "SOURCE",
-        "TARGET",
-        "VERDICT",
-        "LINK",
-        "FROM",
-        "TO",
-        "MTU",
-        "COUNT",
-        "MIN us",
-        "P50 us",
-        "P99 us",
-        "TCP P50 us",
-    ];
-    let mut rows = vec![title.map(str::to_owned).to_vec()];
-    rows.extend(report.pairs.iter().map(|pair| pair_row(report, pair)));
-    rows
-}
-
-fn pair_row(report: &PingReport, pair: &Pair) -> Vec<String> {
-    let route = pair.route.as_ref();
-    let half = pair.rdma.map(|rdma| rdma.half_rtt_ns);
-    let cells = [
-        Some(name(report, pair.source)),
-        Some(name(report, pair.target)),
-        Some(verdict_word(pair)),
-        route.map(link),
-        route.map(|route| end(&route.source)),
-        route.map(|route| end(&route.target)),
-        route.and_then(|route| route.mtu).map(|mtu| mtu.to_string()),
-        pair.rdma.map(|rdma| rdma.count.to_string()),
-        half.map(|half| microseconds(half.min)),
-        half.map(|half| microseconds(half.p50)),
-        half.and_then(|half| half.p99).map(microseconds),
-        pair.tcp.map(|tcp| microseconds(tcp.half_rtt_ns.p50)),
-    ];
-    cells.map(|cell| cell.unwrap_or_else(|| "-".into())).to_vec()
+    let name = |host: &PingHost| host.name.clone();
+    let header = header.then(|| {
+        let title = std::iter::once("half RTT, us".to_owned());
+        title.chain(report.hosts.iter().map(name)).collect()
+    });
+    let cells: HashMap<(usize, usize), String> =
+        report.pairs.iter().map(|pair| ((pair.source, pair.target), cell(pair))).collect();
+    let rows = report.hosts.iter().enumerate().map(|(source, host)| {
+        let cell = |target| match cells.get(&(source, target)) {
+            _ if source == target => ".".to_owned(),
+            None => "-".to_owned(),
+            Some(cell) => cell.clone(),
+        };
+        std::iter::once(name(host)).chain((0..report.hosts.len()).map(cell)).collect()
+    });
+    let mut aligns = vec![Align::Right; report.hosts.len() + 1];
+    aligns[0] = Align::Left;
+    lay_out(&aligns, header.into_iter().chain(rows))
 }
 
 fn name(report: &PingReport, host: usize) -> String {
@@ -99,8 +50,14 @@ fn name(report: &PingReport, host: usize) -> String {
 #[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
-    for blame in blame(&report.pairs, report.hosts.len()) {
-        write_blame(&mut text, report, &blame);
+    let (hosts, pairs): (Vec<_>, Vec<_>) =
+        report.findings.iter().partition(|finding| finding.host.is_some());
+    let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
+    for finding in hosts.iter().chain(told) {
+        write_finding(&mut text, report, finding);
+    }
+    if !counted.is_empty() {
+        let _ = writeln!(text, "! {} more pairs: {}", counted.len(), count_codes(counted));
     }
     for left in &report.left_behind {
         let _ = writeln!(text, "! left on {}", escape(left));
@@ -109,37 +66,37 @@ pub fn render_findings(report: &PingReport) -> String {
     text
 }
 
-fn write_blame(text: &mut String, report: &PingReport, blame: &Blame<'_>) {
-    let name = |host| name(report, host);
-    let verdict = &blame.example.verdict;
-    let (who, how_often) = match blame.culprit {
-        Culprit::Host(host) => (name(host), format!("{} of {} pairs", blame.failed, blame.of)),
-        Culprit::Pair(source, target) => {
-            (format!("{} -> {}", name(source), name(target)), "1 pair".to_owned())
-        }
+fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
+    let pair = format!("{} -> {}", name(report, finding.source), name(report, finding.target));
+    let who = finding.host.map_or_else(|| pair.clone(), |host| name(report, host));
+    let how_often = match finding.of {
+        1 => "1 pair".to_owned(),
+        of => format!("{} of {of} pairs", finding.failed),
     };
-    let stage = verdict.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
-    let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", verdict.code.word());
-    // A host that was never reached has its own story.
-    let story = match blame.culprit {
-        Culprit::Host(host) => report.hosts.get(host).and_then(|host| host.failure.as_ref()),
-        Culprit::Pair(..) => None,
-    };
-    let (detail, fix) = match story {
-        Some(failure) => (&failure.detail, failure.fix.as_ref()),
-        None => (&verdict.detail, verdict.hint.as_ref()),
-    };
-    let seen = match (story, blame.culprit) {
-        (None, Culprit::Host(_)) => {
-            let pair = blame.example;
-            format!("{} -> {}: ", name(pair.source), name(pair.target))
-        }
-        _ => String::new(),
-    };
-    let _ = writeln!(text, "    {seen}{}", escape(detail));
-    if let Some(fix) = fix {
-        let _ = writeln!(text, "    fix: {}", escape(fix));
+    let stage = finding.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
+    let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
+    let is_told_by_pair = finding.host.is_some_and(|host| was_reached(report, host));
+    let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
+    let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
+    if let Some(hint) = &finding.hint {
+        let _ = writeln!(text, "    fix: {}", escape(hint));
     }
+}
+
+/// A host that was never reached has its own story, and no pair need tell it.
+fn was_reached(report: &PingReport, host: usize) -> bool {
+    report.hosts.get(host).is_some_and(|host| host.failure.is_none())
+}
+
+/// `roce.udp4791_blocked 970, mtu.blackhole 10`.
+fn count_codes(findings: &[&Finding]) -> String {
+    let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.code).or_default() += 1;
+    }
+    let words: Vec<String> =
+        counts.iter().map(|(code, count)| format!("{} {count}", code.word())).collect();
+    words.join(", ")
 }
 
 fn sum(report: &PingReport) -> String {
@@ -148,7 +105,8 @@ fn sum(report: &PingReport) -> String {
     let all = report.pairs.len();
     let ok = count(&|pair| pair.verdict.code == Code::Ok);
     let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);
-    let over_tcp = count(&|pair| falls_back(pair));
+    let over_tcp = count(&Pair::falls_back);
+    let not_tested = count(&|pair| pair.verdict.code == Code::NotTested);
     let failed = count(&|pair| pair.verdict.code.is_failure());
     let noun = if all == 1 { "pair" } else { "pairs" };
     let mut text = format!("{all} {noun}: {ok} ok");
@@ -161,70 +119,26 @@ fn sum(report: &PingReport) -> String {
     if not_applicable > 0 {
         let _ = write!(text, ", {not_applicable} not applicable");
     }
+    if not_tested > 0 {
+        let _ = write!(text, ", {not_tested} not tested");
+    }
     let (seconds, tenths) = (report.elapsed_ms / 1_000, report.elapsed_ms % 1_000 / 100);
     let _ = write!(text, "; {seconds}.{tenths} s from the agents' hello");
     text
 }
 
-/// Whether applications between the two would go on over TCP, unnoticed.
-fn falls_back(pair: &Pair) -> bool {
-    pair.verdict.code.is_failure() && pair.tcp.is_some()
-}
-
 fn cell(pair: &Pair) -> String {
     match pair.verdict.code {
-        Code::Ok => {
-            pair.rdma.map_or("?".into(), |rdma: Latency| microseconds(rdma.half_rtt_ns.p50))
-        }
+        Code::Ok => pair
+            .rdma
+            .map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50))
+            .to_string(),
         Code::NoTransport => "n/a".into(),
         Code::NotTested => "-".into(),
         Code::PeerDead | Code::Unreached => "dead !".into(),
         Code::PeerHung => "hung !".into(),
         Code::MtuBlackhole | Code::MtuMismatch => "mtu !".into(),
-        _ if falls_back(pair) => "TCP !".into(),
+        _ if pair.falls_back() => "TCP !".into(),
         _ => "down !".into(),
-    }
-}
-
-fn verdict_word(pair: &Pair) -> String {
-    let word = pair.verdict.code.word();
-    if pair.verdict.code.is_failure() { format!("{word} !") } else { word.to_owned() }
-}
-
-fn link(route: &Route) -> String {
-    let is_software = [&route.source, &route.target].iter().any(|port| is_software(port));
-    let word = route.protocol.word();
-    if is_software { format!("{word} (software)") } else { word.to_owned() }
-}
-
-/// Drivers that run RDMA on any Ethernet card: their latency says nothing of hardware.
-fn is_software(port: &RoutePort) -> bool {
-    port.driver.as_deref().is_some_and(|driver| matches!(driver, "rxe" | "siw" | "rdma_rxe"))
-        || port.device.starts_with("rxe")
-        || port.device.starts_with("siw")
-}
-
-fn end(port: &RoutePort) -> String {
-    format!("{}/{} gid {}", escape(&port.device), port.port, port.gid_index)
-}
-
-/// Microseconds with two decimals below 100, as latency tools print them.
-fn microseconds(ns: u64) -> String {
-    if ns < 100_000 {
-        format!("{}.{:02}", ns / 1_000, ns % 1_000 / 10)
-    } else {
-        format!("{}", (ns + 500) / 1_000)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_have_two_decimals_where_they_matter() {
-        assert_eq!(microseconds(1_629), "1.62");
-        assert_eq!(microseconds(99_990), "99.99");
-        assert_eq!(microseconds(1_234_567), "1235");
     }
 }

@@ -1,9 +1,9 @@
 use super::escape;
-use crate::query::{Column, Row};
+use crate::query::{Column, Listing};
 
 /// One line for each row, cells parted by a tab: for `cut` and `awk`.
 #[must_use]
-pub fn plain(columns: &[&Column], rows: &[Row<'_>], header: bool) -> String {
+pub fn plain<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>], header: bool) -> String {
     let mut text = String::new();
     let mut line = |cells: Vec<String>| {
         text.push_str(&cells.join("\t"));

@@ -1,29 +1,34 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::escape;
-use crate::query::{Align, Column, Row};
+use crate::query::{Align, Column, Listing};
 
 /// A table without lines: two blanks between columns and none around, numbers to the right.
 ///
 /// Nothing is cut or wrapped. Without rows there is no table, not even a heading.
 #[must_use]
-pub fn table(columns: &[&Column], rows: &[Row<'_>], header: bool) -> String {
+pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
         return String::new();
     }
+    let aligns: Vec<Align> = columns.iter().map(|column| column.align).collect();
+    let header = header.then(|| columns.iter().map(|column| column.title.to_owned()).collect());
+    let rows =
+        rows.iter().map(|row| columns.iter().map(|column| column.value(row).to_string()).collect());
+    lay_out(&aligns, header.into_iter().chain(rows))
+}
+
+/// Rows of cells as aligned lines, escaped.
+pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cell = |column: &Column, text: &str| {
-        Cell::new(escape(text)).set_alignment(match column.align {
-            Align::Left => CellAlignment::Left,
-            Align::Right => CellAlignment::Right,
-        })
-    };
-    if header {
-        table.set_header(columns.iter().map(|column| cell(column, column.title)));
-    }
     for row in rows {
-        table.add_row(columns.iter().map(|column| cell(column, &column.value(row).to_string())));
+        table.add_row(row.iter().zip(aligns).map(|(text, align)| {
+            Cell::new(escape(text)).set_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            })
+        }));
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 0 } else { 2 }, 0));

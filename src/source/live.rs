@@ -20,21 +20,16 @@ const LIMIT: usize = 64 * 1024;
 pub struct Live {
     /// `None` for this machine's own root.
     root: Option<PathBuf>,
-    verbs: VerbsChild,
+    /// `None` where there are only files.
+    verbs: Option<VerbsChild>,
     taken_ns: Option<u64>,
 }
 
 impl Live {
-    /// This machine.
+    /// This machine, with the child that is to ask libibverbs.
     #[must_use]
-    pub fn new() -> Self {
-        Self::with_verbs(VerbsChild::default())
-    }
-
-    /// This machine, with another program or deadline for the verbs question.
-    #[must_use]
-    pub fn with_verbs(verbs: VerbsChild) -> Self {
-        Self { root: None, verbs, taken_ns: Some(clock::wall_ns()) }
+    pub fn new(verbs: VerbsChild) -> Self {
+        Self { root: None, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
     }
 
     /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
@@ -46,7 +41,7 @@ impl Live {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root: Some(root), verbs: VerbsChild::default(), taken_ns: None })
+        Ok(Self { root: Some(root), verbs: None, taken_ns: None })
     }
 
     /// Where an absolute path of the machine lies here, with every link but the last followed.
@@ -106,22 +101,17 @@ impl Live {
     }
 }
 
-impl Default for Live {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Source for Live {
     fn ask(&self, question: &Question) -> Answer {
         match question {
             Question::File(path) => self.read_file(path),
             Question::Dir(path) => self.list(path),
             Question::Link(path) => self.read_link(path),
-            Question::Verbs | Question::Rdma(_) if self.root.is_some() => {
-                Err(ReadError::NotRecorded)
-            }
-            Question::Verbs => self.verbs.ask(),
+            Question::Verbs => match &self.verbs {
+                Some(child) => child.ask(),
+                None => Err(ReadError::NotRecorded),
+            },
+            Question::Rdma(_) if self.root.is_some() => Err(ReadError::NotRecorded),
             Question::Rdma(query) => netlink::ask(*query),
         }
     }

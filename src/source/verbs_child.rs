@@ -2,7 +2,7 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
@@ -15,32 +15,32 @@ use crate::clock::Deadline;
 const LIMIT: usize = 4 * 1024 * 1024;
 /// How much of the child's stderr is kept to explain a failure.
 const STDERR_LIMIT: usize = 64 * 1024;
-/// How long an ended or killed child may take to disappear before it is left behind.
+/// How long a child that closed its stdout may take to end.
 const REAP: Duration = Duration::from_millis(500);
 
 /// The child process that asks libibverbs, because the library prints and may hang.
 #[derive(Debug, Clone)]
 pub struct VerbsChild {
     program: PathBuf,
-    deadline: Duration,
-}
-
-impl Default for VerbsChild {
-    fn default() -> Self {
-        Self::new(PathBuf::from("/proc/self/exe"), Duration::from_secs(10))
-    }
+    limit: Duration,
 }
 
 impl VerbsChild {
-    /// Another program, which is called as `program agent verbs`, or another deadline.
+    /// This very program, which has until `limit` to answer.
     #[must_use]
-    pub fn new(program: PathBuf, deadline: Duration) -> Self {
-        Self { program, deadline }
+    pub fn own(limit: Duration) -> Self {
+        Self::new(PathBuf::from("/proc/self/exe"), limit)
+    }
+
+    /// Another program, which is called as `program agent verbs`.
+    #[must_use]
+    pub fn new(program: PathBuf, limit: Duration) -> Self {
+        Self { program, limit }
     }
 
     /// Runs the child and returns what it wrote to stdout.
     pub(super) fn ask(&self) -> Answer {
-        let deadline = Deadline::after(self.deadline);
+        let deadline = Deadline::after(self.limit);
         let mut child = Command::new(&self.program)
             .args(["agent", "verbs"])
             .stdin(Stdio::null())
@@ -61,9 +61,10 @@ impl VerbsChild {
             // Fails only for a child that has ended by itself.
             let _ = child.kill();
         }
-        let status = reap(child, deadline);
-        outcome.map_err(|stop| stop.explain(self.deadline))?;
-        match status {
+        let status = reap(child);
+        // The limit is over then: a child that is being killed is not waited for.
+        outcome.map_err(|stop| stop.explain(self.limit))?;
+        match status.recv_timeout(deadline.remaining().max(REAP)).ok().flatten() {
             Some(status) if status.success() => Ok(heard.answer),
             status => Err(heard.failure(status)),
         }
@@ -78,11 +79,11 @@ enum Stop {
 }
 
 impl Stop {
-    fn explain(self, deadline: Duration) -> ReadError {
+    fn explain(self, limit: Duration) -> ReadError {
         match self {
             Self::Deadline => ReadError::Process(format!(
                 "libibverbs gave no answer within {} s, and was killed",
-                deadline.as_secs_f32()
+                limit.as_secs_f32()
             )),
             Self::TooBig => ReadError::TooBig,
             Self::Failed(error) => {
@@ -158,12 +159,13 @@ fn take(pipe: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::R
     Ok(())
 }
 
-/// Waits for the end of the child in a thread of its own, because a process that sits in a driver
-/// may never end; it is then left to that thread.
-fn reap(mut child: Child, deadline: Deadline) -> Option<ExitStatus> {
+/// Tells when the child has ended, from a thread of its own: a process that sits in a driver may
+/// never end, and is then left to that thread.
+fn reap(mut child: Child) -> Receiver<Option<ExitStatus>> {
     let (tell, told) = mpsc::channel();
-    thread::Builder::new().name("reap".into()).spawn(move || tell.send(child.wait().ok())).ok()?;
-    told.recv_timeout(deadline.remaining().max(REAP)).ok().flatten()
+    // Without a thread nothing is told, which the receiver sees at once.
+    let _ = thread::Builder::new().name("reap".into()).spawn(move || tell.send(child.wait().ok()));
+    told
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
+use crate::model::Parts;
 use crate::model::probe::{Step, StepError, StepResult};
 
 /// The protocol of this program: raised when a message changes its meaning.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -11,8 +12,10 @@ pub const PROTOCOL: u32 = 1;
 pub enum ToAgent {
     /// Read the host's inventory and report it.
     Report {
-        /// Whether to ask libibverbs too.
-        verbs: bool,
+        /// What to read besides the files.
+        parts: Parts,
+        /// How long reading may take: what hangs longer is left out of the report.
+        limit_ms: u32,
     },
     /// Start the worker that probes.
     StartWorker,
@@ -39,7 +42,7 @@ pub enum FromAgent {
     },
     /// What the worker answered.
     Worker(WorkerReply),
-    /// The agent is still there, and so is its worker if it has one.
+    /// The agent and its worker are still there; not sent without a worker.
     Alive,
     /// The worker is gone; no step will be answered any more.
     WorkerLost(Loss),

@@ -3,6 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::model::{CmAddress, GidValue};
 use crate::source::Attributes;
 
+pub(super) const DEV_INDEX: u16 = 1;
 pub(super) const DEV_NAME: u16 = 2;
 pub(super) const PORT_INDEX: u16 = 3;
 pub(super) const RES_QP: u16 = 19;
@@ -67,15 +68,15 @@ impl Fields<'_> {
         let bytes = self.0.get(kind)?.payload;
         let part = |at: usize, length: usize| bytes.get(at..at + length);
         let family = u16::from_ne_bytes(part(0, 2)?.try_into().ok()?);
-        let port = || Some(u16::from_be_bytes(part(2, 2)?.try_into().ok()?));
+        let tcp_port = || Some(u16::from_be_bytes(part(2, 2)?.try_into().ok()?));
         match i32::from(family) {
             libc::AF_INET => {
                 let ip: [u8; 4] = part(4, 4)?.try_into().ok()?;
-                Some(CmAddress::Ip(SocketAddr::new(Ipv4Addr::from(ip).into(), port()?)))
+                Some(CmAddress::Ip(SocketAddr::new(Ipv4Addr::from(ip).into(), tcp_port()?)))
             }
             libc::AF_INET6 => {
                 let ip: [u8; 16] = part(8, 16)?.try_into().ok()?;
-                Some(CmAddress::Ip(SocketAddr::new(Ipv6Addr::from(ip).into(), port()?)))
+                Some(CmAddress::Ip(SocketAddr::new(Ipv6Addr::from(ip).into(), tcp_port()?)))
             }
             // struct sockaddr_ib: family, pkey, flowinfo, then the address.
             libc::AF_IB => {

@@ -2,15 +2,18 @@ use std::time::Duration;
 
 use super::Agent;
 use super::reader::SILENCE;
+use super::way::Way;
 use crate::clock::{self, Deadline};
-use crate::fleet::remote_command;
+use crate::fleet::last_words::last_words;
+use crate::fleet::{Session, remote_command};
 use crate::model::ping::Life;
 use crate::wire::Loss;
 
-/// How long a host may take to run a one-line command over a session that stands.
-const LOOK: Duration = Duration::from_secs(2);
+/// How long a host may take to run a one-line command over a session that stands, and the kernel
+/// to end a killed child of this process.
+pub(super) const LOOK: Duration = Duration::from_secs(2);
 
-/// What a look at the host over a new channel showed.
+/// What a look at the agent showed, from beside its own pipe.
 enum Look {
     /// The agent was there and has been killed.
     Killed,
@@ -26,12 +29,18 @@ impl Agent {
     /// Waits for a sign of life, or for the proof that none will come.
     pub(super) fn determine_life(&self) -> Life {
         let since = clock::now();
-        let silent = self.inbox.lock().heard.elapsed();
-        let patience = Deadline::after(SILENCE.saturating_sub(silent));
-        let lives = self.inbox.wait(patience, |state| match state.loss {
-            Some(loss) => Some(Some(loss)),
-            None => (state.heard > since).then_some(None),
-        });
+        let lives = loop {
+            let patience = SILENCE.saturating_sub(self.inbox.silence());
+            let lives = self.inbox.wait(Deadline::after(patience), |state| match state.loss {
+                Some(loss) => Some(Some(loss)),
+                None => (state.heard > since).then_some(None),
+            });
+            // When this process itself stood still, the agent has its patience anew.
+            let is_over = self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE;
+            if lives.is_some() || is_over {
+                break lives;
+            }
+        };
         match lives {
             Some(None) => return Life::Alive,
             Some(Some(Loss::Hung)) => {
@@ -49,13 +58,18 @@ impl Agent {
         let ended = self.inbox.broken().is_some();
         match (ended, self.look()) {
             (false, Look::Killed | Look::Stays) => {
+                let others = match &self.way {
+                    Way::Here(_) => "this rdmactl on the same host",
+                    Way::There(_) => "the host's SSH service",
+                };
                 let seconds = SILENCE.as_secs();
-                Life::Hung(format!(
-                    "its agent did not run for {seconds} s, though the host's SSH service did"
-                ))
+                Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
             }
             (true, Look::Killed | Look::Stays | Look::Gone) | (false, Look::Gone) => {
-                Life::Dead("its agent was killed or crashed; the host itself answers".into())
+                let said = last_words(&self.pipe.stderr());
+                Life::Dead(format!(
+                    "its agent was killed or crashed{said}; the host itself answers"
+                ))
             }
             (_, Look::Silent(why)) => {
                 Life::Dead(format!("neither its agent nor its SSH service answers: {why}"))
@@ -65,6 +79,10 @@ impl Agent {
 
     /// Makes sure that an agent that no longer listens is gone.
     pub(super) fn bury(&self) -> Result<(), String> {
+        if matches!(self.way, Way::There(_)) && self.way.is_cancelled() {
+            // The connection is cut: that ends the agent's input, and with it the agent.
+            return Ok(());
+        }
         match self.look() {
             Look::Killed | Look::Gone => Ok(()),
             Look::Stays | Look::Silent(_) => Err(match self.inbox.lock().process {
@@ -74,22 +92,32 @@ impl Agent {
         }
     }
 
-    /// Kills the agent over a new channel, unless its number belongs to another process by now.
+    /// Kills the agent if it is still there.
     fn look(&self) -> Look {
-        let Some(session) = &self.session else {
-            // On this host the pipe's own thread kills the child.
-            return Look::Killed;
-        };
+        match &self.way {
+            Way::Here(_) => self.look_here(),
+            Way::There(session) => self.look_there(session),
+        }
+    }
+
+    /// The agent is a child of this process: its number cannot belong to another one.
+    fn look_here(&self) -> Look {
+        self.pipe.kill();
+        match self.pipe.wait(Deadline::after(LOOK)) {
+            Ok(exit) if exit.signal.is_some() => Look::Killed,
+            Ok(_) => Look::Gone,
+            Err(_) => Look::Stays,
+        }
+    }
+
+    /// Over a new channel, and not when its number belongs to another process by now.
+    fn look_there(&self, session: &Session) -> Look {
         let Some(process) = self.inbox.lock().process else {
             return Look::Silent("it never said which process it is".into());
         };
         let deadline = Deadline::after(LOOK);
         let command = remote_command::kill(process.pid, process.start_ticks);
-        let ran = session.exec(&command, deadline).and_then(|pipe| {
-            pipe.close_input();
-            pipe.wait(deadline)
-        });
-        match ran {
+        match session.run(&command, deadline) {
             Ok(exit) => match exit.status {
                 Some(0) => Look::Killed,
                 Some(3 | 4) => Look::Gone,

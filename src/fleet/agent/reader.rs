@@ -137,6 +137,17 @@ impl Inbox {
         self.lock().broken.clone()
     }
 
+    /// Takes the agent for lost.
+    pub(super) fn give_up(&self, why: String) {
+        self.lock().broken.get_or_insert(why);
+        self.changed.notify_all();
+    }
+
+    /// How long nothing has come, while this process itself ran.
+    pub(super) fn silence(&self) -> Duration {
+        clock::silence_since(self.lock().heard)
+    }
+
     /// Whether there is a reason to look into whether the agent lives.
     pub(super) fn is_suspect(&self) -> bool {
         let state = self.lock();
@@ -146,7 +157,7 @@ impl Inbox {
 
 impl State {
     fn is_silent(&self) -> bool {
-        self.beats && self.heard.elapsed() > SILENCE
+        self.beats && clock::silence_since(self.heard) > SILENCE
     }
 
     fn take_report(&mut self, text: &str, is_last: bool) {
@@ -164,6 +175,12 @@ impl State {
 
     fn take(&mut self, message: FromAgent) {
         self.heard = clock::now();
+        let is_first = self.frames == 0;
+        self.frames += 1;
+        if is_first != matches!(message, FromAgent::Hello(_)) {
+            self.broken = Some("it did not say once, and first, which process it is".into());
+            return;
+        }
         match message {
             FromAgent::Hello(process) => self.process = Some(process),
             FromAgent::ReportPart { text, is_last } => self.take_report(&text, is_last),
@@ -175,12 +192,11 @@ impl State {
             }
             FromAgent::Alive => self.beats = true,
             FromAgent::WorkerLost(loss) => self.loss = Some(loss),
-            FromAgent::End { frames } if frames == self.frames => self.ended = true,
+            FromAgent::End { frames } if frames == self.frames - 1 => self.ended = true,
             FromAgent::End { frames } => {
-                let came = self.frames;
+                let came = self.frames - 1;
                 self.broken = Some(format!("only {came} of its {frames} frames came"));
             }
         }
-        self.frames += 1;
     }
 }

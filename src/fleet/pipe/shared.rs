@@ -18,6 +18,7 @@ struct State {
     stderr: Tail,
     outcome: Option<Result<Exit, HostFailure>>,
     abandoned: bool,
+    doomed: bool,
 }
 
 impl Shared {
@@ -67,6 +68,16 @@ impl Shared {
     pub(super) fn abandon(&self) {
         self.state().abandoned = true;
         self.waker.wake();
+    }
+
+    /// Nobody wants the command to run any longer.
+    pub(super) fn doom(&self) {
+        self.state().doomed = true;
+        self.waker.wake();
+    }
+
+    pub(in crate::fleet) fn is_doomed(&self) -> bool {
+        self.state().doomed
     }
 
     pub(in crate::fleet) fn is_abandoned(&self) -> bool {

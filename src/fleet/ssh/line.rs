@@ -95,7 +95,7 @@ impl Line {
 
     /// Moves what can be moved; whether anything was.
     pub(super) fn step(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
-        if self.shared.is_abandoned() {
+        if self.shared.is_abandoned() || self.shared.is_doomed() {
             self.hang_up();
         }
         match &self.stage {

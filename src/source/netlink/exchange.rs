@@ -70,7 +70,7 @@ impl Exchange {
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
         let kernel = SocketAddrNetlink::new(0, 0);
         sendto(&socket, &self.request()?, SendFlags::empty(), &kernel)?;
-        self.listen(&socket, answer)
+        listen(&socket, answer)
     }
 
     fn request(&self) -> Result<Vec<u8>, ReadError> {
@@ -85,44 +85,45 @@ impl Exchange {
         bytes.extend_from_slice(&self.payload);
         Ok(bytes)
     }
+}
 
-    fn listen(&self, socket: &OwnedFd, answer: &mut Vec<u8>) -> Result<End, ReadError> {
-        // Dumps come in pages; a single answer may be as long as a device has counters.
-        let mut buffer = vec![0_u8; 256 * 1024];
-        let mut end = End::Complete;
-        loop {
-            let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
-                Err(rustix::io::Errno::AGAIN) => {
-                    let seconds = PATIENCE.as_secs();
-                    return Err(ReadError::Process(format!("no answer within {seconds} s")));
-                }
-                Err(rustix::io::Errno::INTR) => continue,
-                other => other?,
-            };
-            let datagram = buffer.get(..length).ok_or(ReadError::TooBig)?;
-            if datagram.is_empty() {
-                return Err(ReadError::Process("the kernel closed the socket".into()));
+/// Reads datagrams until the one that ends the answer.
+fn listen(socket: &OwnedFd, answer: &mut Vec<u8>) -> Result<End, ReadError> {
+    // Dumps come in pages; a single answer may be as long as a device has counters.
+    let mut buffer = vec![0_u8; 256 * 1024];
+    let mut end = End::Complete;
+    loop {
+        let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
+            Err(rustix::io::Errno::AGAIN) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(ReadError::Process(format!("no answer within {seconds} s")));
             }
-            let mut messages = Messages::new(datagram);
-            for message in messages.by_ref() {
-                if message.sequence != SEQUENCE {
-                    continue;
-                }
-                if message.flags & NLM_F_DUMP_INTR != 0 {
-                    end = End::Interrupted;
-                }
-                match message.kind {
-                    // Both carry a negative errno, or 0: a dump's failure comes with DONE.
-                    NLMSG_ERROR | NLMSG_DONE => return verdict(message.payload).map(|()| end),
-                    _ => answer.extend_from_slice(message.whole),
-                }
-                if answer.len() > LIMIT {
-                    return Err(ReadError::TooBig);
-                }
+            Err(rustix::io::Errno::INTR) => continue,
+            other => other?,
+        };
+        let datagram = buffer.get(..length).ok_or(ReadError::TooBig)?;
+        if datagram.is_empty() {
+            return Err(ReadError::Process("the kernel closed the socket".into()));
+        }
+        let mut messages = Messages::new(datagram);
+        for message in messages.by_ref() {
+            if message.sequence != SEQUENCE {
+                continue;
             }
-            if !messages.rest().is_empty() {
-                return Err(ReadError::Process("the kernel sent half a message".into()));
+            if message.flags & NLM_F_DUMP_INTR != 0 {
+                end = End::Interrupted;
             }
+            match message.kind {
+                // Both carry a negative errno, or 0: a dump's failure comes with DONE.
+                NLMSG_ERROR | NLMSG_DONE => return verdict(message.payload).map(|()| end),
+                _ => answer.extend_from_slice(message.whole),
+            }
+            if answer.len() > LIMIT {
+                return Err(ReadError::TooBig);
+            }
+        }
+        if !messages.rest().is_empty() {
+            return Err(ReadError::Process("the kernel sent half a message".into()));
         }
     }
 }

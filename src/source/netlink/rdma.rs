@@ -56,6 +56,12 @@ pub enum RdmaCommand {
 }
 
 impl RdmaCommand {
+    /// Whether kernels before 6.1 do not know it.
+    #[must_use]
+    pub fn is_since_6_1(self) -> bool {
+        matches!(self, Self::Contexts | Self::SharedReceiveQueues)
+    }
+
     fn is_dump(self) -> bool {
         !matches!(self, Self::System | Self::Counters)
     }

@@ -2,7 +2,7 @@ use crate::model::{Device, HostReport, Port, VerbsState};
 
 /// What one line of a listing is about: a port, or the device or host that has none.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<'report> {
+pub struct DeviceRow<'report> {
     /// The host.
     pub report: &'report HostReport,
     /// The device; `None` for a host without devices or without an answer.
@@ -11,7 +11,7 @@ pub struct Row<'report> {
     pub port: Option<&'report Port>,
 }
 
-impl Row<'_> {
+impl DeviceRow<'_> {
     /// Whether a source of a cell could not be read: `port.lid`, `device.driver`, `verbs`.
     #[must_use]
     pub fn is_unreadable(&self, source: &str) -> bool {
@@ -50,18 +50,18 @@ fn touch(a: &str, b: &str) -> bool {
 /// One row for each port; a device without ports has one, and so has a host without devices, when
 /// hosts are named.
 #[must_use]
-pub fn rows(reports: &[HostReport], hosts_named: bool) -> Vec<Row<'_>> {
+pub fn device_rows(reports: &[HostReport], hosts_named: bool) -> Vec<DeviceRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {
         if report.devices.is_empty() && (hosts_named || report.failure.is_some()) {
-            rows.push(Row { report, device: None, port: None });
+            rows.push(DeviceRow { report, device: None, port: None });
         }
         for device in &report.devices {
-            let row = Row { report, device: Some(device), port: None };
+            let row = DeviceRow { report, device: Some(device), port: None };
             if device.ports.is_empty() {
                 rows.push(row);
             }
-            rows.extend(device.ports.iter().map(|port| Row { port: Some(port), ..row }));
+            rows.extend(device.ports.iter().map(|port| DeviceRow { port: Some(port), ..row }));
         }
     }
     rows

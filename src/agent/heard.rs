@@ -1,0 +1,22 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::clock;
+
+/// When somebody was last heard: stamped by the thread that reads, asked by those that judge.
+#[derive(Debug, Clone)]
+pub(super) struct Heard(Arc<Mutex<Instant>>);
+
+impl Heard {
+    pub(super) fn just_now() -> Self {
+        Self(Arc::new(Mutex::new(clock::now())))
+    }
+
+    pub(super) fn stamp(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+    }
+
+    pub(super) fn silence(&self) -> Duration {
+        clock::silence_since(*self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,98 @@
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+use super::{Event, SupervisorError, spawn};
+use crate::agent::heard::Heard;
+use crate::clock::Deadline;
+use crate::wire::{FrameReader, FrameWriter, ToWorker};
+
+/// How long a worker may be silent before it counts as hung.
+const SILENCE: Duration = Duration::from_millis(1_500);
+
+/// How long a worker may take to destroy what it holds.
+const CLEAN_UP: Duration = Duration::from_secs(1);
+
+/// The child process that owns the queue pairs.
+pub(super) struct Worker {
+    child: Child,
+    input: Sender<ToWorker>,
+    heard: Heard,
+}
+
+impl Worker {
+    /// Starts it, and has what it says sent to `events`.
+    ///
+    /// It dies with the thread that calls this.
+    pub(super) fn start(events: Sender<Event>) -> Result<Self, SupervisorError> {
+        let fail = |error| SupervisorError::System("start the worker", error);
+        let mut child = Command::new("/proc/self/exe")
+            .args(["agent", "worker"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(fail)?;
+        let (to_child, from_child) = (child.stdin.take(), child.stdout.take());
+        let heard = Heard::just_now();
+        let (input, steps) = mpsc::channel::<ToWorker>();
+        // A thread of its own: a stopped worker reads nothing, and must not stop its supervisor.
+        spawn("worker input", move || {
+            let Some(pipe) = to_child else { return };
+            let mut writer = FrameWriter::new(pipe);
+            // A worker that is gone is reported when its output ends.
+            while steps.recv().is_ok_and(|step| writer.write(&step).is_ok()) {}
+        })?;
+        let stamp = heard.clone();
+        spawn("worker output", move || {
+            let Some(pipe) = from_child else { return };
+            let mut reader = FrameReader::new(pipe);
+            while let Ok(Some(message)) = reader.read() {
+                stamp.stamp();
+                if events.send(Event::Worker(Some(message))).is_err() {
+                    return;
+                }
+            }
+            // Nobody listens when the session is over: that is no loss.
+            let _ = events.send(Event::Worker(None));
+        })?;
+        Ok(Self { child, input, heard })
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.heard.silence() > SILENCE
+    }
+
+    pub(super) fn hand_over(&self, step: ToWorker) {
+        // Fails only when the worker is gone, which its output tells.
+        let _ = self.input.send(step);
+    }
+
+    pub(super) fn kill(mut self) {
+        // SIGKILL ends a stopped process too; only one that hangs in the kernel stays.
+        let _ = self.child.kill();
+        let _ = self.child.try_wait();
+    }
+
+    /// Has it destroy what it holds and end; kills it if it does not.
+    pub(super) fn end(self) {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        if !has_ended(&mut child, CLEAN_UP) {
+            let _ = child.kill();
+            // One that hangs in the kernel may never end: it is not waited for.
+            has_ended(&mut child, CLEAN_UP);
+        }
+    }
+}
+
+fn has_ended(child: &mut Child, wait: Duration) -> bool {
+    let deadline = Deadline::after(wait);
+    while matches!(child.try_wait(), Ok(None)) {
+        if deadline.is_over() {
+            return false;
+        }
+        thread::park_timeout(Duration::from_millis(5));
+    }
+    true
+}

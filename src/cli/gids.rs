@@ -1,0 +1,8 @@
+use clap::Args;
+
+/// The arguments of `gids`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:\n  rdmactl gids\n  rdmactl gids -H n[1-4]\n  rdmactl gids -o device,index,gid,kind"
+)]
+pub struct GidsArgs {}

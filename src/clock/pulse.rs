@@ -1,0 +1,104 @@
+//! Whether this process itself stood still: stopped, starved of CPU, or its machine suspended.
+//!
+//! After a standstill nothing has been heard for long, though it may lie unread in every socket.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::now;
+
+/// How often the pulse beats.
+const BEAT: Duration = Duration::from_millis(250);
+
+/// A beat this much too late tells that the process stood still.
+const LATE: Duration = Duration::from_millis(500);
+
+/// How long there has been nothing from somebody who was heard last at `heard`, not counting what
+/// came before this process last stood still.
+#[must_use]
+pub fn silence_since(heard: Instant) -> Duration {
+    static PULSE: OnceLock<Option<&'static Mutex<Pulse>>> = OnceLock::new();
+    let silence = now().saturating_duration_since(heard);
+    match PULSE.get_or_init(start) {
+        Some(pulse) => silence.min(lock(pulse).awake_for(now())),
+        // Without the thread a standstill is not noticed, and everything else goes on.
+        None => silence,
+    }
+}
+
+fn start() -> Option<&'static Mutex<Pulse>> {
+    // One for the whole process, to its end.
+    let pulse: &'static Mutex<Pulse> = Box::leak(Box::new(Mutex::new(Pulse::new(now()))));
+    let beat = move || {
+        loop {
+            thread::park_timeout(BEAT);
+            lock(pulse).beat(now());
+        }
+    };
+    thread::Builder::new().name("pulse".into()).stack_size(64 * 1024).spawn(beat).ok()?;
+    Some(pulse)
+}
+
+fn lock(pulse: &Mutex<Pulse>) -> std::sync::MutexGuard<'_, Pulse> {
+    pulse.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug)]
+struct Pulse {
+    awake_since: Instant,
+    last_beat: Instant,
+}
+
+impl Pulse {
+    fn new(now: Instant) -> Self {
+        Self { awake_since: now, last_beat: now }
+    }
+
+    fn beat(&mut self, now: Instant) {
+        if self.is_late(now) {
+            self.awake_since = now;
+        }
+        self.last_beat = now;
+    }
+
+    /// Whoever asks first after a standstill, even before the pulse beats, learns of it.
+    fn awake_for(&self, now: Instant) -> Duration {
+        if self.is_late(now) {
+            Duration::ZERO
+        } else {
+            now.saturating_duration_since(self.awake_since)
+        }
+    }
+
+    fn is_late(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.last_beat) > BEAT + LATE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standstill_is_no_silence_of_others() {
+        let start = now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut pulse = Pulse::new(start);
+        for ms in [250, 500, 760, 1_100] {
+            pulse.beat(at(ms));
+        }
+        assert_eq!(pulse.awake_for(at(1_200)), Duration::from_millis(1_200));
+        // It stands still for five seconds: first the judge wakes, then the pulse.
+        assert_eq!(pulse.awake_for(at(6_100)), Duration::ZERO);
+        pulse.beat(at(6_101));
+        assert_eq!(pulse.awake_for(at(6_101)), Duration::ZERO);
+        pulse.beat(at(6_350));
+        assert_eq!(pulse.awake_for(at(6_400)), Duration::from_millis(299));
+    }
+
+    #[test]
+    fn who_was_heard_just_now_is_not_silent() {
+        assert!(silence_since(now()) < Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,15 @@
+//! `rdmactl gids`: which addresses can a port be reached by?
+
+use crate::cli::Global;
+use crate::model::Parts;
+use crate::query::{Gids, gid_rows};
+use crate::term::Term;
+
+use super::Outcome;
+use super::listing::{self, Recipe};
+
+/// Lists the GID tables of what the flags name.
+pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
+    let recipe = Recipe::<Gids> { parts: Parts::default(), rows: gid_rows };
+    listing::run(global, term, &recipe, |_| {})
+}

@@ -1,0 +1,71 @@
+//! What a signal does to a run with other hosts: it cancels it, once politely.
+//!
+//! Without such a run the signals keep their own meaning, and end the program at once.
+
+use std::fs;
+use std::io;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::fleet::Watchdog;
+
+/// The signal that ended the run; 0 for none.
+static ENDED_BY: AtomicI32 = AtomicI32::new(0);
+
+/// Has the first signal cancel the run, so that what is there is printed, and the next one kill.
+///
+/// # Errors
+/// The system gives no pipe or no thread.
+pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = parse_ignored(&status);
+    // nohup and shells' background jobs have them ignored, and want them to stay so.
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !ignored(signal));
+    let mut signals = Signals::new(wanted)?;
+    let watchdog = watchdog.clone();
+    let serve = move || {
+        for signal in signals.forever() {
+            if ENDED_BY.swap(signal, Ordering::Relaxed) == 0 {
+                watchdog.cancel();
+            } else {
+                // Fails for no signal that can be caught.
+                let _ = emulate_default_handler(signal);
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
+}
+
+/// The exit code of a run that a signal ended: 128 and its number, as shells have it.
+pub(super) fn exit_code() -> Option<ExitCode> {
+    match ENDED_BY.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))),
+    }
+}
+
+/// Which signals a process ignores, by its `/proc/PID/status`; none where that does not say.
+fn parse_ignored(status: &str) -> impl Fn(i32) -> bool + use<> {
+    let mask = status
+        .lines()
+        .find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok())
+        .unwrap_or(0);
+    move |signal| mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_under_nohup_leaves_sighup_ignored() {
+        let ignored = parse_ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n");
+        assert!(ignored(SIGHUP) && !ignored(SIGINT) && !ignored(SIGTERM));
+        assert!(!parse_ignored("")(SIGHUP));
+    }
+}

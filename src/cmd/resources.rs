@@ -1,0 +1,22 @@
+//! `rdmactl resources`: who holds which queue pairs, connections and memory?
+
+use crate::cli::{Global, ResourcesArgs};
+use crate::model::{HostReport, Parts};
+use crate::query::{Resources, resource_rows};
+use crate::term::Term;
+
+use super::Outcome;
+use super::listing::{self, Recipe};
+
+/// Lists the objects of what the flags name.
+pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
+    let parts = Parts { resources: true, ..Parts::default() };
+    let recipe = Recipe::<Resources> { parts, rows: |reports, _| resource_rows(reports) };
+    let is_wanted =
+        |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind.word() == word);
+    listing::run(global, term, &recipe, |report: &mut HostReport| {
+        if let Some(resources) = &mut report.resources {
+            resources.retain(|resource| is_wanted(resource.object.word()));
+        }
+    })
+}

@@ -1,0 +1,91 @@
+use super::Value;
+
+/// What a listing is of: its rows, and its columns.
+pub trait Listing: Sized + 'static {
+    /// What one line is about.
+    type Row<'report>;
+
+    /// The columns, in their order.
+    const COLUMNS: &'static [Column<Self>];
+
+    /// Whether a source of a cell is there, but could not be read.
+    fn is_unreadable(row: &Self::Row<'_>, source: &str) -> bool;
+}
+
+/// Which side of its column a cell keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// When a column is shown without being asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Always.
+    Always,
+    /// When hosts are named.
+    WithHosts,
+    /// With `-v`.
+    Verbose,
+    /// With `-v`, when hosts are named.
+    VerboseWithHosts,
+    /// Only by its name.
+    Asked,
+}
+
+/// One column of a listing.
+#[derive(Debug)]
+pub struct Column<L: Listing> {
+    /// The path of the value in JSON; also the word for `-o`.
+    pub id: &'static str,
+    /// The heading; in small letters it is a short word for `-o`.
+    pub title: &'static str,
+    /// Side of the cell.
+    pub align: Align,
+    /// When it is shown by itself.
+    pub shown: Shown,
+    /// One sentence for `-o help`.
+    pub help: &'static str,
+    /// What the value is made from: an absent value with an unreadable source is a failed one.
+    pub(super) sources: &'static [&'static str],
+    pub(super) get: for<'row, 'report> fn(&'row L::Row<'report>) -> Value,
+}
+
+impl<L: Listing> Column<L> {
+    /// The value of this column in a row.
+    #[must_use]
+    pub fn value(&self, row: &L::Row<'_>) -> Value {
+        match (self.get)(row) {
+            Value::Absent if self.sources.iter().any(|source| L::is_unreadable(row, source)) => {
+                Value::Failed
+            }
+            value => value,
+        }
+    }
+
+    /// Whether the column needs libibverbs.
+    #[must_use]
+    pub fn needs_verbs(&self) -> bool {
+        self.sources.contains(&"verbs")
+    }
+}
+
+/// Writes a listing's columns as one line for each.
+macro_rules! columns {
+    ($($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $help:literal $get:expr;)*) => {
+        &[$($crate::query::Column {
+            id: $id,
+            title: $title,
+            align: $crate::query::Align::$align,
+            shown: $crate::query::Shown::$shown,
+            help: $help,
+            sources: &[$($source),*],
+            get: $get,
+        },)*]
+    };
+}
+
+pub(super) use columns;

@@ -1,0 +1,69 @@
+use std::net::IpAddr;
+
+use super::column::columns;
+use super::{Column, DeviceRow, Listing, Value};
+use crate::model::{Gid, GidKind, HostReport};
+
+/// The listing of `rdmactl gids`: one row for each entry of a GID table that is in use.
+#[derive(Debug)]
+pub enum Gids {}
+
+/// What one line is about: an entry, or the port, device or host that has none.
+#[derive(Debug, Clone, Copy)]
+pub struct GidRow<'report> {
+    /// The port and what it belongs to.
+    pub place: DeviceRow<'report>,
+    /// The entry; `None` where the table is unreadable or the host gave no answer.
+    pub gid: Option<&'report Gid>,
+}
+
+impl Listing for Gids {
+    type Row<'report> = GidRow<'report>;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        "host" "HOST" Left WithHosts [] "Name of the host"
+            |row| Value::Text(row.place.report.host.clone());
+        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
+            |row| Value::text(Some(row.place.report.via.word()).filter(|word| *word != "-"));
+        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
+            |row| Value::text(row.place.device.map(|device| &device.name));
+        "port.number" "PORT" Right Always ["device.ports"] "Port number"
+            |row| Value::int(row.place.port.map(|port| port.number));
+        "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
+            |row| Value::int(row.gid.map(|gid| gid.index));
+        "gid.value" "GID" Left Always ["port.gids"] "The GID; why a host gave no answer"
+            |row| match &row.place.report.failure {
+                Some(failure) => Value::Bad(failure.reason.word().into()),
+                None => Value::text(row.gid.map(|gid| gid.value)),
+            };
+        "gid.address" "ADDRESS" Left Always ["port.gids"] "IPv4 address in the GID"
+            |row| Value::text(row.gid.and_then(address));
+        "gid.kind" "KIND" Left Always ["port.gids"] "IB, RoCE v1 or RoCE v2"
+            |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
+        "gid.netdev" "NETDEV" Left Always ["port.gids"] "Network interface of the entry: the VLAN's, where it is one"
+            |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));
+    };
+
+    fn is_unreadable(row: &GidRow<'_>, source: &str) -> bool {
+        row.place.is_unreadable(source)
+    }
+}
+
+/// One row for each entry; a host without an answer, and a table that could not be read, has one.
+#[must_use]
+pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
+    let mut rows = Vec::new();
+    for place in super::device_rows(reports, hosts_named) {
+        let gids = place.port.map_or(&[][..], |port| &port.gids);
+        rows.extend(gids.iter().map(|gid| GidRow { place, gid: Some(gid) }));
+        if gids.is_empty() && (place.port.is_none() || place.is_unreadable("port.gids")) {
+            rows.push(GidRow { place, gid: None });
+        }
+    }
+    rows
+}
+
+/// IPv6 addresses are the GID itself.
+fn address(gid: &Gid) -> Option<IpAddr> {
+    Some(gid.value.ip()).filter(IpAddr::is_ipv4)
+}

@@ -1,0 +1,145 @@
+use super::column::columns;
+use super::{Column, Listing, Value};
+use crate::model::ping::{Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort};
+use crate::model::probe::Stage;
+
+/// The listing of `rdmactl ping`: one row for each ordered pair.
+#[derive(Debug)]
+pub enum Pairs {}
+
+/// A pair with its two hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct PairRow<'report> {
+    /// The host that asks; `None` only in a report that does not fit together.
+    pub source: Option<&'report PingHost>,
+    /// The host that answers.
+    pub target: Option<&'report PingHost>,
+    /// What came of it.
+    pub pair: &'report Pair,
+}
+
+/// One row for each pair of a run.
+#[must_use]
+pub fn pair_rows(report: &PingReport) -> Vec<PairRow<'_>> {
+    let host = |index: usize| report.hosts.get(index);
+    report
+        .pairs
+        .iter()
+        .map(|pair| PairRow { source: host(pair.source), target: host(pair.target), pair })
+        .collect()
+}
+
+impl Listing for Pairs {
+    type Row<'report> = PairRow<'report>;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        "source.name" "SOURCE" Left Always [] "The host that asks"
+            |row| Value::text(row.source.map(|host| &host.name));
+        "source.kernel" "FROM_KERNEL" Left Asked [] "Kernel release of the source"
+            |row| Value::text(row.source.and_then(|host| host.kernel.as_ref()));
+        "target.name" "TARGET" Left Always [] "The host that answers"
+            |row| Value::text(row.target.map(|host| &host.name));
+        "target.kernel" "TO_KERNEL" Left Asked [] "Kernel release of the target"
+            |row| Value::text(row.target.and_then(|host| host.kernel.as_ref()));
+        "verdict.code" "VERDICT" Left Always [] "ok, or what is wrong"
+            verdict;
+        "verdict.stage" "STAGE" Left Asked [] "How far the pair got"
+            |row| Value::text(row.pair.verdict.stage.map(Stage::word));
+        "verdict.side" "SIDE" Left Asked [] "Where it was seen: source, target, path"
+            |row| Value::text(Some(row.pair.verdict.side.word()));
+        "verdict.detail" "DETAIL" Left Asked [] "What was seen, in one sentence"
+            |row| Value::text(Some(&row.pair.verdict.detail));
+        "verdict.hint" "HINT" Left Asked [] "What to type"
+            |row| Value::text(row.pair.verdict.hint.as_ref());
+        "route.protocol" "LINK" Left Always [] "Protocol; software where no card does it"
+            |row| route(row, link);
+        "route.method" "METHOD" Left Asked [] "How the ends find each other: relay, cm"
+            |row| route(row, |route| Value::text(Some(route.method.word())));
+        "route.source" "FROM" Left Always [] "Device, port and GID index at the source"
+            |row| source(row, end);
+        "route.source.gid" "FROM_GID" Left Asked [] "GID at the source"
+            |row| source(row, |port| Value::text(Some(port.gid)));
+        "route.source.netdev" "FROM_NETDEV" Left Asked [] "Network interface at the source"
+            |row| source(row, |port| Value::text(port.netdev.as_ref()));
+        "route.source.driver" "FROM_DRIVER" Left Asked [] "Kernel driver at the source"
+            |row| source(row, |port| Value::text(port.driver.as_ref()));
+        "route.target" "TO" Left Always [] "Device, port and GID index at the target"
+            |row| target(row, end);
+        "route.target.gid" "TO_GID" Left Asked [] "GID at the target"
+            |row| target(row, |port| Value::text(Some(port.gid)));
+        "route.target.netdev" "TO_NETDEV" Left Asked [] "Network interface at the target"
+            |row| target(row, |port| Value::text(port.netdev.as_ref()));
+        "route.target.driver" "TO_DRIVER" Left Asked [] "Kernel driver at the target"
+            |row| target(row, |port| Value::text(port.driver.as_ref()));
+        "route.mtu" "MTU" Right Always [] "Path MTU in bytes"
+            |row| route(row, |route| {
+                route.mtu.map_or(Value::Absent, |mtu| Value::Bytes(mtu.into()))
+            });
+        "rdma.count" "COUNT" Right Always [] "RDMA round trips measured"
+            |row| count(row.pair.rdma);
+        "rdma.half_rtt_ns.min" "MIN us" Right Always [] "Shortest half round trip over RDMA"
+            |row| half_rtt(row.pair.rdma, |half| Some(half.min));
+        "rdma.half_rtt_ns.p50" "P50 us" Right Always [] "Median of the half round trips over RDMA"
+            |row| half_rtt(row.pair.rdma, |half| Some(half.p50));
+        "rdma.half_rtt_ns.p99" "P99 us" Right Always []
+            "99th percentile over RDMA, from 1,000 round trips on"
+            |row| half_rtt(row.pair.rdma, |half| half.p99);
+        "rdma.half_rtt_ns.max" "MAX us" Right Asked [] "Longest half round trip over RDMA"
+            |row| half_rtt(row.pair.rdma, |half| Some(half.max));
+        "tcp.count" "TCP COUNT" Right Asked [] "TCP round trips measured over the same interface"
+            |row| count(row.pair.tcp);
+        "tcp.half_rtt_ns.min" "TCP MIN us" Right Asked [] "Shortest half round trip over TCP"
+            |row| half_rtt(row.pair.tcp, |half| Some(half.min));
+        "tcp.half_rtt_ns.p50" "TCP P50 us" Right Always [] "Median of the half round trips over TCP"
+            |row| half_rtt(row.pair.tcp, |half| Some(half.p50));
+        "tcp.half_rtt_ns.p99" "TCP P99 us" Right Asked []
+            "99th percentile over TCP, from 1,000 round trips on"
+            |row| half_rtt(row.pair.tcp, |half| half.p99);
+        "tcp.half_rtt_ns.max" "TCP MAX us" Right Asked [] "Longest half round trip over TCP"
+            |row| half_rtt(row.pair.tcp, |half| Some(half.max));
+    };
+
+    /// What a run found is all there is to know of it.
+    fn is_unreadable(_: &PairRow<'_>, _: &str) -> bool {
+        false
+    }
+}
+
+fn verdict(row: &PairRow<'_>) -> Value {
+    let code = row.pair.verdict.code;
+    let word = code.word().to_owned();
+    if code.is_failure() { Value::Bad(word) } else { Value::Text(word) }
+}
+
+fn route(row: &PairRow<'_>, get: impl Fn(&Route) -> Value) -> Value {
+    row.pair.route.as_ref().map_or(Value::Absent, get)
+}
+
+fn source(row: &PairRow<'_>, get: impl Fn(&RoutePort) -> Value) -> Value {
+    route(row, |route| get(&route.source))
+}
+
+fn target(row: &PairRow<'_>, get: impl Fn(&RoutePort) -> Value) -> Value {
+    route(row, |route| get(&route.target))
+}
+
+/// The latency of software says nothing of hardware, so that the reader is told.
+fn link(route: &Route) -> Value {
+    let word = route.protocol.word();
+    let is_software = route.source.is_software() || route.target.is_software();
+    Value::Text(if is_software { format!("{word} (software)") } else { word.to_owned() })
+}
+
+fn end(port: &RoutePort) -> Value {
+    Value::Text(format!("{}/{} gid {}", port.device, port.port, port.gid_index))
+}
+
+fn count(latency: Option<Latency>) -> Value {
+    // A count beyond i64 takes longer than any run.
+    let count = |latency: Latency| i64::try_from(latency.count).ok();
+    latency.and_then(count).map_or(Value::Absent, Value::Int)
+}
+
+fn half_rtt(latency: Option<Latency>, get: impl Fn(Quantiles) -> Option<u64>) -> Value {
+    latency.and_then(|all| get(all.half_rtt_ns)).map_or(Value::Absent, Value::Nanoseconds)
+}

@@ -1,0 +1,320 @@
+//! Agents that are no agents: each says something wrong, and none may hurt or hold the operator.
+
+#![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+#![allow(clippy::print_stdout, reason = "a child process tells its parent how far it is")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rdmactl::clock::{self, Deadline};
+use rdmactl::fleet::{Agent, Nonce, Watchdog};
+use rdmactl::model::ping::Life;
+use rdmactl::model::probe::{Act, Step};
+use rdmactl::model::{HostFailure, HostReport, Parts, Reason, Via};
+use rdmactl::ping::{Liveness, Node as _};
+use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process, ToAgent};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A made-up agent: what it says, and what its shell does then.
+struct Fake {
+    said: Vec<u8>,
+    nonce: Nonce,
+    directory: TempDir,
+    watchdog: Watchdog,
+}
+
+const HELLO: FromAgent = FromAgent::Hello(Process { pid: 1, start_ticks: 1 });
+
+fn part(text: &str, is_last: bool) -> FromAgent {
+    FromAgent::ReportPart { text: text.to_owned(), is_last }
+}
+
+impl Fake {
+    fn new() -> Self {
+        let nonce = Nonce::new().unwrap();
+        Self {
+            said: Greeting::line(&nonce.to_string()).into_bytes(),
+            nonce,
+            directory: TempDir::new().unwrap(),
+            watchdog: Watchdog::start().unwrap(),
+        }
+    }
+
+    fn saying(messages: &[FromAgent]) -> Self {
+        let mut fake = Self::new();
+        let mut writer = FrameWriter::new(&mut fake.said);
+        for message in messages {
+            writer.write(message).unwrap();
+        }
+        fake
+    }
+
+    fn and_bytes(mut self, bytes: &[u8]) -> Self {
+        self.said.extend_from_slice(bytes);
+        self
+    }
+
+    /// The agent; `$$` is written to the file `pid` first.
+    fn start(&self, then: &str) -> Agent {
+        let file = self.directory.path().join("said");
+        fs::write(&file, &self.said).unwrap();
+        let mut command = Command::new("/bin/sh");
+        let pid = self.pid_file();
+        command
+            .args(["-c", &format!("echo $$ >{}; cat {}; {then}", pid.display(), file.display())]);
+        Agent::here(command, self.nonce, &self.watchdog, seconds(20)).unwrap()
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.directory.path().join("pid")
+    }
+
+    fn is_running(&self) -> bool {
+        let pid = fs::read_to_string(self.pid_file()).unwrap();
+        is_running(pid.trim())
+    }
+}
+
+fn is_running(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// What becomes of it, past the frames that were still on their way.
+fn fate(agent: &Agent) -> Life {
+    let fates = std::iter::repeat_with(|| agent.life());
+    fates.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
+}
+
+fn seconds(count: u64) -> Deadline {
+    Deadline::after(Duration::from_secs(count))
+}
+
+/// What comes of asking such an agent, which waits for the end of its input.
+fn asked(fake: &Fake) -> HostFailure {
+    let agent = fake.start("exec cat >/dev/null");
+    let began = clock::now();
+    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    let failure = agent.give_up(failure);
+    assert!(began.elapsed() < Duration::from_secs(10), "{failure}");
+    assert!(!fake.is_running(), "{failure}");
+    failure
+}
+
+#[test]
+fn a_good_report_comes_in_parts() {
+    let report = HostReport::empty("n1", Via::Agent);
+    let json = serde_json::to_string(&report).unwrap();
+    let (front, back) = json.split_at(20);
+    let fake =
+        Fake::saying(&[HELLO, part(front, false), part(back, true), FromAgent::End { frames: 3 }]);
+    let agent = fake.start("exec cat >/dev/null");
+    assert_eq!(agent.report(Parts::default(), seconds(20)).unwrap(), report);
+    assert_eq!(agent.end(seconds(5)), Ok(()));
+}
+
+#[test]
+fn what_is_no_protocol_is_named_and_its_sender_ended() {
+    let too_big = u32::try_from(FRAME_LIMIT + 1).unwrap().to_be_bytes();
+    let cases = [
+        (
+            Fake::saying(&[HELLO]).and_bytes(&[0, 0, 0, 2, b'{', b'!']),
+            "no message of this protocol",
+        ),
+        (Fake::saying(&[HELLO]).and_bytes(b"\0\0\0\x09\"unheard\""), "no message of this protocol"),
+        (Fake::saying(&[HELLO]).and_bytes(&too_big), "over the limit of 1048576"),
+        (Fake::saying(&[HELLO, part("{\"host\":", true)]), "its report is no report"),
+        (Fake::saying(&[FromAgent::Alive]), "once, and first, which process it is"),
+        (Fake::saying(&[part("{}", true)]), "once, and first, which process it is"),
+        (Fake::saying(&[HELLO, HELLO]), "once, and first, which process it is"),
+        (Fake::saying(&[HELLO, FromAgent::End { frames: 7 }]), "only 1 of its 7 frames came"),
+    ];
+    for (fake, words) in cases {
+        let failure = asked(&fake);
+        assert_eq!(failure.reason, Reason::Lost, "{failure}");
+        assert!(failure.detail.contains(words), "{failure}");
+    }
+}
+
+#[test]
+fn a_report_over_the_limit_is_refused() {
+    let text = "x".repeat(FRAME_LIMIT / 2);
+    let mut parts = vec![HELLO];
+    parts.extend((0..34).map(|_| part(&text, false)));
+    let failure = asked(&Fake::saying(&parts));
+    assert!(failure.detail.contains("over the limit of 16777216 bytes"), "{failure}");
+}
+
+#[test]
+fn an_agent_that_ends_in_the_middle_is_quoted() {
+    let fake = Fake::saying(&[HELLO]).and_bytes(&[0, 0, 1, 0, b'{']);
+    let agent = fake.start("dd bs=9999 count=1 of=/dev/null 2>/dev/null; echo out of memory >&2");
+    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    assert!(failure.detail.contains("in the middle of a frame"), "{failure}");
+    assert!(failure.detail.ends_with("; it said: out of memory"), "{failure}");
+    assert_eq!(agent.end(seconds(5)), Ok(()));
+}
+
+#[test]
+fn a_silent_agent_costs_its_deadline_and_no_process() {
+    let fake = Fake::saying(&[HELLO]);
+    // It does not even end with its input.
+    let agent = fake.start("exec sleep 1000");
+    let failure =
+        agent.report(Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
+    assert_eq!(failure.reason, Reason::Timeout);
+    let failure = agent.give_up(failure);
+    assert!(!failure.detail.contains("left there"), "{failure}");
+    assert!(!fake.is_running());
+}
+
+#[test]
+fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
+    let fake = Fake::saying(&[HELLO]);
+    let agent = fake.start("exec sleep 1000");
+    let began = clock::now();
+    for connection in 0..20_000 {
+        agent.tell(Step { connection, act: Act::Close });
+    }
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    assert!(failure.detail.contains("it read nothing of what it was told for 2 s"), "{failure}");
+    assert_eq!(agent.end(seconds(5)), Ok(()));
+    assert!(!fake.is_running());
+}
+
+#[test]
+fn a_stopped_agent_on_this_host_is_hung_and_killed() {
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let agent = fake.start("kill -STOP $$; exec sleep 1000");
+    let Life::Hung(why) = fate(&agent) else { panic!("it is not hung") };
+    assert!(why.contains("this rdmactl on the same host did"), "{why}");
+    assert!(!fake.is_running());
+}
+
+#[test]
+fn a_killed_agent_and_a_lost_worker_are_told_apart() {
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let agent = fake.start("echo I am done for >&2; kill -9 $$");
+    let Life::Dead(why) = fate(&agent) else { panic!("it is not dead") };
+    assert!(why.starts_with("its agent was killed or crashed; it said: I am done for; "), "{why}");
+    let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
+    let Life::Hung(why) = fate(&fake.start("exec cat >/dev/null")) else { panic!("not hung") };
+    assert!(why.contains("its worker did not run"), "{why}");
+}
+
+#[test]
+fn a_cancelled_run_ends_every_wait_for_an_agent() {
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let agent = fake.start("exec cat >/dev/null");
+    agent.start_worker().unwrap();
+    let ticket = agent.start(Step { connection: 1, act: Act::Close });
+    let watchdog = fake.watchdog.clone();
+    let canceller = thread::spawn(move || {
+        assert!(!watchdog.wait_cancelled(Duration::from_millis(50)));
+        watchdog.cancel();
+    });
+    let began = clock::now();
+    assert!(agent.finish(ticket, seconds(20)).is_none());
+    assert!(
+        agent.finish(agent.start(Step { connection: 2, act: Act::Close }), seconds(20)).is_none()
+    );
+    assert_eq!(agent.end(seconds(5)), Ok(()));
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(!fake.is_running());
+    canceller.join().unwrap();
+}
+
+#[test]
+fn an_agent_with_a_worker_outlives_a_silent_operator_by_its_lease_only() {
+    let nonce = Nonce::new().unwrap().to_string();
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["agent", &nonce])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = agent.stdin.take().unwrap();
+    FrameWriter::new(&input).write(&ToAgent::StartWorker).unwrap();
+    let began = clock::now();
+    // Its input stays open.
+    let output = agent.wait_with_output().unwrap();
+    let took = began.elapsed();
+    drop(input);
+    assert!(Duration::from_secs(3) <= took && took < Duration::from_secs(10), "{took:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "no word came from the operator for 3 s\n");
+}
+
+/// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].
+const STOPPED: &str = "RDMACTL_TEST_STOPPED";
+
+#[test]
+fn an_operator_that_stood_still_blames_no_agent() {
+    if std::env::var_os(STOPPED).is_some() {
+        return watch_an_agent_that_lives();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "an_operator_that_stood_still_blames_no_agent", "--nocapture"])
+        .env(STOPPED, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("watching")));
+    let pid = Pid::from_child(&child);
+    let clock = Watchdog::start().unwrap();
+    // Which thread runs first afterwards is chance, so that once proves little.
+    for _ in 0..3 {
+        kill_process(pid, Signal::STOP).unwrap();
+        assert!(!clock.wait_cancelled(Duration::from_millis(2_300)));
+        kill_process(pid, Signal::CONT).unwrap();
+        assert!(!clock.wait_cancelled(Duration::from_millis(300)));
+    }
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Judges an agent that never pauses, over and over, until stdin ends.
+fn watch_an_agent_that_lives() {
+    let mut alive = Vec::new();
+    FrameWriter::new(&mut alive).write(&FromAgent::Alive).unwrap();
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let file = fake.directory.path().join("alive");
+    fs::write(&file, alive).unwrap();
+    let agent = fake.start(&format!("while cat {}; do sleep 0.1; done", file.display()));
+    assert_eq!(agent.life(), Life::Alive);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        over.store(true, Ordering::Relaxed);
+    });
+    println!("watching");
+    // Many judges: one of them runs before the thread that reads what came meanwhile.
+    thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(agent.known_life(), Liveness::Alive);
+                    thread::park_timeout(Duration::from_millis(1));
+                }
+            });
+        }
+    });
+    assert_eq!(agent.life(), Life::Alive);
+    assert_eq!(agent.end(Deadline::after(Duration::ZERO)), Ok(()));
+}

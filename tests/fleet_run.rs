@@ -1,0 +1,273 @@
+//! Whole runs against a real sshd: what an answer, an error and a signal leave on the node.
+
+#![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rdmactl::clock;
+use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
+use rustix::process::{Pid, Signal, kill_process};
+use sshd::{Setup, Sshd, seconds};
+use tempfile::TempDir;
+
+/// A node with programs of its own before the system's in its PATH.
+struct Node {
+    sshd: Sshd,
+    programs: TempDir,
+}
+
+impl Node {
+    /// `environment` is set for what runs there; `forced` goes before each command there.
+    fn new(environment: &str, forced: &str) -> Self {
+        let programs = TempDir::new().unwrap();
+        let path = programs.path().display();
+        // The runtime directory is the first place that an upload tries.
+        let mut config = format!(
+            "SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin XDG_RUNTIME_DIR={path} {environment}\n"
+        );
+        if !forced.is_empty() {
+            let script = programs.path().join("forced");
+            let text = format!("{forced}\nexec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+            write_program(&script, &text);
+            config = format!("{config}ForceCommand {}\n", script.display());
+        }
+        let sshd = Sshd::with(&Setup { config: &config, ..Setup::default() });
+        Self { sshd, programs }
+    }
+
+    fn program(&self) -> PathBuf {
+        self.programs.path().join("rdmactl")
+    }
+
+    /// A copy, so that its processes are known by their file.
+    fn install(&self) {
+        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), self.program()).unwrap();
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+            .args(arguments)
+            .arg("-F")
+            .arg(self.sshd.path("ssh_config"))
+            .args(["-H", &self.sshd.address])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said::from(self.start(arguments).wait_with_output().unwrap())
+    }
+
+    /// The directories of uploaded programs.
+    fn uploads(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.programs.path()).unwrap().flatten();
+        let is_upload = |path: &PathBuf| path.to_string_lossy().contains("/.rdmactl-");
+        entries.map(|entry| entry.path()).filter(is_upload).collect()
+    }
+
+    /// The command lines of the installed program's processes.
+    fn processes(&self) -> Vec<String> {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let ours = processes
+            .filter(|path| fs::read_link(path.join("exe")).is_ok_and(|exe| exe == self.program()));
+        ours.map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default()).collect()
+    }
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+fn write_program(file: &Path, text: &str) {
+    fs::write(file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = seconds(20);
+    while !is_so() {
+        assert!(!deadline.is_over(), "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Opening it for reading waits for a writer that never comes, as a sick driver would.
+fn hanging_library() -> (TempDir, String) {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("libibverbs.so.1");
+    let made = Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    let environment = format!("RDMACTL_LIBIBVERBS={}", file.display());
+    (directory, environment)
+}
+
+#[test]
+fn a_hung_library_costs_its_part_of_the_row() {
+    let (_library, environment) = hanging_library();
+    let node = Node::new(&environment, "");
+    node.install();
+    let said = node.run(&["devices", "-v", "--json", "--timeout", "3s"]);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let host = &json["hosts"][0];
+    assert_eq!(host["failure"], serde_json::Value::Null, "{}", said.stderr);
+    assert_eq!(host["via"], "agent");
+    let detail = host["verbs"]["detail"].as_str().unwrap();
+    assert!(detail.contains("libibverbs gave no answer within"), "{detail}");
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn a_hung_library_of_this_host_ends_with_the_timeout() {
+    let (_library, environment) = hanging_library();
+    let (name, value) = environment.split_once('=').unwrap();
+    let began = clock::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "-v", "--json", "--timeout", "300ms"])
+        .env(name, value)
+        .output()
+        .unwrap();
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    let said = Said::from(output);
+    assert!(said.stdout.contains("no answer within 0.3 s"), "{}", said.stdout);
+}
+
+#[test]
+fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
+    let (_library, environment) = hanging_library();
+    let node = Node::new(&environment, "");
+    node.install();
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let child = node.start(&["devices", "-v", "--timeout", "60s"]);
+        wait_until("the library hangs", || {
+            node.processes().iter().any(|process| process.contains("verbs"))
+        });
+        let began = clock::now();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let said = Said::from(child.wait_with_output().unwrap());
+        let took = began.elapsed();
+        assert_eq!(said.code, Some(code), "{}", said.stderr);
+        assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
+        assert!(!said.stderr.contains("left there"), "{}", said.stderr);
+        assert!(took < Duration::from_millis(200), "{took:?}");
+        wait_until("the node is clean", || node.processes().is_empty());
+    }
+}
+
+#[test]
+fn a_signal_ends_a_ping_that_enters_its_hosts() {
+    let node = Node::new("", "");
+    // It greets and says nothing more.
+    write_program(&node.program(), &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
+    let child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["ping", &node.sshd.address, "--timeout", "60s", "--json", "-F"])
+        .arg(node.sshd.path("ssh_config"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let agents = || -> Vec<PathBuf> {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let directory = node.programs.path();
+        let marked = |path: &PathBuf| {
+            fs::read(path.join("environ")).is_ok_and(|text| {
+                let path = directory.as_os_str().as_encoded_bytes();
+                text.windows(path.len()).any(|window| window == path)
+            })
+        };
+        processes.filter(marked).collect()
+    };
+    wait_until("the agent is there", || !agents().is_empty());
+    let began = clock::now();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(json["hosts"][1]["failure"]["reason"], "cancelled");
+    assert_eq!(json["left_behind"], serde_json::json!([]));
+    wait_until("the node is clean", || agents().is_empty());
+}
+
+#[test]
+fn an_upload_is_announced_and_never_stays() {
+    let node = Node::new("", "");
+    let said = node.run(&["devices", "--upload", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(json["hosts"][0]["via"], "upload", "{}", said.stderr);
+    let announced = format!("MB to {}: no rdmactl in the PATH", node.sshd.address);
+    assert_eq!(said.stderr.matches("rdmactl: sending ").count(), 1, "{}", said.stderr);
+    assert!(said.stderr.contains(&announced), "{}", said.stderr);
+    assert_eq!(node.uploads(), [] as [PathBuf; 0]);
+
+    let node = Node::new("", "case \"$SSH_ORIGINAL_COMMAND\" in *--unlink*) exit 1;; esac");
+    let said = node.run(&["devices", "--upload"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stdout.contains("garbage !"), "{}", said.stdout);
+    assert!(!said.stderr.contains("left there"), "{}", said.stderr);
+    assert_eq!(node.uploads(), [] as [PathBuf; 0]);
+
+    // Where even removing fails, the operator learns what is to be removed.
+    let refuse = "case \"$SSH_ORIGINAL_COMMAND\" in *--unlink*|*\"-c 'rm -f\"*) exit 1;; esac";
+    let node = Node::new("", refuse);
+    let said = node.run(&["devices", "--upload"]);
+    let left = node.uploads();
+    assert_eq!(left.len(), 1, "{}", said.stderr);
+    let name = left[0].file_name().unwrap().to_string_lossy().into_owned();
+    assert!(said.stderr.contains("left there: ") && said.stderr.contains(&name), "{}", said.stderr);
+}
+
+#[test]
+fn a_signal_in_the_middle_of_an_upload_leaves_no_file() {
+    let node = Node::new("", "");
+    // The program that takes what arrives is slow.
+    write_program(&node.programs.path().join("cat"), "/usr/bin/sleep 1; exec /usr/bin/cat");
+    let child = node.start(&["devices", "--upload"]);
+    wait_until("the upload begins", || !node.uploads().is_empty());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    wait_until("the node is clean", || node.uploads().is_empty());
+}
+
+#[test]
+fn an_agent_that_can_not_be_killed_is_named() {
+    let node = Node::new("", "case \"$SSH_ORIGINAL_COMMAND\" in *\"kill -9\"*) exit 1;; esac");
+    let hello = FromAgent::Hello(Process { pid: 4242, start_ticks: 1 });
+    let mut said = Vec::new();
+    FrameWriter::new(&mut said).write(&hello).unwrap();
+    let file = node.programs.path().join("said");
+    fs::write(&file, said).unwrap();
+    let pid = node.programs.path().join("pid");
+    let (file, pid_file) = (file.display(), pid.display());
+    let deaf =
+        format!("echo $$ >{pid_file}; echo RDMACTL/{PROTOCOL} $2 0; cat {file}; exec sleep 100");
+    write_program(&node.program(), &deaf);
+    let said = node.run(&["devices", "--timeout", "1s"]);
+    let pid: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    assert!(said.stdout.contains("timeout !"), "{}", said.stdout);
+    assert!(said.stderr.contains("left there: pid 4242"), "{}", said.stderr);
+}

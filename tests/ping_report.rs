@@ -1,0 +1,194 @@
+//! A made-up ping run as matrix, list and plain lines, against committed files.
+#![expect(clippy::expect_used, reason = "a test that cannot read its files has failed")]
+
+#[path = "support/committed.rs"]
+mod committed;
+
+use committed::{compare, package};
+use rdmactl::analyse::culprit::findings;
+use rdmactl::analyse::verdict::not_tested;
+use rdmactl::model::ping::{
+    Code, Finding, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort, Side, Verdict,
+};
+use rdmactl::model::probe::{Method, Stage};
+use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
+use rdmactl::query::{Defaults, Pairs, pair_rows, select};
+use rdmactl::render::{
+    PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
+};
+
+/// Hosts by their indices: 0 is well; a firewall; nobody there; another fabric; a hostile name.
+const FILTERED: usize = 1;
+const DEAD: usize = 2;
+const OTHER_FABRIC: usize = 3;
+const HOSTILE: usize = 4;
+
+fn half_rtt(ns: u64) -> Latency {
+    let quantiles = |ns| Quantiles { min: ns - ns / 10, p50: ns, p99: Some(2 * ns), max: 300 * ns };
+    Latency { count: 1_000, rtt_ns: quantiles(2 * ns), half_rtt_ns: quantiles(ns) }
+}
+
+fn port(host: usize, driver: &str) -> RoutePort {
+    RoutePort {
+        device: format!("mlx5_{host}"),
+        port: 1,
+        gid_index: 3,
+        gid: GidValue(format!("::ffff:10.0.0.{host}").parse().expect("a GID")),
+        gid_kind: Some(GidKind::RoceV2),
+        netdev: Some("eth1".into()),
+        driver: Some(driver.into()),
+    }
+}
+
+fn host(name: &str) -> PingHost {
+    PingHost { name: name.into(), kernel: Some("6.1.0".into()), failure: None }
+}
+
+fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdict {
+    let hint = code.is_failure().then(|| format!("mend {}", code.word()));
+    Verdict { code, stage, side, detail: detail.into(), hint }
+}
+
+fn pair(source: usize, target: usize) -> Pair {
+    let is = |host| source == host || target == host;
+    let unrouted = |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None };
+    let ns = 1_629 + 100 * source as u64 + 10 * target as u64;
+    let driver = if is(HOSTILE) { "siw" } else { "mlx5_core" };
+    let routed = Pair {
+        route: Some(Route {
+            method: Method::Relay,
+            protocol: Protocol::Roce,
+            mtu: Some(4_096),
+            source: port(source, driver),
+            target: port(target, driver),
+        }),
+        rdma: Some(half_rtt(ns)),
+        tcp: Some(half_rtt(70 * ns)),
+        ..unrouted(verdict(Code::Ok, None, Side::Path, "every message was answered"))
+    };
+    match () {
+        () if is(DEAD) => {
+            let side = if target == DEAD { Side::Target } else { Side::Source };
+            unrouted(verdict(Code::PeerDead, Some(Stage::Agent), side, "no route to the host"))
+        }
+        () if is(OTHER_FABRIC) => unrouted(verdict(
+            Code::NoTransport,
+            Some(Stage::Choose),
+            Side::Path,
+            "IB there, RoCE here",
+        )),
+        () if is(FILTERED) => Pair {
+            rdma: None,
+            verdict: verdict(
+                Code::Udp4791Blocked,
+                Some(Stage::FirstMessage),
+                Side::Source,
+                "transport retry counter exceeded",
+            ),
+            ..routed
+        },
+        () => routed,
+    }
+}
+
+fn report() -> PingReport {
+    let mut hosts: Vec<PingHost> = ["n1", "n2", "n3", "n4", "evil\x1b[2J\u{202e}"].map(host).into();
+    let failure = HostFailure::new(Reason::Unreachable, "no route to the host");
+    hosts[DEAD] = PingHost {
+        kernel: None,
+        failure: Some(failure.fix("see whether it is switched on")),
+        ..host("n3")
+    };
+    let ordered = (0..hosts.len()).flat_map(|a| (0..5).map(move |b| (a, b)));
+    let pairs = ordered.filter(|(a, b)| a != b).map(|(a, b)| pair(a, b)).collect::<Vec<_>>();
+    PingReport {
+        hosts,
+        findings: findings(&pairs),
+        pairs,
+        elapsed_ms: 7_123,
+        left_behind: vec!["n2: pid\x07 17".into()],
+    }
+}
+
+fn list(asked: &[&str], header: bool) -> String {
+    let asked: Vec<String> = asked.iter().map(|word| (*word).to_owned()).collect();
+    let defaults = Defaults { hosts_named: true, verbose: false };
+    let columns = select::<Pairs>(&asked, defaults).expect("columns");
+    table(&columns, &pair_rows(&report()), header)
+}
+
+#[test]
+fn every_form_is_as_committed() {
+    let report = report();
+    let columns = select::<Pairs>(&[], Defaults::default()).expect("the usual columns");
+    let forms = [
+        ("matrix", render_matrix(&report, true)),
+        ("matrix_without_header", render_matrix(&report, false)),
+        ("findings", render_findings(&report)),
+        ("list", list(&[], true)),
+        ("columns", list(&["source", "target", "to_kernel", "stage"], false)),
+        ("plain", plain(&columns, &pair_rows(&report), true)),
+        ("help", column_help::<Pairs>()),
+    ];
+    let differences: Vec<String> = forms
+        .iter()
+        .filter_map(|(form, made)| {
+            compare(&package(&format!("tests/golden/ping/{form}.txt")), made)
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn a_report_fits_the_committed_schema() {
+    let text = std::fs::read(package("tests/schema/rdmactl.ping.json")).expect("the schema");
+    let schema = serde_json::from_slice(&text).expect("the schema is JSON");
+    let report = report();
+    let json = to_json(&PingDocument::new(&report)).expect("JSON");
+    assert!(json.starts_with("{\n  \"schema\": \"rdmactl.ping/1\""));
+    let json = serde_json::from_str(&json).expect("JSON");
+    let errors: Vec<String> = jsonschema::validator_for(&schema)
+        .expect("a schema")
+        .iter_errors(&json)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+#[test]
+fn of_many_single_pairs_most_are_only_counted() {
+    let mut report = report();
+    let single = Finding { host: None, failed: 1, of: 1, ..report.findings[1].clone() };
+    report.findings = vec![single; 17];
+    let text = render_findings(&report);
+    assert_eq!(text.matches("(1 pair, at first_message)").count(), 10, "{text}");
+    assert!(text.contains("\n! 7 more pairs: roce.udp4791_blocked 7\n"), "{text}");
+}
+
+#[test]
+fn pairs_that_were_not_tested_are_neither_well_nor_failed() {
+    let mut report = report();
+    report.pairs.truncate(2);
+    report.pairs[0].verdict = not_tested();
+    let text = render_findings(&report);
+    assert!(text.contains("\n2 pairs: 0 ok, 1 failed, 1 not tested; "), "{text}");
+}
+
+#[test]
+fn nothing_unescaped_reaches_a_terminal() {
+    let report = report();
+    let everything: Vec<&str> =
+        <Pairs as rdmactl::query::Listing>::COLUMNS.iter().map(|column| column.id).collect();
+    let texts = [render_matrix(&report, true), render_findings(&report), list(&everything, true)];
+    for text in texts {
+        assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n'), "{text:?}");
+        assert!(text.contains("evil\\x1b[2J\\u{202e}") && !text.contains('\u{202e}'), "{text:?}");
+    }
+}
+
+#[test]
+fn a_matrix_that_fits_no_screen_is_one_line() {
+    let hosts = (0..41).map(|number| host(&format!("n{number}"))).collect();
+    let wide = PingReport { hosts, pairs: Vec::new(), ..report() };
+    assert_eq!(render_matrix(&wide, true).lines().count(), 1);
+}
