@@ -5,6 +5,7 @@
 //! that every decoder can be tested by replay.
 
 mod error;
+mod kernel_files;
 mod live;
 mod netlink;
 mod question;

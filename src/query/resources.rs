@@ -25,89 +25,89 @@ impl Listing for Resources {
             |row| Value::text(Some(row.report.via.word()).filter(|word| *word != "-"));
         "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
             |row| Value::text(row.resource.map(|resource| &resource.device));
-        "resource.port" "PORT" Right Always [] "Port of a queue pair or connection"
+        "resource.port" "PORT" Right Always ["resources"] "Port of a queue pair or connection"
             |row| Value::int(object(row, port));
-        "resource.kind" "KIND" Left Always [] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
+        "resource.kind" "KIND" Left Always ["resources"] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
             kind;
-        "resource.number" "ID" Right Always [] "The kernel's number of the object; of a queue pair its QPN"
+        "resource.number" "ID" Right Always ["resources"] "The kernel's number of the object; of a queue pair its QPN"
             |row| Value::int(object(row, number));
-        "resource.owner.pid" "PID" Right Always [] "Process that holds it"
+        "resource.owner.pid" "PID" Right Always ["resources"] "Process that holds it"
             |row| Value::int(owner(row, |owner| match owner {
                 Owner::Process { pid, .. } => Some(*pid),
                 Owner::Kernel { .. } => None,
             }));
-        "resource.owner.name" "PROCESS" Left Always ["resources/owner"] "Name of the process, or [module] of the kernel"
+        "resource.owner.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the process, or [module] of the kernel"
             |row| Value::text(owner(row, |owner| match owner {
                 Owner::Process { name, .. } => name.clone(),
                 Owner::Kernel { name } => Some(format!("[{name}]")),
             }));
-        "resource.qp_type" "TYPE" Left Always [] "Type of a queue pair or shared receive queue: RC, UD, XRC and so on"
+        "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC and so on"
             |row| Value::text(object(row, type_of));
-        "resource.state" "STATE" Left Always [] "State of a queue pair or connection"
+        "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
             |row| Value::text(object(row, state));
-        "resource.rqpn" "PEER_QP" Right Always [] "Number of the peer's queue pair"
+        "resource.rqpn" "PEER_QP" Right Always ["resources"] "Number of the peer's queue pair"
             |row| Value::int(queue_pair(row, |qp| qp.rqpn));
-        "resource.source" "LOCAL" Left Always [] "Local address of a connection"
+        "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection"
             |row| Value::text(connection(row, |id| id.source));
-        "resource.destination" "REMOTE" Left Always [] "The peer's address of a connection"
+        "resource.destination" "REMOTE" Left Always ["resources"] "The peer's address of a connection"
             |row| Value::text(connection(row, |id| id.destination));
-        "resource.length_bytes" "BYTES" Right Always [] "Size of a memory region"
+        "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region"
             |row| object(row, |object| match object {
                 Object::Mr { length_bytes, .. } => *length_bytes,
                 _ => None,
             }).map_or(Value::Absent, Value::Bytes);
-        "resource.lqpn" "QP" Right Verbose [] "Number of a connection's own queue pair"
+        "resource.lqpn" "QP" Right Verbose ["resources"] "Number of a connection's own queue pair"
             |row| Value::int(object(row, |object| match object {
                 Object::Qp(qp) => qp.lqpn,
                 Object::CmId(id) => id.lqpn,
                 _ => None,
             }));
-        "resource.port_space" "SPACE" Left Verbose [] "Port space of a connection: TCP, UDP, IPOIB, IB"
+        "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
             |row| Value::text(connection(row, |id| id.port_space.clone()));
-        "resource.pdn" "PD" Right Verbose [] "Number of the protection domain"
+        "resource.pdn" "PD" Right Verbose ["resources"] "Number of the protection domain"
             |row| Value::int(object(row, domain));
-        "resource.ctxn" "CTX" Right Verbose [] "Number of the user context"
+        "resource.ctxn" "CTX" Right Verbose ["resources"] "Number of the user context"
             |row| Value::int(object(row, |object| match object {
                 Object::Cq { ctxn, .. } | Object::Pd { ctxn, .. } | Object::Ctx { ctxn } => *ctxn,
                 _ => None,
             }));
-        "resource.cqn" "CQ" Right Asked [] "Number of the completion queue"
+        "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
             |row| Value::int(object(row, |object| match object {
                 Object::Cq { cqn, .. } | Object::Srq { cqn, .. } => *cqn,
                 _ => None,
             }));
-        "resource.users" "USERS" Right Verbose [] "How many objects use it"
+        "resource.users" "USERS" Right Verbose ["resources"] "How many objects use it"
             |row| object(row, |object| match object {
                 Object::Cq { users, .. } | Object::Pd { users, .. } => *users,
                 _ => None,
             }).map_or(Value::Absent, |users| Value::Int(i64::try_from(users).unwrap_or(i64::MAX)));
-        "resource.entries" "ENTRIES" Right Verbose [] "Entries of a completion queue"
+        "resource.entries" "ENTRIES" Right Verbose ["resources"] "Entries of a completion queue"
             |row| Value::int(object(row, |object| match object {
                 Object::Cq { entries, .. } => *entries,
                 _ => None,
             }));
-        "resource.polled_by" "POLLED" Left Verbose [] "How the kernel polls its own completion queue"
+        "resource.polled_by" "POLLED" Left Verbose ["resources"] "How the kernel polls its own completion queue"
             |row| Value::text(object(row, |object| match object {
                 Object::Cq { polled_by, .. } => polled_by.clone(),
                 _ => None,
             }));
-        "resource.adaptive_moderation" "DIM" Left Asked [] "Whether interrupt moderation adapts"
+        "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Whether interrupt moderation adapts"
             |row| Value::text(object(row, |object| match object {
                 Object::Cq { adaptive_moderation, .. } => *adaptive_moderation,
                 _ => None,
             }).map(|is_on| if is_on { "on" } else { "off" }));
-        "resource.rq_psn" "RQ_PSN" Right Verbose [] "Packet sequence number of the receive queue"
+        "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
             |row| Value::int(queue_pair(row, |qp| qp.rq_psn));
-        "resource.sq_psn" "SQ_PSN" Right Verbose [] "Packet sequence number of the send queue: it moves with traffic"
+        "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue: it moves with traffic"
             |row| Value::int(queue_pair(row, |qp| qp.sq_psn));
-        "resource.path_migration" "PATH" Left Asked [] "Path migration state"
+        "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
             |row| Value::text(queue_pair(row, |qp| qp.path_migration.clone()));
-        "resource.rkey" "RKEY" Right Asked [] "Remote key; the kernel shows it to root only"
+        "resource.rkey" "RKEY" Right Asked ["resources"] "Remote key; the kernel shows it to root only"
             |row| Value::hex(object(row, |object| match object {
                 Object::Mr { rkey, .. } => *rkey,
                 _ => None,
             }));
-        "resource.lkey" "LKEY" Right Asked [] "Local key; the kernel shows it to root only"
+        "resource.lkey" "LKEY" Right Asked ["resources"] "Local key; the kernel shows it to root only"
             |row| Value::hex(object(row, |object| match object {
                 Object::Mr { lkey, .. } => *lkey,
                 _ => None,
@@ -115,8 +115,7 @@ impl Listing for Resources {
     };
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
-        let key = if row.resource.is_some() { source } else { "resources" };
-        row.report.problems.iter().any(|problem| problem.key == key)
+        row.report.problems.iter().any(|problem| problem.key == source)
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
 use rustix::io::retry_on_intr;
 
+use super::kernel_files::KernelFiles;
 use super::{Answer, Question, ReadError, Source, VerbsChild, netlink};
 use crate::clock;
 use crate::sys::Errno;
@@ -20,6 +21,7 @@ const LIMIT: usize = 64 * 1024;
 pub struct Live {
     /// `None` for this machine's own root.
     root: Option<PathBuf>,
+    kernel: KernelFiles,
     /// `None` where there are only files.
     verbs: Option<VerbsChild>,
     taken_ns: Option<u64>,
@@ -29,7 +31,8 @@ impl Live {
     /// This machine, with the child that is to ask libibverbs.
     #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
-        Self { root: None, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
+        let kernel = KernelFiles::default();
+        Self { root: None, kernel, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
     }
 
     /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
@@ -41,7 +44,8 @@ impl Live {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root: Some(root), verbs: None, taken_ns: None })
+        let kernel = KernelFiles::default();
+        Ok(Self { root: Some(root), kernel, verbs: None, taken_ns: None })
     }
 
     /// Where an absolute path of the machine lies here, with every link but the last followed.
@@ -63,10 +67,13 @@ impl Live {
     }
 
     fn read_file(&self, path: &str) -> Answer {
-        let path = self.locate(path, true)?;
-        match read_regular(&path) {
+        let read = || match &self.root {
+            None if KernelFiles::hold(path) => self.kernel.read(path, LIMIT),
+            _ => read_regular(&self.locate(path, true)?),
+        };
+        match read() {
             // Drivers answer EIO once when firmware is busy: once is tried again.
-            Err(ReadError::Errno(Errno::IO)) => read_regular(&path),
+            Err(ReadError::Errno(Errno::IO)) => read(),
             answer => answer,
         }
     }

@@ -1,0 +1,97 @@
+use std::cell::RefCell;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::{read, retry_on_intr};
+
+use super::{Answer, ReadError};
+
+/// A page: sysfs gives no file more (`fs/sysfs/file.c`), and all of it in one read.
+const PAGE: usize = 4096;
+
+/// This machine's `/sys` and `/proc`, read with as few system calls as can be: GID tables alone have
+/// a thousand files.
+///
+/// The directory of the last file stays open, so that its neighbours need no walk along the path.
+#[derive(Debug, Default)]
+pub(super) struct KernelFiles {
+    near: RefCell<Option<(String, OwnedFd)>>,
+}
+
+impl KernelFiles {
+    /// Whether a path is one of the kernel's own files. They are all regular ones: none needs a look
+    /// before it is opened.
+    pub(super) fn hold(path: &str) -> bool {
+        ["/sys/", "/proc/"].iter().any(|top| path.starts_with(top)) && !path.contains("/../")
+    }
+
+    /// The content of a file of at most `limit` bytes.
+    pub(super) fn read(&self, path: &str, limit: usize) -> Answer {
+        let file = self.open(path)?;
+        let mut content = vec![0; PAGE];
+        let mut length = 0;
+        loop {
+            let count = retry_on_intr(|| read(&file, &mut content[length..]))?;
+            length += count;
+            // In /proc a read may end at any record.
+            if count == 0 || (length < PAGE && path.starts_with("/sys/")) {
+                content.truncate(length);
+                return Ok(content);
+            }
+            if length > limit {
+                return Err(ReadError::TooBig);
+            }
+            content.resize((length + PAGE).min(limit + PAGE), 0);
+        }
+    }
+
+    fn open(&self, path: &str) -> Result<OwnedFd, ReadError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut near = self.near.borrow_mut();
+        if near.as_ref().is_none_or(|(known, _)| known != folder) {
+            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = retry_on_intr(|| openat(CWD, folder, directory, Mode::empty()))?;
+            *near = Some((folder.to_owned(), opened));
+        }
+        let Some((_, folder)) = &*near else { return Err(ReadError::NotAFile) };
+        Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::Errno;
+
+    const LIMIT: usize = 64 * 1024;
+
+    #[test]
+    fn it_reads_what_the_kernel_has() {
+        let files = KernelFiles::default();
+        let read = |path: &str| files.read(path, LIMIT).unwrap();
+        let release = rustix::system::uname().release().to_bytes().to_vec();
+        assert_eq!(read("/proc/sys/kernel/osrelease").trim_ascii(), release);
+        // One neighbour after the other, then another directory.
+        assert!(!read("/proc/self/status").is_empty());
+        assert!(read("/proc/self/stat").starts_with(std::process::id().to_string().as_bytes()));
+        assert!(read("/proc/self/mounts").len() <= LIMIT + PAGE);
+    }
+
+    #[test]
+    fn what_is_missing_or_too_big_is_said() {
+        let files = KernelFiles::default();
+        let none = Err(ReadError::Errno(Errno::NO_ENTRY));
+        assert_eq!(files.read("/sys/class/no/such/file", LIMIT), none);
+        assert_eq!(files.read("/proc/self/no_such_file", LIMIT), none);
+        assert_eq!(files.read("/proc/self/status", 100), Err(ReadError::TooBig));
+    }
+
+    #[test]
+    fn only_the_kernels_own_files_are_read_so() {
+        assert!(KernelFiles::hold("/sys/class/infiniband/rxe0/fw_ver"));
+        for path in ["/etc/passwd", "/sys/../etc/passwd", "sys/x", "/system"] {
+            assert!(!KernelFiles::hold(path), "{path}");
+        }
+    }
+}
