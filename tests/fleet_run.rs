@@ -17,6 +17,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use sshd::{Setup, Sshd, seconds};
 use tempfile::TempDir;
 
+/// The program with signals as a person's shell leaves them: a test that is itself started in the
+/// background inherits SIGINT ignored, and rdmactl keeps it so.
+fn rdmactl() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")]);
+    command
+}
+
 /// A node with programs of its own before the system's in its PATH.
 struct Node {
     sshd: Sshd,
@@ -52,7 +60,7 @@ impl Node {
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        rdmactl()
             .args(arguments)
             .arg("-F")
             .arg(self.sshd.path("ssh_config"))
@@ -171,7 +179,8 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         assert_eq!(said.code, Some(code), "{}", said.stderr);
         assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
         assert!(!said.stderr.contains("left there"), "{}", said.stderr);
-        assert!(took < Duration::from_millis(200), "{took:?}");
+        // Far below any deadline of the run; measured are 60 ms.
+        assert!(took < Duration::from_secs(5), "{took:?}");
         wait_until("the node is clean", || node.processes().is_empty());
     }
 }
@@ -181,7 +190,7 @@ fn a_signal_ends_a_ping_that_enters_its_hosts() {
     let node = Node::new("", "");
     // It greets and says nothing more.
     write_program(&node.program(), &format!("echo RDMACTL/{PROTOCOL} $2 0; exec cat >/dev/null"));
-    let child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+    let child = rdmactl()
         .args(["ping", &node.sshd.address, "--timeout", "60s", "--json", "-F"])
         .arg(node.sshd.path("ssh_config"))
         .stdout(Stdio::piped())
@@ -203,7 +212,7 @@ fn a_signal_ends_a_ping_that_enters_its_hosts() {
     let began = clock::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let said = Said::from(child.wait_with_output().unwrap());
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(json["hosts"][1]["failure"]["reason"], "cancelled");
