@@ -47,7 +47,7 @@ _rdmactl() {
 
     case "${cmd}" in
         rdmactl)
-            opts="-H -l -F -f -o -n -v -h -V --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help --version devices gids resources ping capture completions man agent"
+            opts="-H -l -F -f -o -w -s -n -v -h -V --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help --version devices gids resources ping capture completions man agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -98,11 +98,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -110,6 +110,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -125,7 +141,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__agent)
-            opts="-H -l -F -f -o -n -v -h --unlink --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --unlink --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -176,11 +192,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -188,6 +204,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -203,7 +235,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__capture)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -254,11 +286,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -266,6 +298,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -281,7 +329,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__completions)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help bash zsh fish"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help bash zsh fish"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -332,11 +380,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -344,6 +392,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -359,7 +423,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__devices)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -410,11 +474,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -422,6 +486,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -437,7 +517,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__gids)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -488,11 +568,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -500,6 +580,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -515,7 +611,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__man)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -566,11 +662,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -578,6 +674,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -593,7 +705,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__ping)
-            opts="-H -l -F -f -o -n -v -h --matrix --iters --slot --size --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --matrix --iters --slot --size --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -660,11 +772,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -672,6 +784,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -687,7 +815,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__resources)
-            opts="-H -l -F -f -o -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --no-header --verbose --color --help qp cm_id cq mr pd ctx srq"
+            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help qp cm_id cq mr pd ctx srq"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -738,11 +866,11 @@ _rdmactl() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "table plain json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table plain csv json ndjson" -- "${cur}"))
                     return 0
                     ;;
                 --columns)
@@ -750,6 +878,22 @@ _rdmactl() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

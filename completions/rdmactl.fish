@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_rdmactl_global_optspecs
-    string join \n H/hosts= from= root= save= timeout= fanout= l/login= F/ssh-config= upload no-upload f/format= json o/columns= n/no-header v/verbose color= h/help V/version
+    string join \n H/hosts= from= root= save= timeout= fanout= l/login= F/ssh-config= upload no-upload f/format= json o/columns= w/where= s/sort= n/no-header v/verbose color= h/help V/version
 end
 
 function __fish_rdmactl_needs_command
@@ -34,8 +34,12 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -s l -l login -d 'Log in a
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -64,8 +68,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s l -l login -
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -85,8 +93,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s l -l login -d '
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -106,8 +118,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s l -l login
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -131,8 +147,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s l -l login -d '
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand ping" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -152,8 +172,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s l -l login -
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -173,8 +197,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s l -l log
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -194,8 +222,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s l -l login -d 'L
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -215,8 +247,12 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s l -l login -d 
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
 plain\t'One line a row, cells parted by tabs'
-json\t'For programs'"
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

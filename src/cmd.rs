@@ -14,6 +14,7 @@ mod man;
 mod outcome;
 mod ping;
 mod resources;
+mod view;
 
 use std::process::ExitCode;
 

@@ -6,17 +6,21 @@
 mod column;
 mod device_row;
 mod devices;
+mod filter;
 mod gids;
 mod pairs;
 mod resources;
 mod select;
+mod sort;
 mod value;
 
 pub use column::{Align, Column, Listing, Shown};
 pub use device_row::{DeviceRow, device_rows};
 pub use devices::Devices;
+pub use filter::{Filter, FilterError};
 pub use gids::{GidRow, Gids, gid_rows};
 pub use pairs::{PairRow, Pairs, pair_rows};
 pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, select};
+pub use sort::Order;
 pub use value::Value;

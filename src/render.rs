@@ -4,6 +4,7 @@
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
 mod column_help;
+mod csv;
 mod escape;
 mod json;
 mod notes;
@@ -12,8 +13,9 @@ mod plain;
 mod table;
 
 pub use column_help::column_help;
+pub use csv::csv;
 pub use escape::escape;
-pub use json::{PingDocument, ReportDocument, ping_schema, report_schema, to_json};
+pub use json::{PingDocument, ReportDocument, ping_schema, report_schema, to_json, to_json_lines};
 pub use notes::{Note, notes};
 pub use ping::{render_findings, render_matrix};
 pub use plain::plain;

@@ -62,6 +62,25 @@ pub struct Global {
     /// Columns to show: id,… replaces the usual ones, +id,… adds; help lists all
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
+    /// Only rows for which this holds, as in 'state!=active', 'rate<400G or device~mlx5'
+    #[arg(
+        short = 'w',
+        long = "where",
+        value_name = "EXPR",
+        global = true,
+        help_heading = "Output"
+    )]
+    pub filter: Option<String>,
+    /// Rows in the order of this column; -COLUMN for the largest first
+    #[arg(
+        short,
+        long,
+        value_name = "COLUMN",
+        global = true,
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    pub sort: Option<String>,
     /// Leave out the heading
     #[arg(short = 'n', long, global = true, help_heading = "Output")]
     pub no_header: bool,
@@ -88,8 +107,12 @@ pub enum Format {
     Table,
     /// One line a row, cells parted by tabs
     Plain,
+    /// Comma-separated values, numbers in their base units
+    Csv,
     /// For programs
     Json,
+    /// For programs, one line a host
+    Ndjson,
 }
 
 /// When to colour.

@@ -19,7 +19,7 @@ const PING: &[Useless] = &[
 const CAPTURE: &[Useless] = &[
     (&["--hosts"], "run rdmactl capture there: other hosts cannot be recorded yet"),
     (
-        &["--columns", "--no-header", "--json", "--format", "--verbose"],
+        &["--columns", "--where", "--sort", "--no-header", "--json", "--format", "--verbose"],
         "leave it out; list what a capture holds with rdmactl devices --from FILE",
     ),
 ];
@@ -31,6 +31,8 @@ const GENERATED: &[Useless] = &[(
         "--root",
         "--save",
         "--columns",
+        "--where",
+        "--sort",
         "--no-header",
         "--json",
         "--format",
@@ -51,6 +53,8 @@ pub(super) fn check(global: &Global, command: &Command) -> anyhow::Result<()> {
         ("--root", global.root.is_some()),
         ("--save", global.save.is_some()),
         ("--columns", !global.columns.is_empty()),
+        ("--where", global.filter.is_some()),
+        ("--sort", global.sort.is_some()),
         ("--no-header", global.no_header),
         ("--json", global.json),
         ("--format", global.format != Format::Table),

@@ -1,14 +1,15 @@
-//! What all listings have in common: read what the flags name, choose columns, print.
+//! What all listings have in common: read what the flags name, choose rows and columns, print.
 
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::model::{HostReport, Parts};
-use crate::query::{Column, Defaults, Listing, select};
-use crate::render::{ReportDocument, column_help, notes, plain, table, to_json};
+use crate::query::Listing;
+use crate::render::{ReportDocument, column_help, notes, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::local::{self, Reports};
 use super::outcome::say;
+use super::view::View;
 use super::{Advice, Outcome, hosts};
 
 /// What makes one listing different from the others.
@@ -30,23 +31,24 @@ pub(super) fn run<L: Listing>(
         term.answer(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
-    // Hosts are known to be named only after reading, so that the columns are checked first.
-    let chosen = columns::<L>(global, true)?;
-    let verbs = recipe.parts.verbs || chosen.iter().any(|column| column.needs_verbs());
+    let view = View::<L>::new(global)?;
+    let verbs = recipe.parts.verbs || view.needs_verbs()?;
     let mut reports = read(global, Parts { verbs, ..recipe.parts })?;
     reports.hosts.iter_mut().for_each(keep);
-    let rows = (recipe.rows)(&reports.hosts, reports.hosts_named);
-    let chosen = columns::<L>(global, reports.hosts_named)?;
-    let header = !global.no_header;
+    let Reports { hosts, hosts_named, taken_ns } = &reports;
     term.answer(match global.output() {
-        Format::Table => table(&chosen, &rows, header),
-        Format::Plain => plain(&chosen, &rows, header),
-        Format::Json => to_json(&ReportDocument::new(reports.taken_ns, &reports.hosts))?,
+        Format::Json => to_json(&ReportDocument::new(*taken_ns, hosts))?,
+        Format::Ndjson => to_json_lines(
+            hosts.iter().map(|host| ReportDocument::new(*taken_ns, std::slice::from_ref(host))),
+        )?,
+        Format::Table | Format::Plain | Format::Csv => {
+            view.print((recipe.rows)(hosts, *hosts_named), *hosts_named)?
+        }
     })?;
-    for note in notes(&reports.hosts, reports.hosts_named) {
+    for note in notes(hosts, *hosts_named) {
         say(term, &note);
     }
-    Ok(Outcome::of_listing(&reports.hosts))
+    Ok(Outcome::of_listing(hosts))
 }
 
 fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
@@ -62,13 +64,4 @@ fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
             Ok(Reports { hosts, hosts_named: true, taken_ns })
         }
     }
-}
-
-fn columns<L: Listing>(
-    global: &Global,
-    hosts_named: bool,
-) -> anyhow::Result<Vec<&'static Column<L>>> {
-    let defaults = Defaults { hosts_named, verbose: global.verbose > 0 };
-    select(&global.columns, defaults)
-        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))
 }

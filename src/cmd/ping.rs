@@ -14,13 +14,14 @@ use crate::model::ping::{Code, PingHost, PingReport};
 use crate::model::{HostFailure, HostReport, Parts, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
-use crate::query::{self, Column, Defaults, pair_rows, select};
+use crate::query::{self, pair_rows};
 use crate::render::{
-    PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
+    PingDocument, column_help, render_findings, render_matrix, to_json, to_json_lines,
 };
 use crate::term::Term;
 
 use super::hosts::{cancelled, host_set, reach};
+use super::view::View;
 use super::{Advice, Outcome};
 
 /// How long an answer to one message may take.
@@ -53,19 +54,26 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         term.answer(column_help::<query::Pairs>())?;
         return Ok(Outcome::Complete);
     }
-    let defaults = Defaults { hosts_named: true, verbose: global.verbose > 0 };
-    let columns = select(&global.columns, defaults)
-        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))?;
+    let view = View::<query::Pairs>::new(global)?;
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let (reach, watchdog) = reach(global, upload)?;
     let effort = effort(args)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
     let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
+    let is_matrix = args.matrix.is_some() && !view.is_of_rows();
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
-        Format::Plain => plain(&columns, &pair_rows(&report), !global.no_header),
-        Format::Table => table_of(&report, &columns, global, args),
+        Format::Ndjson => to_json_lines([PingDocument::new(&report)])?,
+        Format::Plain | Format::Csv => view.print(pair_rows(&report), true)?,
+        Format::Table => {
+            let pairs = if is_matrix {
+                render_matrix(&report, !global.no_header)
+            } else {
+                view.print(pair_rows(&report), true)?
+            };
+            format!("{pairs}\n{}", render_findings(&report))
+        }
     })?;
     // A pair that nobody tested has not passed.
     let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
@@ -73,23 +81,6 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
-}
-
-/// The matrix, or the list where one is asked for; then the findings.
-fn table_of(
-    report: &PingReport,
-    columns: &[&Column<query::Pairs>],
-    global: &Global,
-    args: &PingArgs,
-) -> String {
-    let header = !global.no_header;
-    let is_listed = args.matrix.is_none() || global.verbose > 0 || !global.columns.is_empty();
-    let pairs = if is_listed {
-        table(columns, &pair_rows(report), header)
-    } else {
-        render_matrix(report, header)
-    };
-    format!("{pairs}\n{}", render_findings(report))
 }
 
 fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {

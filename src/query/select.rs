@@ -19,6 +19,13 @@ pub struct ColumnError {
     pub known: Vec<&'static str>,
 }
 
+impl ColumnError {
+    pub(super) fn new<L: Listing>(word: &str) -> Self {
+        let known = L::COLUMNS.iter().map(|column| column.id).collect();
+        Self { word: word.to_owned(), known }
+    }
+}
+
 /// The columns to show: the default ones, or those named by id, by its last part or by their
 /// heading in small letters. A list that starts with `+` adds to the default ones.
 ///
@@ -40,10 +47,7 @@ pub fn select<L: Listing>(
         if adds { L::COLUMNS.iter().filter(is_default).collect() } else { Vec::new() };
     for word in asked {
         let name = word.strip_prefix('+').unwrap_or(word);
-        let column = find::<L>(name).ok_or_else(|| ColumnError {
-            word: name.to_owned(),
-            known: L::COLUMNS.iter().map(|column| column.id).collect(),
-        })?;
+        let column = find::<L>(name).ok_or_else(|| ColumnError::new::<L>(name))?;
         if !chosen.iter().any(|known| known.id == column.id) {
             chosen.push(column);
         }
@@ -52,12 +56,13 @@ pub fn select<L: Listing>(
 }
 
 /// The column with this id, else with this heading, else the first whose id ends so.
-fn find<L: Listing>(name: &str) -> Option<&'static Column<L>> {
+pub(super) fn find<L: Listing>(name: &str) -> Option<&'static Column<L>> {
+    let name = &name.to_lowercase();
     let named =
         |is_called: &dyn Fn(&Column<L>) -> bool| L::COLUMNS.iter().find(|column| is_called(column));
-    named(&|column| column.id == name)
-        .or_else(|| named(&|column| column.title.to_lowercase() == name))
-        .or_else(|| named(&|column| column.id.rsplit('.').next() == Some(name)))
+    named(&|column| column.id == *name)
+        .or_else(|| named(&|column| column.title.to_lowercase() == *name))
+        .or_else(|| named(&|column| column.id.rsplit('.').next() == Some(name.as_str())))
 }
 
 #[cfg(test)]

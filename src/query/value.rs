@@ -24,6 +24,25 @@ pub enum Value {
 }
 
 impl Value {
+    /// The number in its base unit: bits per second, bytes, nanoseconds.
+    #[must_use]
+    pub fn number(&self) -> Option<i128> {
+        match self {
+            Self::Int(number) => Some((*number).into()),
+            Self::Bits(number)
+            | Self::Bytes(number)
+            | Self::Nanoseconds(number)
+            | Self::Hex(number) => Some((*number).into()),
+            Self::Text(_) | Self::Bad(_) | Self::Absent | Self::Failed => None,
+        }
+    }
+
+    /// Whether nothing is known: `-` or `?`.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Absent | Self::Failed)
+    }
+
     /// The number, or `Absent`.
     pub(super) fn int(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, |number| Self::Int(number.into()))

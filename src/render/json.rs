@@ -65,6 +65,21 @@ pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
     Ok(text)
 }
 
+/// Documents as lines of JSON.
+///
+/// # Errors
+/// As for [`to_json`].
+pub fn to_json_lines<D: Serialize>(
+    documents: impl IntoIterator<Item = D>,
+) -> serde_json::Result<String> {
+    let mut text = String::new();
+    for document in documents {
+        text.push_str(&serde_json::to_string(&document)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
 /// The JSON Schema of every listing.
 #[must_use]
 pub fn report_schema() -> serde_json::Value {

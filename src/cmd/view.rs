@@ -1,0 +1,80 @@
+//! What the flags ask to see of a listing: which rows, in which order, which columns, in which form.
+
+use crate::cli::{Format, Global};
+use crate::query::{Column, Defaults, Filter, Listing, Order, select};
+use crate::render::{csv, plain, table};
+
+use super::Advice;
+
+/// The parts of a listing that are wanted.
+pub(super) struct View<'global, L: Listing> {
+    filter: Option<Filter<L>>,
+    order: Option<Order<L>>,
+    global: &'global Global,
+}
+
+impl<'global, L: Listing> View<'global, L> {
+    /// Reads the flags.
+    pub(super) fn new(global: &'global Global) -> anyhow::Result<Self> {
+        let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
+            let fix = "write conditions as in 'state!=active and rate<400G'; -o help lists columns";
+            Advice::error(format!("no condition:\n{error}"), fix)
+        })?;
+        let order = global.sort.as_deref().map(Order::parse).transpose();
+        let order = order.map_err(|error| no_column(&error.to_string()))?;
+        let view = Self { filter, order, global };
+        // Wrong words are told before anything is read.
+        view.columns(true)?;
+        let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
+        if is_document && (view.filter.is_some() || view.order.is_some()) {
+            let fix = "take rows out of JSON with jq, or ask for --format csv";
+            return Err(Advice::error("--where and --sort are for rows, and JSON has none", fix));
+        }
+        Ok(view)
+    }
+
+    /// Whether rows rather than a whole picture are asked for.
+    pub(super) fn is_of_rows(&self) -> bool {
+        self.global.verbose > 0
+            || !self.global.columns.is_empty()
+            || self.filter.is_some()
+            || self.order.is_some()
+    }
+
+    /// Whether something that is shown or compared needs libibverbs.
+    pub(super) fn needs_verbs(&self) -> anyhow::Result<bool> {
+        Ok(self.columns(true)?.iter().any(|column| column.needs_verbs())
+            || self.filter.as_ref().is_some_and(Filter::needs_verbs)
+            || self.order.as_ref().is_some_and(Order::needs_verbs))
+    }
+
+    /// The rows as text; not for documents.
+    pub(super) fn print(
+        &self,
+        mut rows: Vec<L::Row<'_>>,
+        hosts_named: bool,
+    ) -> anyhow::Result<String> {
+        let columns = self.columns(hosts_named)?;
+        if let Some(filter) = &self.filter {
+            rows.retain(|row| filter.matches(row));
+        }
+        if let Some(order) = &self.order {
+            order.sort(&mut rows);
+        }
+        let header = !self.global.no_header;
+        Ok(match self.global.output() {
+            Format::Csv => csv(&columns, &rows, header)?,
+            Format::Plain => plain(&columns, &rows, header),
+            Format::Table | Format::Json | Format::Ndjson => table(&columns, &rows, header),
+        })
+    }
+
+    fn columns(&self, hosts_named: bool) -> anyhow::Result<Vec<&'static Column<L>>> {
+        let defaults = Defaults { hosts_named, verbose: self.global.verbose > 0 };
+        select(&self.global.columns, defaults).map_err(|error| no_column(&error.to_string()))
+    }
+}
+
+fn no_column(error: &str) -> anyhow::Error {
+    Advice::error(error, "list all columns with -o help")
+}

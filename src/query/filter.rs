@@ -1,0 +1,202 @@
+//! Which rows are wanted: `--where 'state!=active and rate<400G'`.
+//!
+//! Words name columns as `-o` does; values are compared as what they are, numbers by size and text
+//! without regard to case. A word alone is looked for in every cell.
+
+mod error;
+mod parse;
+mod quantity;
+
+pub use error::FilterError;
+
+use super::sort::natural;
+use super::{Column, Listing, Value};
+
+/// A condition on rows of a listing.
+pub struct Filter<L: Listing>(Condition<L>);
+
+enum Condition<L: Listing> {
+    All(Vec<Condition<L>>),
+    Any(Vec<Condition<L>>),
+    Not(Box<Condition<L>>),
+    Cell(&'static Column<L>, Relation, Operand),
+    /// A word somewhere in the row.
+    Somewhere(String),
+}
+
+/// How a cell is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+}
+
+/// What a cell is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Operand {
+    /// In small letters.
+    text: String,
+    number: Option<i128>,
+}
+
+impl<L: Listing> Filter<L> {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// It is wrong: the error points at the place.
+    pub fn parse(expression: &str) -> Result<Self, FilterError> {
+        parse::parse(expression).map(Self)
+    }
+
+    /// Whether a row is wanted.
+    #[must_use]
+    pub fn matches(&self, row: &L::Row<'_>) -> bool {
+        self.0.holds(row)
+    }
+
+    /// Whether some column of it needs libibverbs.
+    #[must_use]
+    pub fn needs_verbs(&self) -> bool {
+        self.0.any_column(&|column| column.needs_verbs())
+    }
+}
+
+impl<L: Listing> Condition<L> {
+    fn holds(&self, row: &L::Row<'_>) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().all(|part| part.holds(row)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds(row)),
+            Self::Not(part) => !part.holds(row),
+            Self::Cell(column, relation, operand) => operand.accepts(*relation, &column.value(row)),
+            Self::Somewhere(word) => L::COLUMNS
+                .iter()
+                .any(|column| column.value(row).to_string().to_lowercase().contains(word)),
+        }
+    }
+
+    fn any_column(&self, is_it: &dyn Fn(&Column<L>) -> bool) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(|part| part.any_column(is_it)),
+            Self::Not(part) => part.any_column(is_it),
+            Self::Cell(column, ..) => is_it(column),
+            Self::Somewhere(_) => false,
+        }
+    }
+}
+
+impl Operand {
+    /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known is
+    /// neither small nor large.
+    fn accepts(&self, relation: Relation, value: &Value) -> bool {
+        if let Some((mine, theirs)) = value.number().zip(self.number) {
+            return match relation {
+                Relation::Equal => mine == theirs,
+                Relation::Less => mine < theirs,
+                Relation::LessOrEqual => mine <= theirs,
+                Relation::Greater => mine > theirs,
+                Relation::GreaterOrEqual => mine >= theirs,
+                Relation::Contains => value.to_string().contains(&self.text),
+            };
+        }
+        let text = match value {
+            Value::Bad(text) => text.to_lowercase(),
+            value => value.to_string().to_lowercase(),
+        };
+        match relation {
+            Relation::Equal => text == self.text,
+            Relation::Contains => text.contains(&self.text),
+            // A size that is compared with a word has no order.
+            _ if value.is_unknown() || value.number().is_some() => false,
+            Relation::Less => natural(&text) < natural(&self.text),
+            Relation::LessOrEqual => natural(&text) <= natural(&self.text),
+            Relation::Greater => natural(&text) > natural(&self.text),
+            Relation::GreaterOrEqual => natural(&text) >= natural(&self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DeviceRow, Devices, device_rows};
+    use super::*;
+    use crate::model::{HostReport, Port, PortState, Via};
+
+    fn report() -> HostReport {
+        let mut report = HostReport::empty("n17", Via::Local);
+        let port = |number: u32, state: &str, rate: Option<u64>| serde_json::json!({ "number": number, "state": state, "rate_bps": rate, "gids": [] });
+        let device = serde_json::json!({
+            "name": "mlx5_0",
+            "ports": [port(1, "active", Some(400_000_000_000)), port(2, "init", None)],
+        });
+        report.devices = vec![serde_json::from_value(device).unwrap()];
+        report
+    }
+
+    fn ports(expression: &str) -> Vec<u32> {
+        let filter = Filter::<Devices>::parse(expression).unwrap();
+        let reports = [report()];
+        let rows: Vec<DeviceRow<'_>> = device_rows(&reports, false);
+        let wanted = rows.iter().filter(|row| filter.matches(row));
+        wanted.filter_map(|row| row.port).map(|port: &Port| port.number).collect()
+    }
+
+    #[test]
+    fn words_and_numbers_are_compared_as_what_they_are() {
+        assert_eq!(report().devices[0].ports[1].state, Some(PortState::Init));
+        assert_eq!(ports("state=active"), [1]);
+        assert_eq!(ports("state != ACTIVE"), [2]);
+        assert_eq!(ports("rate>=400G"), [1]);
+        assert_eq!(ports("rate < 400Gb/s"), [0; 0]);
+        assert_eq!(ports("port>1"), [2]);
+        assert_eq!(ports("device~mlx"), [1, 2]);
+        assert_eq!(ports("device<mlx5_10"), [1, 2]);
+        assert_eq!(ports("rate>slow"), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_neither_small_nor_large() {
+        assert_eq!(ports("rate<1T"), [1]);
+        assert_eq!(ports("rate=-"), [2]);
+        assert_eq!(ports("rate!=400G"), [2]);
+    }
+
+    #[test]
+    fn conditions_are_joined() {
+        assert_eq!(ports("state=active or port=2"), [1, 2]);
+        assert_eq!(ports("state=active and port=2"), [0; 0]);
+        assert_eq!(ports("state=active port=1"), [1]);
+        assert_eq!(ports("!(state=active) and !port=1"), [2]);
+        assert_eq!(ports("state=active || state=init && port=2"), [1, 2]);
+        assert_eq!(ports("init"), [2]);
+        assert_eq!(ports("'400 Gb'"), [1]);
+    }
+
+    #[test]
+    fn a_mistake_is_pointed_at() {
+        for (expression, at, what) in [
+            ("", 0, "a condition is needed"),
+            ("state=", 6, "a value is needed"),
+            ("speed=4", 0, "there is no column speed"),
+            ("state=active and", 16, "a condition is needed"),
+            ("(state=active", 13, "a ) is needed"),
+            ("state=active)", 12, "nothing opens this )"),
+            ("'state", 0, "this quote is not closed"),
+            ("= 4", 0, "a condition is needed"),
+        ] {
+            let error = Filter::<Devices>::parse(expression).err().unwrap();
+            assert_eq!((error.at, error.what.as_str()), (at, what), "{expression}");
+        }
+    }
+
+    #[test]
+    fn no_expression_can_bury_it() {
+        let deep = "(".repeat(100_000);
+        assert!(Filter::<Devices>::parse(&deep).err().unwrap().what.contains("too deep"));
+        let long = "!".repeat(100_000);
+        assert!(Filter::<Devices>::parse(&long).err().unwrap().what.contains("too deep"));
+    }
+}

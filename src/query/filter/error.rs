@@ -1,0 +1,22 @@
+use std::fmt;
+
+/// What is wrong with an expression, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterError {
+    /// The expression.
+    pub expression: String,
+    /// Where in it, counted in characters.
+    pub at: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl std::error::Error for FilterError {}
+
+impl fmt::Display for FilterError {
+    /// The expression, a caret under the fault, and what is wrong.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "  {}", self.expression)?;
+        write!(out, "  {}^ {}", " ".repeat(self.at), self.what)
+    }
+}

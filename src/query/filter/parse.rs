@@ -1,0 +1,182 @@
+use super::super::Listing;
+use super::super::select::find;
+use super::{Condition, FilterError, Operand, Relation, quantity};
+
+/// How deep brackets and negations may stand in each other.
+const DEEPEST: usize = 64;
+
+/// The longest first: `<=` is not `<` and something else.
+const RELATIONS: [(&str, Relation, bool); 10] = [
+    ("==", Relation::Equal, true),
+    ("!=", Relation::Equal, false),
+    ("<=", Relation::LessOrEqual, true),
+    (">=", Relation::GreaterOrEqual, true),
+    ("!~", Relation::Contains, false),
+    ("=~", Relation::Contains, true),
+    ("=", Relation::Equal, true),
+    ("<", Relation::Less, true),
+    (">", Relation::Greater, true),
+    ("~", Relation::Contains, true),
+];
+
+pub(super) fn parse<L: Listing>(expression: &str) -> Result<Condition<L>, FilterError> {
+    let mut parser = Parser { expression, at: 0, depth: 0 };
+    let condition = parser.any()?;
+    match parser.rest().chars().next() {
+        None => Ok(condition),
+        Some(_) => Err(parser.error("nothing opens this )")),
+    }
+}
+
+struct Parser<'text> {
+    expression: &'text str,
+    /// In bytes.
+    at: usize,
+    depth: usize,
+}
+
+impl<'text> Parser<'text> {
+    fn rest(&self) -> &'text str {
+        self.expression.get(self.at..).unwrap_or_default()
+    }
+
+    fn error(&self, what: impl Into<String>) -> FilterError {
+        self.error_at(self.at, what)
+    }
+
+    fn error_at(&self, at: usize, what: impl Into<String>) -> FilterError {
+        let before = self.expression.get(..at).unwrap_or(self.expression);
+        FilterError {
+            expression: self.expression.to_owned(),
+            at: before.chars().count(),
+            what: what.into(),
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at = self.expression.len() - self.rest().trim_start().len();
+    }
+
+    /// Takes a sign if it comes next.
+    fn takes(&mut self, sign: &str) -> bool {
+        self.skip_blanks();
+        let is_next = self.rest().starts_with(sign);
+        self.at += if is_next { sign.len() } else { 0 };
+        is_next
+    }
+
+    /// Takes a word of its own, in letters of either case.
+    fn takes_word(&mut self, word: &str) -> bool {
+        self.skip_blanks();
+        let rest = self.rest();
+        let is_next = rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+            && rest[word.len()..].chars().next().is_none_or(is_sign);
+        self.at += if is_next { word.len() } else { 0 };
+        is_next
+    }
+
+    fn any<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+        let mut parts = vec![self.all()?];
+        while self.takes("||") || self.takes_word("or") {
+            parts.push(self.all()?);
+        }
+        Ok(single(parts, Condition::Any))
+    }
+
+    fn all<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+        let mut parts = vec![self.one()?];
+        loop {
+            let is_joined = self.takes("&&") || self.takes_word("and");
+            self.skip_blanks();
+            let is_over = self.rest().is_empty()
+                || self.rest().starts_with([')', '|'])
+                || self.is_next_word("or");
+            if !is_joined && is_over {
+                return Ok(single(parts, Condition::All));
+            }
+            // Conditions side by side all have to hold.
+            parts.push(self.one()?);
+        }
+    }
+
+    fn is_next_word(&mut self, word: &str) -> bool {
+        let before = self.at;
+        let is_next = self.takes_word(word);
+        self.at = before;
+        is_next
+    }
+
+    fn one<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.error("brackets stand too deep in each other"));
+        }
+        let condition = if self.takes("!") || self.takes_word("not") {
+            Condition::Not(Box::new(self.one()?))
+        } else if self.takes("(") {
+            let inner = self.any()?;
+            if !self.takes(")") {
+                return Err(self.error("a ) is needed"));
+            }
+            inner
+        } else {
+            self.comparison()?
+        };
+        self.depth -= 1;
+        Ok(condition)
+    }
+
+    fn comparison<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+        self.skip_blanks();
+        let start = self.at;
+        let Some(word) = self.word()? else {
+            return Err(self.error("a condition is needed"));
+        };
+        let relation = RELATIONS.iter().find(|(sign, ..)| self.takes(sign));
+        let Some((_, relation, is_wanted)) = relation else {
+            return Ok(Condition::Somewhere(word.to_lowercase()));
+        };
+        let column = find::<L>(&word)
+            .ok_or_else(|| self.error_at(start, format!("there is no column {word}")))?;
+        self.skip_blanks();
+        let Some(value) = self.word()? else { return Err(self.error("a value is needed")) };
+        let text = value.to_lowercase();
+        let number = quantity::parse(&text);
+        let cell = Condition::Cell(column, *relation, Operand { text, number });
+        Ok(if *is_wanted { cell } else { Condition::Not(Box::new(cell)) })
+    }
+
+    /// A word up to a blank or sign, or anything in quotes.
+    fn word(&mut self) -> Result<Option<String>, FilterError> {
+        let rest = self.rest();
+        if let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '\'' | '"')) {
+            let inner = &rest[1..];
+            let Some(end) = inner.find(quote) else {
+                return Err(self.error("this quote is not closed"));
+            };
+            self.at += end + 2;
+            return Ok(Some(inner[..end].to_owned()));
+        }
+        let end = rest.find(is_sign).unwrap_or(rest.len());
+        self.at += end;
+        Ok((end > 0).then(|| rest[..end].to_owned()))
+    }
+}
+
+fn is_sign(letter: char) -> bool {
+    letter.is_whitespace() || "()<>=!~&|'\"".contains(letter)
+}
+
+fn single<L: Listing>(
+    mut parts: Vec<Condition<L>>,
+    join: fn(Vec<Condition<L>>) -> Condition<L>,
+) -> Condition<L> {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        Some(last) => {
+            parts.push(last);
+            join(parts)
+        }
+        None => join(parts),
+    }
+}

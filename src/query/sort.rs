@@ -1,0 +1,112 @@
+use std::cmp::Ordering;
+
+use super::select::find;
+use super::{Column, ColumnError, Listing, Value};
+
+/// The order of rows: `--sort rate`, `--sort -rate` for the largest first.
+pub struct Order<L: Listing> {
+    column: &'static Column<L>,
+    is_reversed: bool,
+}
+
+impl<L: Listing> Order<L> {
+    /// Reads a column's name, with a minus before it for the other way round.
+    ///
+    /// # Errors
+    /// The word names no column.
+    pub fn parse(word: &str) -> Result<Self, ColumnError> {
+        let (name, is_reversed) = word.strip_prefix('-').map_or((word, false), |rest| (rest, true));
+        let column = find::<L>(name).ok_or_else(|| ColumnError::new::<L>(name))?;
+        Ok(Self { column, is_reversed })
+    }
+
+    /// Whether the column needs libibverbs.
+    #[must_use]
+    pub fn needs_verbs(&self) -> bool {
+        self.column.needs_verbs()
+    }
+
+    /// Puts rows in order; equal ones stay as they were.
+    pub fn sort(&self, rows: &mut [L::Row<'_>]) {
+        rows.sort_by_cached_key(|row| Key {
+            value: self.column.value(row),
+            is_reversed: self.is_reversed,
+        });
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct Key {
+    value: Value,
+    is_reversed: bool,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // What is not known comes last, whichever way round.
+        let known = self.value.is_unknown().cmp(&other.value.is_unknown());
+        known.then_with(|| {
+            let order = compare(&self.value, &other.value);
+            if self.is_reversed { order.reverse() } else { order }
+        })
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Numbers by size, everything else as text in which digits count as numbers.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    match one.number().zip(other.number()) {
+        Some((one, other)) => one.cmp(&other),
+        None => natural(&one.to_string()).cmp(&natural(&other.to_string())),
+    }
+}
+
+/// `mlx5_10` after `mlx5_2`: each run of digits by its length, then by itself.
+pub(super) fn natural(text: &str) -> Vec<(bool, usize, String)> {
+    let mut parts: Vec<(bool, usize, String)> = Vec::new();
+    for letter in text.chars() {
+        let is_digit = letter.is_ascii_digit();
+        match parts.last_mut() {
+            Some((was_digit, _, part)) if *was_digit == is_digit => part.push(letter),
+            _ => parts.push((is_digit, 0, letter.to_string())),
+        }
+    }
+    for (is_digit, length, part) in &mut parts {
+        *length = if *is_digit { part.len() } else { 0 };
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(values: Vec<Value>, is_reversed: bool) -> Vec<String> {
+        let mut keys: Vec<Key> =
+            values.into_iter().map(|value| Key { value, is_reversed }).collect();
+        keys.sort();
+        keys.into_iter().map(|key| key.value.to_string()).collect()
+    }
+
+    #[test]
+    fn numbers_are_sorted_by_size_and_names_by_their_numbers() {
+        let rates = vec![Value::Bits(400_000_000_000), Value::Bits(25_000_000_000)];
+        assert_eq!(sorted(rates, false), ["25 Gb/s", "400 Gb/s"]);
+        let text = |text: &str| Value::Text(text.into());
+        let names = vec![text("mlx5_10"), text("mlx5_2"), text("efa_0")];
+        assert_eq!(sorted(names, false), ["efa_0", "mlx5_2", "mlx5_10"]);
+    }
+
+    #[test]
+    fn what_is_not_known_comes_last_either_way() {
+        for is_reversed in [false, true] {
+            let values = vec![Value::Failed, Value::Int(1), Value::Absent, Value::Int(2)];
+            assert!(sorted(values, is_reversed)[..2].iter().all(|cell| cell.parse::<u8>().is_ok()));
+        }
+    }
+}
