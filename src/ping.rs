@@ -8,8 +8,10 @@
 mod address;
 mod choose;
 mod end;
+mod error;
 mod exchange;
 pub mod matrix;
+mod message;
 mod node;
 mod pair;
 mod plan;

@@ -7,6 +7,7 @@ mod device;
 mod gid;
 mod netdev;
 mod pci;
+mod place;
 mod port;
 mod protocol;
 

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::error::{cm_error, verbs_error};
 use super::exchange::{self, Exchange};
 use crate::clock::Deadline;
 use crate::model::probe::{Cause, Connecting, Method, Opened, Opening, Role, Stage, StepError};
-use crate::sys::cm::{CmError, ConnectOptions, Connection, Endpoint, Listener};
+use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
 use crate::sys::verbs::{
     Access, Buffer, Capacity, CompletionQueue, Device, Domain, Grh, LocalRoute, Mtu, Notify, Parts,
     Path, PortAttr, QueuePair, ReadyToReceive, ReadyToSend, Reliable, ReliableInit, Target,
@@ -215,28 +216,4 @@ fn bad_mtu(mtu: u32) -> StepError {
         detail: format!("{mtu} is no path MTU"),
         ..StepError::new(Stage::Connect, Cause::Order)
     }
-}
-
-/// A verbs error as the answer to a step.
-pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
-    let cause = match error {
-        VerbsError::Load(_) | VerbsError::NoKernelSupport => Cause::Library,
-        _ if error.is_unsupported() => Cause::Unsupported,
-        _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
-    };
-    let fix = error.fix().map(str::to_owned);
-    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
-}
-
-fn cm_error(stage: Stage, error: &CmError) -> StepError {
-    let cause = match error {
-        CmError::Load(_) => Cause::Library,
-        CmError::Verbs(error) => verbs_error(stage, error).cause,
-        _ if error.is_rejected() => Cause::Refused,
-        CmError::TimedOut { .. } => Cause::Timeout,
-        CmError::Call { errno, .. } => Cause::Errno(errno.name().into_owned()),
-        CmError::Event { .. } => Cause::Errno("ENETUNREACH".into()),
-    };
-    let fix = error.fix().map(str::to_owned);
-    StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }

@@ -1,28 +1,24 @@
 //! Messages over one connected queue pair: the side that asks and the side that answers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+mod failure;
+mod patience;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::message::{HEADER, Kind, LARGEST, fill, parse_header};
 use super::statistics::Samples;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Probing, RoundTrips, Stage, StepError};
 use crate::sys::verbs::{Batch, QueuePair, Reliable, Request, Signal, Status, VerbsError};
+use failure::{Failure, Position};
+use patience::Patience;
 
 /// Receives that are posted at any time: the peer never has more than one message under way.
 const RECEIVES: usize = 2;
 
 /// The completion id of sends; receives carry the number of their slot.
 const SEND: u64 = 100;
-
-/// Polls between two looks at the clock, which is slow on some machines.
-const SPINS: u32 = 256;
-
-/// How long a wait polls without a pause.
-const EAGER: Duration = Duration::from_millis(20);
-
-/// The pause between two polls after that.
-const NAP: Duration = Duration::from_micros(50);
 
 /// How much longer than an answer a request's own end is waited for: four attempts may each take
 /// four times their timeout (IBA 9.7.6.1.3).
@@ -31,39 +27,8 @@ const LATE_STATUS: Duration = Duration::from_millis(300);
 /// How long a message that was answered may take to complete.
 const LATE_SEND: Duration = Duration::from_secs(2);
 
-/// Bytes before the pattern: nonce, sequence number, kind.
-const HEADER: usize = 16;
-
-/// The largest message, in bytes: four times the largest path MTU.
-pub(super) const LARGEST: usize = 4 * 4096;
-
 /// Bytes of buffer that an exchange needs: a slot to send from, and one for each receive.
 pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
-
-/// What a message is for; so that both ends name a failure alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// The smallest size: the whole pattern is to be checked and answered by its complement.
-    First = 1,
-    /// The same with the larger sizes.
-    Full = 2,
-    /// Only the header counts: the latency measurement.
-    Measure = 3,
-}
-
-impl Kind {
-    fn of_word(word: u32) -> Option<Self> {
-        [Self::First, Self::Full, Self::Measure].into_iter().find(|kind| *kind as u32 == word)
-    }
-
-    fn stage(self) -> Stage {
-        match self {
-            Self::First => Stage::FirstMessage,
-            Self::Full => Stage::FullMtu,
-            Self::Measure => Stage::Latency,
-        }
-    }
-}
 
 /// Receives and sends a queue pair must hold at once.
 pub(super) const DEPTH: u32 = 4;
@@ -77,30 +42,6 @@ pub(super) struct Exchange<'a> {
     scratch: Vec<u8>,
     /// Where the conversation is: what a failure is put down to.
     at: Position,
-}
-
-/// The message that an exchange is about.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    kind: Kind,
-    size: u32,
-    /// Messages of this kind and size that went well before.
-    done: u32,
-}
-
-/// Why an exchange ended early.
-enum Failure {
-    Verbs(VerbsError),
-    Completion(Status),
-    NoCompletion,
-    NoReply,
-    WrongBytes(String),
-}
-
-impl From<VerbsError> for Failure {
-    fn from(error: VerbsError) -> Self {
-        Self::Verbs(error)
-    }
 }
 
 impl<'a> Exchange<'a> {
@@ -326,36 +267,6 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// A wait by polling: without a pause while a message may come any moment, then with naps, so that
-/// a peer that is late does not cost this host a processor.
-struct Patience {
-    limit: Duration,
-    polls: u32,
-    since: Option<Instant>,
-    waited: Duration,
-}
-
-impl Patience {
-    fn new(limit: Duration) -> Self {
-        Self { limit, polls: 0, since: None, waited: Duration::ZERO }
-    }
-
-    /// To be asked after a poll that brought nothing.
-    fn lasts(&mut self) -> bool {
-        self.polls = self.polls.wrapping_add(1);
-        let is_eager = self.waited < EAGER;
-        if is_eager && !self.polls.is_multiple_of(SPINS) {
-            return true;
-        }
-        if !is_eager {
-            thread::park_timeout(NAP);
-        }
-        let now = clock::now();
-        self.waited = now - *self.since.get_or_insert(now);
-        self.waited < self.limit
-    }
-}
-
 fn slot_offset(slot: usize) -> usize {
     (slot + 1) * LARGEST
 }
@@ -377,95 +288,5 @@ fn not_a_size(size: u32) -> StepError {
         detail: format!("messages have {HEADER} to {LARGEST} bytes, not {size}"),
         size: Some(size),
         ..StepError::new(Stage::FirstMessage, Cause::Order)
-    }
-}
-
-/// The bytes of a message: header, then a pattern that depends on nonce and sequence number;
-/// answers carry its complement, so that an echo of stale memory is no answer.
-fn fill(bytes: &mut Vec<u8>, nonce: u64, sequence: u32, kind: Kind, size: usize, answer: bool) {
-    bytes.clear();
-    bytes.extend_from_slice(&nonce.to_le_bytes());
-    bytes.extend_from_slice(&sequence.to_le_bytes());
-    bytes.extend_from_slice(&(kind as u32).to_le_bytes());
-    let flip = if answer { u64::MAX } else { 0 };
-    let mut word = nonce ^ (u64::from(sequence) << 32) ^ size as u64;
-    while bytes.len() < size {
-        // One step of a 64-bit linear congruential generator (Knuth's MMIX constants).
-        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        bytes.extend_from_slice(&(word ^ flip).to_le_bytes());
-    }
-    bytes.truncate(size);
-}
-
-fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
-    let word = |at: usize| {
-        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
-    (u64::from(word(0)) | (u64::from(word(4)) << 32), word(8), word(12))
-}
-
-impl Failure {
-    fn at(self, at: Position) -> StepError {
-        let Position { kind, size, done } = at;
-        let stage = kind.stage();
-        // A server that has heard nothing yet does not know a size.
-        let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
-        let after =
-            if done == 0 { String::new() } else { format!(", after {done} that went well") };
-        let (cause, detail) = match self {
-            Self::Verbs(error) => {
-                let error = super::end::verbs_error(stage, &error);
-                return StepError { size: Some(size), done, ..error };
-            }
-            Self::Completion(status) => (
-                Cause::Completion(status.name().to_owned()),
-                format!("a message{of} ended with {}{after}: {}", status.name(), status.text()),
-            ),
-            Self::NoCompletion => {
-                (Cause::NoCompletion, format!("a message{of} never completed{after}"))
-            }
-            Self::NoReply => (
-                Cause::NoReply,
-                format!(
-                    "a message{of} was acknowledged by the peer's adapter, but not answered{after}"
-                ),
-            ),
-            Self::WrongBytes(detail) => (Cause::WrongBytes, detail),
-        };
-        StepError { detail, size: (size > 0).then_some(size), done, ..StepError::new(stage, cause) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_is_never_the_question() {
-        let (mut question, mut answer) = (Vec::new(), Vec::new());
-        fill(&mut question, 7, 1, Kind::Full, 64, false);
-        fill(&mut answer, 7, 1, Kind::Full, 64, true);
-        assert_eq!(question[..HEADER], answer[..HEADER]);
-        assert!(question[HEADER..].iter().zip(&answer[HEADER..]).all(|(a, b)| *a == !*b));
-    }
-
-    #[test]
-    fn patterns_differ_by_nonce_and_sequence() {
-        let pattern = |nonce, sequence| {
-            let mut bytes = Vec::new();
-            fill(&mut bytes, nonce, sequence, Kind::Full, 4096, false);
-            bytes
-        };
-        assert_ne!(pattern(1, 1)[HEADER..], pattern(1, 2)[HEADER..]);
-        assert_ne!(pattern(1, 1)[HEADER..], pattern(2, 1)[HEADER..]);
-        assert_eq!(pattern(1, 1).len(), 4096);
-    }
-
-    #[test]
-    fn the_header_comes_back() {
-        let mut bytes = Vec::new();
-        fill(&mut bytes, 0x0102_0304_0506_0708, 9, Kind::Measure, HEADER, false);
-        let header: [u8; HEADER] = bytes.try_into().unwrap();
-        assert_eq!(parse_header(&header), (0x0102_0304_0506_0708, 9, Kind::Measure as u32));
     }
 }

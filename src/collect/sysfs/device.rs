@@ -1,20 +1,12 @@
 //! The files of one device.
 
 use super::super::Reader;
+use super::place::{Parent, parse_index};
 use super::{CLASS, pci, port};
 use crate::model::{Device, Guid, NodeType};
 
 /// The most ports that are read; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
-
-/// What the ports of a device need to know of it.
-pub(super) struct Parent<'device> {
-    pub(super) name: &'device str,
-    pub(super) node_type: Option<NodeType>,
-    pub(super) driver: Option<&'device str>,
-    /// The netdev below an rxe device.
-    pub(super) netdev: Option<&'device str>,
-}
 
 /// Reads the device of that name.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
@@ -83,11 +75,6 @@ fn derive_software_driver(netdev: Option<&str>, node_type: Option<NodeType>) -> 
     }
 }
 
-/// A plain decimal number, as directories of ports and tables are named.
-pub(super) fn parse_index(text: &str) -> Option<u32> {
-    text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
 /// `1: CA`; the number counts, because the text of unknown types is `<unknown>`.
 pub(super) fn parse_node_type(text: &str) -> Option<NodeType> {
     match text.split_once(':')?.0 {
@@ -108,13 +95,5 @@ fn a_node_type_is_known_by_its_number() {
     assert_eq!(parse_node_type("6: usNIC UDP"), Some(NodeType::UsnicUdp));
     for text in ["", "1", "9: <unknown>", "CA", ": CA", "-1: CA"] {
         assert_eq!(parse_node_type(text), None, "{text}");
-    }
-}
-
-#[test]
-fn an_index_is_digits_only() {
-    assert_eq!(parse_index("12"), Some(12));
-    for text in ["", "+1", "-1", "1a", "99999999999", " 1"] {
-        assert_eq!(parse_index(text), None, "{text}");
     }
 }

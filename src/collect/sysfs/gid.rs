@@ -3,8 +3,7 @@
 use std::net::Ipv6Addr;
 
 use super::super::Reader;
-use super::device::parse_index;
-use super::port::Place;
+use super::place::{Place, parse_index};
 use crate::model::{Gid, GidKind, GidValue};
 use crate::source::{Question, ReadError};
 

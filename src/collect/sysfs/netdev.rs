@@ -2,8 +2,7 @@
 
 use super::super::Reader;
 use super::CLASS;
-use super::device::{Parent, parse_index};
-use super::port::Place;
+use super::place::{Parent, Place, parse_index};
 use crate::model::{Gid, Protocol};
 
 /// `ARPHRD_ETHER` and `ARPHRD_INFINIBAND`, the types of interfaces.

@@ -57,7 +57,7 @@ fn is_pci_address(part: &str) -> bool {
 pub(super) fn parse_numa_node(text: &str) -> Option<Option<u32>> {
     match text {
         "-1" => Some(None),
-        number => super::device::parse_index(number).map(Some),
+        number => super::place::parse_index(number).map(Some),
     }
 }
 

@@ -1,29 +1,11 @@
 //! The files of one port.
 
 use super::super::Reader;
-use super::device::{Parent, parse_index};
+use super::place::{Parent, Place, parse_index};
 use super::protocol::derive_protocol;
 use super::{CLASS, gid, netdev};
 use crate::model::{LinkLayer, Port, PortState, Protocol};
 use crate::source::Question;
-
-/// The keys and paths of one port.
-pub(super) struct Place {
-    /// `mlx5_0/1`
-    pub(super) key: String,
-    /// `/sys/class/infiniband/mlx5_0/ports/1`
-    pub(super) path: String,
-}
-
-impl Place {
-    fn key(&self, field: &str) -> String {
-        format!("{}/{field}", self.key)
-    }
-
-    fn path(&self, file: &str) -> String {
-        format!("{}/{file}", self.path)
-    }
-}
 
 /// Reads the port of that number.
 pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) -> Port {

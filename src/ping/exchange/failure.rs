@@ -1,0 +1,61 @@
+use crate::model::probe::{Cause, StepError};
+use crate::ping::error::verbs_error;
+use crate::ping::message::Kind;
+use crate::sys::verbs::{Status, VerbsError};
+
+/// The message that an exchange is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Position {
+    pub(super) kind: Kind,
+    pub(super) size: u32,
+    /// Messages of this kind and size that went well before.
+    pub(super) done: u32,
+}
+
+/// Why an exchange ended early.
+pub(super) enum Failure {
+    Verbs(VerbsError),
+    Completion(Status),
+    NoCompletion,
+    NoReply,
+    WrongBytes(String),
+}
+
+impl From<VerbsError> for Failure {
+    fn from(error: VerbsError) -> Self {
+        Self::Verbs(error)
+    }
+}
+
+impl Failure {
+    /// What it means where the conversation stood.
+    pub(super) fn at(self, at: Position) -> StepError {
+        let Position { kind, size, done } = at;
+        let stage = kind.stage();
+        // A server that has heard nothing yet does not know a size.
+        let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
+        let after =
+            if done == 0 { String::new() } else { format!(", after {done} that went well") };
+        let (cause, detail) = match self {
+            Self::Verbs(error) => {
+                let error = verbs_error(stage, &error);
+                return StepError { size: (size > 0).then_some(size), done, ..error };
+            }
+            Self::Completion(status) => (
+                Cause::Completion(status.name().to_owned()),
+                format!("a message{of} ended with {}{after}: {}", status.name(), status.text()),
+            ),
+            Self::NoCompletion => {
+                (Cause::NoCompletion, format!("a message{of} never completed{after}"))
+            }
+            Self::NoReply => (
+                Cause::NoReply,
+                format!(
+                    "a message{of} was acknowledged by the peer's adapter, but not answered{after}"
+                ),
+            ),
+            Self::WrongBytes(detail) => (Cause::WrongBytes, detail),
+        };
+        StepError { detail, size: (size > 0).then_some(size), done, ..StepError::new(stage, cause) }
+    }
+}

@@ -1,0 +1,100 @@
+//! The messages of a probe: header and pattern, and what is told by them.
+
+use crate::model::probe::Stage;
+
+/// Bytes before the pattern: nonce, sequence number, kind.
+pub(super) const HEADER: usize = 16;
+
+/// The largest message, in bytes: four times the largest path MTU.
+pub(super) const LARGEST: usize = 4 * 4096;
+
+/// What a message is for; so that both ends name a failure alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The smallest size: the whole pattern is to be checked and answered by its complement.
+    First = 1,
+    /// The same with the larger sizes.
+    Full = 2,
+    /// Only the header counts: the latency measurement.
+    Measure = 3,
+}
+
+impl Kind {
+    pub(super) fn of_word(word: u32) -> Option<Self> {
+        [Self::First, Self::Full, Self::Measure].into_iter().find(|kind| *kind as u32 == word)
+    }
+
+    pub(super) fn stage(self) -> Stage {
+        match self {
+            Self::First => Stage::FirstMessage,
+            Self::Full => Stage::FullMtu,
+            Self::Measure => Stage::Latency,
+        }
+    }
+}
+
+/// The bytes of a message: header, then a pattern that depends on nonce and sequence number;
+/// answers carry its complement, so that an echo of stale memory is no answer.
+pub(super) fn fill(
+    bytes: &mut Vec<u8>,
+    nonce: u64,
+    sequence: u32,
+    kind: Kind,
+    size: usize,
+    answer: bool,
+) {
+    bytes.clear();
+    bytes.extend_from_slice(&nonce.to_le_bytes());
+    bytes.extend_from_slice(&sequence.to_le_bytes());
+    bytes.extend_from_slice(&(kind as u32).to_le_bytes());
+    let flip = if answer { u64::MAX } else { 0 };
+    let mut word = nonce ^ (u64::from(sequence) << 32) ^ size as u64;
+    while bytes.len() < size {
+        // One step of a 64-bit linear congruential generator (Knuth's MMIX constants).
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        bytes.extend_from_slice(&(word ^ flip).to_le_bytes());
+    }
+    bytes.truncate(size);
+}
+
+/// Nonce, sequence number, and the word of the kind.
+pub(super) fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
+    let word = |at: usize| {
+        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    (u64::from(word(0)) | (u64::from(word(4)) << 32), word(8), word(12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_never_the_question() {
+        let (mut question, mut answer) = (Vec::new(), Vec::new());
+        fill(&mut question, 7, 1, Kind::Full, 64, false);
+        fill(&mut answer, 7, 1, Kind::Full, 64, true);
+        assert_eq!(question[..HEADER], answer[..HEADER]);
+        assert!(question[HEADER..].iter().zip(&answer[HEADER..]).all(|(a, b)| *a == !*b));
+    }
+
+    #[test]
+    fn patterns_differ_by_nonce_and_sequence() {
+        let pattern = |nonce, sequence| {
+            let mut bytes = Vec::new();
+            fill(&mut bytes, nonce, sequence, Kind::Full, 4096, false);
+            bytes
+        };
+        assert_ne!(pattern(1, 1)[HEADER..], pattern(1, 2)[HEADER..]);
+        assert_ne!(pattern(1, 1)[HEADER..], pattern(2, 1)[HEADER..]);
+        assert_eq!(pattern(1, 1).len(), 4096);
+    }
+
+    #[test]
+    fn the_header_comes_back() {
+        let mut bytes = Vec::new();
+        fill(&mut bytes, 0x0102_0304_0506_0708, 9, Kind::Measure, HEADER, false);
+        let header: [u8; HEADER] = bytes.try_into().unwrap();
+        assert_eq!(parse_header(&header), (0x0102_0304_0506_0708, 9, Kind::Measure as u32));
+    }
+}
