@@ -25,6 +25,7 @@ pub fn host_report(
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);
     sysfs::read_host(&mut reader, &mut report);
+    nldev::read_netdevs(&mut reader, &mut report);
     if parts.resources {
         nldev::read_resources(&mut reader, &mut report);
     }

@@ -1,4 +1,5 @@
-//! What RDMA netlink says of who holds which queue pairs, memory regions and connections.
+//! What RDMA netlink says: the interfaces of ports that name none in sysfs, and who holds which
+//! queue pairs, memory regions and connections.
 //!
 //! Attribute numbers are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`; they
 //! are the same in all kernels from 5.10 to 7.3, and new ones are only added.
@@ -9,7 +10,7 @@ mod resource;
 use std::collections::HashMap;
 
 use super::Reader;
-use crate::model::{HostReport, Owner, Resource};
+use crate::model::{Device, HostReport, Owner, Port, Protocol, Resource};
 use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
 use attr::Fields;
 
@@ -27,6 +28,35 @@ const OBJECTS: [RdmaCommand; 7] = [
 /// As many devices as sysfs is read of.
 const MAX_DEVICES: usize = 4096;
 
+/// Finds the interfaces of iWARP ports without a bus device: siw tells only here what it runs on.
+pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let lacks = |port: &Port| port.netdev.is_none() && port.protocol == Some(Protocol::Iwarp);
+    if !report.devices.iter().any(|device| device.ports.iter().any(lacks)) {
+        return;
+    }
+    let Some(indices) = device_indices(reader, "netdev") else { return };
+    for Device { name, ports, .. } in &mut report.devices {
+        let index = indices.iter().find(|(_, known)| known == name).map(|(index, _)| *index);
+        if !ports.iter().any(lacks) || index.is_none() {
+            continue;
+        }
+        let query = RdmaQuery { command: RdmaCommand::Ports, device: index, port: None };
+        let Some(answer) = ask(reader, &format!("{name}/netdev"), query) else { continue };
+        for message in Messages::new(&answer) {
+            let fields = Fields(Attributes::new(message.payload));
+            let number = fields.u32(attr::PORT_INDEX);
+            let named = ports.iter_mut().find(|port| Some(port.number) == number && lacks(port));
+            if let Some(port) = named {
+                port.netdev = fields.text(attr::NDEV_NAME);
+                let mtu = port.netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
+                let key = format!("{name}/{}/netdev_mtu", port.number);
+                port.netdev_mtu =
+                    mtu.and_then(|path| reader.value(&key, &path, |mtu| mtu.parse().ok()));
+            }
+        }
+    }
+}
+
 /// Reads the objects of every device.
 pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
     match report.rdma_core {
@@ -34,7 +64,7 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
         Some(false) => report.resources = Some(Vec::new()),
         None => {}
         Some(true) => {
-            let Some(devices) = device_indices(reader) else { return };
+            let Some(devices) = device_indices(reader, "resources") else { return };
             let mut all = Vec::new();
             for (index, name) in devices {
                 for command in OBJECTS {
@@ -48,9 +78,9 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
 }
 
 /// The kernel's index and name of each device.
-fn device_indices(reader: &mut Reader<'_>) -> Option<Vec<(u32, String)>> {
+fn device_indices(reader: &mut Reader<'_>, key: &str) -> Option<Vec<(u32, String)>> {
     let query = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
-    let answer = ask(reader, "resources", query)?;
+    let answer = ask(reader, key, query)?;
     let device = |message: Message<'_>| {
         let fields = Fields(Attributes::new(message.payload));
         Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?))

@@ -115,10 +115,15 @@ fn state(row: &DeviceRow<'_>) -> Value {
     })
 }
 
-/// On Ethernet the GIDs name the interface: without them, nothing is known of it.
+/// On RoCE the GIDs name the interface, on siw RDMA netlink does: without them, nothing is known
+/// of it.
 fn of_netdev(row: &DeviceRow<'_>, port: &Port, value: Value) -> Value {
-    let is_named_by_gids = port.netdev.is_none() && port.protocol == Some(Protocol::Roce);
-    if is_named_by_gids && row.is_unreadable("port.gids") { Value::Failed } else { value }
+    let sources: &[&str] = match (&port.netdev, port.protocol) {
+        (None, Some(Protocol::Roce)) => &["port.gids"],
+        (None, Some(Protocol::Iwarp)) => &["netdev", "device.netdev"],
+        _ => &[],
+    };
+    if sources.iter().any(|source| row.is_unreadable(source)) { Value::Failed } else { value }
 }
 
 /// With an entry unreadable, another may look like the best and be the wrong one.

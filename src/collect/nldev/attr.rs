@@ -29,6 +29,7 @@ pub(super) const RES_RKEY: u16 = 42;
 pub(super) const RES_LKEY: u16 = 43;
 pub(super) const RES_MRLEN: u16 = 45;
 pub(super) const RES_PD: u16 = 46;
+pub(super) const NDEV_NAME: u16 = 51;
 pub(super) const RES_PDN: u16 = 60;
 pub(super) const RES_CQN: u16 = 61;
 pub(super) const RES_MRN: u16 = 62;
