@@ -34,6 +34,7 @@ release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 lint: ## formatting and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --test lab -- -D warnings
 
 test: lint release ## everything but the long tests of the lab itself
 	$(CARGO) test --locked

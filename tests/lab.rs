@@ -1,14 +1,17 @@
 //! rdmactl on real kernels: soft-RoCE and soft-iWARP on virtual nodes of three Debian releases.
 //!
-//! `cargo test --test lab`, with RDMACTL_NODE_BINARY naming the portable binary. One cluster is
+//! `cargo test --test lab`, with `RDMACTL_NODE_BINARY` naming the portable binary. One cluster is
 //! booted; before each scenario it is proven clean.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
 
 #[path = "lab/cluster.rs"]
 mod cluster;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cluster::{Cluster, roce};
+use rdmactl::clock;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
@@ -46,6 +49,37 @@ fn devices_are_listed_from_every_node() {
         let port = &host["devices"][0]["ports"][0];
         assert_eq!((&port["state"], &port["active_mtu"]), (&"active".into(), &4096.into()));
         assert_eq!(host["verbs"]["state"], "answered");
+    }
+}
+
+#[test]
+fn resources_are_those_that_iproute2_counts() {
+    let lab = roce();
+    for node in ALL {
+        lab.on(node, "setsid timeout 60 ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 &");
+        lab.on(node, "until rdma resource show qp | grep -q pingpong; do sleep 0.1; done");
+    }
+    let counts: Vec<String> =
+        ALL.iter().map(|node| lab.on(node, "rdma -j resource show dev rxe0")).collect();
+    let answer = lab.rdmactl(&["resources", "-H", SET]);
+    for node in ALL {
+        lab.on(node, "pkill ibv_rc_pingpong");
+    }
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    for (host, counts) in answer.json["hosts"].as_array().unwrap().iter().zip(counts) {
+        let counts: serde_json::Value = serde_json::from_str(&counts).unwrap();
+        let resources = host["resources"].as_array().unwrap();
+        // Older kernels list no contexts and no shared receive queues.
+        for kind in ["pd", "cq", "qp", "cm_id", "mr", "ctx", "srq"] {
+            let Some(count) = counts[0][kind].as_u64() else { continue };
+            let ours = resources.iter().filter(|resource| resource["kind"] == kind).count();
+            assert_eq!(ours as u64, count, "{kind} on {}: {resources:?}", host["host"]);
+        }
+        let is_ours = |resource: &&serde_json::Value| {
+            resource["owner"]["process"]["name"] == "ibv_rc_pingpong" && resource["kind"] == "qp"
+        };
+        let qp = resources.iter().find(is_ours).expect("a queue pair of the server");
+        assert_eq!((&qp["qp_type"], &qp["state"]), (&"RC".into(), &"INIT".into()));
     }
 }
 
@@ -158,7 +192,7 @@ fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
     let alive = ["n1", "n2", "n3"];
     let matrix = std::thread::scope(|scope| {
         let run = scope.spawn(|| lab.matrix(SET, &alive));
-        let start = Instant::now();
+        let start = clock::now();
         while !lab.on("n4", "pgrep -f '[a]gent worker'").contains(char::is_numeric) {
             assert!(start.elapsed() < Duration::from_secs(60), "no worker appears on n4");
         }

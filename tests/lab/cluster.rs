@@ -5,8 +5,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rdmactl::clock;
 use serde_json::Value;
 
 /// What uploads and logins may take on an emulated node.
@@ -119,7 +120,7 @@ impl Cluster {
 
     /// Waits until no agent and no user's queue pair is on a node.
     fn assert_nothing_left(&self, node: &str) {
-        let start = Instant::now();
+        let start = clock::now();
         let look = "pgrep -a rdmactl; rdma resource show qp | grep comm | grep -v '\\['; true";
         loop {
             let left = self.on(node, look);
