@@ -52,6 +52,7 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -s h -l help -d 'Print hel
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s V -l version -d 'Print version'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "devices" -d 'List the RDMA devices and their ports'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "gids" -d 'List the GID tables: by which addresses a port can be reached'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "counters" -d 'List what the ports have counted: traffic, errors, congestion'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "resources" -d 'List who holds queue pairs, connections, memory regions and other objects'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "ping" -d 'Send RDMA messages between hosts, and say what is wrong where they do not pass'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what a host answers, to be read again with --from'
@@ -108,6 +109,32 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l json -d 'The sa
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s n -l no-header -d 'Leave out the heading'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s a -l all -d 'Also those that have counted nothing'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand counters" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand resources" -l root -d 'Read /sys and /proc below this directory' -r -F

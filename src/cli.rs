@@ -4,6 +4,7 @@
 
 mod agent;
 mod capture;
+mod counters;
 mod devices;
 mod duration;
 mod gids;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
+pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
@@ -49,6 +51,8 @@ pub enum Command {
     Devices(DevicesArgs),
     /// List the GID tables: by which addresses a port can be reached.
     Gids(GidsArgs),
+    /// List what the ports have counted: traffic, errors, congestion.
+    Counters(CountersArgs),
     /// List who holds queue pairs, connections, memory regions and other objects.
     Resources(ResourcesArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.

@@ -3,6 +3,7 @@
 mod agent;
 mod capture;
 mod completions;
+mod counters;
 mod devices;
 mod flags;
 mod gids;
@@ -59,6 +60,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     match &cli.command {
         Command::Devices(_) => devices::run(global, term),
         Command::Gids(_) => gids::run(global, term),
+        Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Capture(_) => capture::run(global, term),

@@ -4,6 +4,7 @@
 //! `None` means "not there on this kernel or driver"; "there, but unreadable" is `None` plus a
 //! [`Problem`] that names the key it leaves empty.
 
+mod counter;
 mod device;
 mod failure;
 mod gid;
@@ -15,6 +16,7 @@ mod problem;
 mod resource;
 mod verbs;
 
+pub use counter::{Counter, CounterGroup, CounterUnit};
 pub use device::{Device, NodeType};
 pub use failure::{HostFailure, Reason};
 pub use gid::{Gid, GidKind, GidValue, Guid};

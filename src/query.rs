@@ -4,6 +4,7 @@
 //! same columns, and the form of a value is made here once. It never escapes: `render` does.
 
 mod column;
+mod counters;
 mod device_row;
 mod devices;
 mod filter;
@@ -15,6 +16,7 @@ mod sort;
 mod value;
 
 pub use column::{Align, Column, Listing, Shown};
+pub use counters::{CounterRow, Counters, counter_rows};
 pub use device_row::{DeviceRow, device_rows};
 pub use devices::Devices;
 pub use filter::{Filter, FilterError};

@@ -28,7 +28,12 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
 
 fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
     let recorder = Recorder::new(Recorded::new(entries, None));
-    let report = host_report(&recorder, Parts { verbs: true, resources: true }, "h", Via::File);
+    let report = host_report(
+        &recorder,
+        Parts { verbs: true, resources: true, counters: true },
+        "h",
+        Via::File,
+    );
     let asked = recorder.into_entries().into_iter().map(|entry| entry.question).collect();
     (report, asked)
 }

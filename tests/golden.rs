@@ -17,6 +17,8 @@ const CASES: &[(&str, &[&str])] = &[
     ("columns", &["devices", "-n", "-o", "host,device,pci,node_desc", "-o", "port.rate_text"]),
     ("json", &["devices", "-v", "--json"]),
     ("filtered", &["devices", "-w", "state!=active or rate>=100G", "-s", "-port.number"]),
+    ("counters", &["counters"]),
+    ("counters_all", &["counters", "--all", "-v"]),
     ("gids", &["gids"]),
     ("gids_csv", &["gids", "--format", "csv"]),
     ("ndjson", &["devices", "--format", "ndjson"]),

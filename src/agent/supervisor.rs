@@ -230,7 +230,7 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts = Parts { verbs: true, resources: false };
+    const VERBS: Parts = Parts { verbs: true, resources: false, counters: false };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
         loop {

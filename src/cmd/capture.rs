@@ -11,7 +11,7 @@ use super::{Outcome, local};
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let capture = match &global.from {
         Some(path) => Capture::read(path)?,
-        None => local::record(global, Parts { verbs: true, resources: true })?.1,
+        None => local::record(global, Parts { verbs: true, resources: true, counters: true })?.1,
     };
     if let Some(path) = &global.save {
         local::save(&capture, path)?;

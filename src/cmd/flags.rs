@@ -68,9 +68,11 @@ pub(super) fn check(global: &Global, command: &Command) -> anyhow::Result<()> {
         Command::Capture(_) => ("capture", CAPTURE),
         Command::Completions(_) => ("completions", GENERATED),
         Command::Man(_) => ("man", GENERATED),
-        Command::Devices(_) | Command::Gids(_) | Command::Resources(_) | Command::Agent(_) => {
-            ("", &[][..])
-        }
+        Command::Devices(_)
+        | Command::Gids(_)
+        | Command::Counters(_)
+        | Command::Resources(_)
+        | Command::Agent(_) => ("", &[][..]),
     };
     for (flags, fix) in useless {
         if let Some(flag) = flags.iter().find(|flag| given.contains(flag)) {

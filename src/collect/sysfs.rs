@@ -3,6 +3,7 @@
 //! The files and their quirks are those of the kernel's `drivers/infiniband/core/sysfs.c`, 5.10 to
 //! 7.3. No driver is a special case without a stated reason.
 
+mod counter;
 mod device;
 mod gid;
 mod netdev;
@@ -41,6 +42,19 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     names.sort_by(|a, b| natural(a).cmp(&natural(b)));
     report.devices = names.iter().map(|name| device::read(reader, name)).collect();
     drop_vanished(reader, report);
+}
+
+/// Reads the counters of everything that is in the report.
+pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
+    for device in &mut report.devices {
+        let (name, path) = (&device.name, format!("{CLASS}/{}", device.name));
+        device.counters = Some(counter::read_device(reader, name, &path));
+        for port in &mut device.ports {
+            let key = format!("{name}/{}", port.number);
+            let path = format!("{path}/ports/{}", port.number);
+            port.counters = Some(counter::read_port(reader, &key, &path));
+        }
+    }
 }
 
 /// Leaves out devices that went away between the listing and the reading, as a second listing says.

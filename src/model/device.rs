@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Guid, Port, VerbsDevice};
+use super::{Counter, Guid, Port, VerbsDevice};
 
 /// One RDMA device (HCA, RNIC) as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct Device {
     pub numa_node: Option<u32>,
     /// The ports, by number.
     pub ports: Vec<Port>,
+    /// Counters of the device as a whole; `None` unless asked for.
+    pub counters: Option<Vec<Counter>>,
     /// What libibverbs says of the device; `None` unless asked for and answered.
     pub verbs: Option<VerbsDevice>,
 }

@@ -71,6 +71,8 @@ pub struct Parts {
     pub verbs: bool,
     /// Queue pairs and other objects from RDMA netlink.
     pub resources: bool,
+    /// Counters, of which some cost a firmware command each.
+    pub counters: bool,
 }
 
 /// How an answer came from a host to here.

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Gid;
+use super::{Counter, Gid};
 
 /// One port of one device, as read at a single moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,8 @@ pub struct Port {
     pub netdev_mtu: Option<u32>,
     /// The non-empty entries of the GID table.
     pub gids: Vec<Gid>,
+    /// Counters of the port; `None` unless asked for.
+    pub counters: Option<Vec<Counter>>,
     /// Active RDMA MTU in bytes, from verbs; `None` unless verbs were asked.
     pub active_mtu: Option<u32>,
     /// Largest RDMA MTU of the port in bytes, from verbs; `None` unless verbs were asked.

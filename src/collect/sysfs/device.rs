@@ -48,6 +48,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
         pci: place.address,
         numa_node: place.numa_node,
         ports,
+        counters: None,
         verbs: None,
     }
 }

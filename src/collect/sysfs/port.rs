@@ -49,6 +49,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         netdev,
         netdev_mtu,
         gids,
+        counters: None,
         active_mtu: None,
         max_mtu: None,
     }

@@ -1,0 +1,28 @@
+//! `rdmactl counters`: what went through, and what went wrong on the way?
+
+use crate::cli::{CountersArgs, Format, Global};
+use crate::model::{Counter, Parts};
+use crate::query::{Counters, counter_rows};
+use crate::term::Term;
+
+use super::Outcome;
+use super::listing::{self, Recipe};
+
+/// Lists the counters of what the flags name.
+pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
+    let parts = Parts { counters: true, ..Parts::default() };
+    let recipe = Recipe::<Counters> { parts, rows: counter_rows };
+    listing::run(global, term, &recipe, |report| {
+        // In JSON a counter that is not there would look like one that the driver has not.
+        if args.all || matches!(global.output(), Format::Json | Format::Ndjson) {
+            return;
+        }
+        let has_counted = |counter: &Counter| counter.value != Some(0);
+        for device in &mut report.devices {
+            let of_ports = device.ports.iter_mut().map(|port| &mut port.counters);
+            for counters in of_ports.chain([&mut device.counters]).flatten() {
+                counters.retain(has_counted);
+            }
+        }
+    })
+}

@@ -1,0 +1,84 @@
+use super::column::columns;
+use super::{Column, DeviceRow, Listing, Value};
+use crate::model::{Counter, HostReport};
+
+/// The listing of `rdmactl counters`: one row for each counter.
+#[derive(Debug)]
+pub enum Counters {}
+
+/// What one line is about: a counter, or the port, device or host that has none.
+#[derive(Debug, Clone, Copy)]
+pub struct CounterRow<'report> {
+    /// The port, or the device alone, and what it belongs to.
+    pub place: DeviceRow<'report>,
+    /// The counter; `None` where none could be read.
+    pub counter: Option<&'report Counter>,
+}
+
+impl Listing for Counters {
+    type Row<'report> = CounterRow<'report>;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        "host" "HOST" Left WithHosts [] "Name of the host"
+            |row| Value::Text(row.place.report.host.clone());
+        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
+            |row| Value::text(Some(row.place.report.via.word()).filter(|word| *word != "-"));
+        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
+            |row| Value::text(row.place.device.map(|device| &device.name));
+        "port.number" "PORT" Right Always ["device.ports"] "Port number; none for counters of the whole device"
+            |row| Value::int(row.place.port.map(|port| port.number));
+        "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
+            "The kernel's name of it; why a host gave no answer"
+            |row| match &row.place.report.failure {
+                Some(failure) => Value::Bad(failure.reason.word().into()),
+                None => Value::text(row.counter.map(|counter| &counter.name)),
+            };
+        "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
+            "How much since it was cleared; `!` where it stopped at its largest value"
+            |row| row.counter.map_or(Value::Absent, value);
+        "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events"
+            |row| Value::text(row.counter.map(|counter| counter.unit.word()));
+        "counter.group" "GROUP" Left Verbose [] "Who counts: pma (the InfiniBand port counters) or hardware (the driver)"
+            |row| Value::text(row.counter.map(|counter| counter.group.word()));
+    };
+
+    fn is_unreadable(row: &CounterRow<'_>, source: &str) -> bool {
+        row.counter.is_none() && row.place.is_unreadable(source)
+    }
+}
+
+fn value(counter: &Counter) -> Value {
+    match counter.value {
+        // It is listed, so that it is there.
+        None => Value::Failed,
+        Some(value) if counter.saturated => Value::Bad(value.to_string()),
+        Some(value) => i64::try_from(value).map_or(Value::Bad(value.to_string()), Value::Int),
+    }
+}
+
+/// One row for each counter, those of whole devices before those of their ports; what could not be
+/// read has a row that says so.
+#[must_use]
+pub fn counter_rows(reports: &[HostReport], hosts_named: bool) -> Vec<CounterRow<'_>> {
+    let mut rows = Vec::new();
+    let mut before = None;
+    for place in super::device_rows(reports, hosts_named) {
+        let device = place.device.map(std::ptr::from_ref);
+        if let Some(counters) = place.device.and_then(|device| device.counters.as_ref())
+            && device != before
+        {
+            let place = DeviceRow { port: None, ..place };
+            rows.extend(
+                counters.iter().map(|counter| CounterRow { place, counter: Some(counter) }),
+            );
+        }
+        before = device;
+        let counters = place.port.and_then(|port| port.counters.as_deref()).unwrap_or_default();
+        rows.extend(counters.iter().map(|counter| CounterRow { place, counter: Some(counter) }));
+        let is_told = place.is_unreadable("port.counters") || place.device.is_none();
+        if counters.is_empty() && is_told {
+            rows.push(CounterRow { place, counter: None });
+        }
+    }
+    rows
+}
