@@ -22,7 +22,7 @@ pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
 pub use ping::PingArgs;
-pub use resources::{ResourceKind, ResourcesArgs};
+pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
 /// See, prove and mend RDMA on one host or a whole cluster.

@@ -25,7 +25,7 @@ mod watchdog;
 
 pub use agent::Agent;
 pub use descriptors::allow_descriptors;
-pub use fan_out::{InOrder, fan_out};
+pub use fan_out::fan_out;
 pub use host_set::{Host, HostSet, HostSetError, fold};
 pub use local::spawn as spawn_local;
 pub use nonce::Nonce;

@@ -10,3 +10,6 @@ mod message;
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, read_greeting};
 pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
+
+/// What the name of a directory for an uploaded agent begins with; the nonce follows.
+pub const UPLOAD_PREFIX: &str = ".rdmactl-";

@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What the name of a directory that an upload made begins with.
-const MADE_FOR_US: &str = ".rdmactl-";
+use crate::wire::UPLOAD_PREFIX;
 
 /// Removes the file this program runs from, and the directory that was made for it.
 ///
@@ -25,7 +24,7 @@ pub(super) fn unlink_own_binary() -> io::Result<()> {
 fn upload_directory(file: &Path) -> Option<PathBuf> {
     let directory = file.parent()?;
     let name = directory.file_name()?.to_str()?;
-    name.starts_with(MADE_FOR_US).then(|| directory.to_owned())
+    name.starts_with(UPLOAD_PREFIX).then(|| directory.to_owned())
 }
 
 #[cfg(test)]

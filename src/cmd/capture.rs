@@ -3,15 +3,20 @@
 use crate::capture::Capture;
 use crate::cli::Global;
 use crate::model::Parts;
+use crate::render::notes;
 use crate::term::Term;
 
+use super::outcome::say;
 use super::{Outcome, local};
 
 /// Records this host, or another root, to a file or to stdout.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let capture = match &global.from {
-        Some(path) => Capture::read(path)?,
-        None => local::record(global, Parts { verbs: true, resources: true, counters: true })?.1,
+    let (capture, report) = if let Some(path) = &global.from {
+        (Capture::read(path)?, None)
+    } else {
+        let all = Parts { verbs: true, resources: true, counters: true };
+        let (report, capture) = local::record(global, all)?;
+        (capture, Some(report))
     };
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
@@ -20,5 +25,10 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         capture.write(&mut text)?;
         term.answer(text)?;
     }
-    Ok(Outcome::Complete)
+    // A copy is complete; a recording lacks what its host did not say.
+    let recorded = report.as_slice();
+    for note in notes(recorded, false) {
+        say(term, &note);
+    }
+    Ok(Outcome::of_listing(recorded))
 }

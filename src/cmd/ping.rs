@@ -1,7 +1,8 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -16,11 +17,12 @@ use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
 use crate::query::{self, pair_rows};
 use crate::render::{
-    PingDocument, column_help, render_findings, render_matrix, to_json, to_json_lines,
+    Note, PingDocument, column_help, escape, render_findings, render_matrix, to_json, to_json_lines,
 };
 use crate::term::Term;
 
 use super::hosts::{cancelled, host_set, reach};
+use super::outcome::say;
 use super::view::View;
 use super::{Advice, Outcome};
 
@@ -75,6 +77,12 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
             format!("{pairs}\n{}", render_findings(&report))
         }
     })?;
+    if matches!(global.output(), Format::Plain | Format::Csv) {
+        for left in &report.left_behind {
+            let text = format!("left on {}", escape(left));
+            say(term, &Note { text, fix: None });
+        }
+    }
     // A pair that nobody tested has not passed.
     let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
     let is_bad = !report.pairs.iter().all(|pair| is_well(pair.verdict.code))
@@ -212,33 +220,37 @@ fn probe(
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.
 fn leave(places: &[Place], reached: Vec<Reached>) -> (Vec<PingHost>, Vec<String>) {
     let deadline = Deadline::after(LEAVE);
+    let (mut hosts, mut agents) = (Vec::new(), Vec::new());
+    for (place, reached) in places.iter().zip(reached) {
+        let name = place.name();
+        let (kernel, failure) = match reached {
+            Ok((agent, report)) => {
+                agents.push((name.clone(), Mutex::new(Some(agent))));
+                (report.kernel, None)
+            }
+            Err(failure) => (None, Some(failure)),
+        };
+        hosts.push(PingHost { name, kernel, failure });
+    }
     let left_behind = Mutex::new(Vec::new());
-    let mut hosts = Vec::new();
-    std::thread::scope(|scope| {
-        for (place, reached) in places.iter().zip(reached) {
-            let name = place.name();
-            match reached {
-                Ok((agent, report)) => {
-                    hosts.push(PingHost {
-                        name: name.clone(),
-                        kernel: report.kernel,
-                        failure: None,
-                    });
-                    let left_behind = &left_behind;
-                    scope.spawn(move || {
-                        if let Err(left) = agent.end(deadline) {
-                            let mut all = left_behind
-                                .lock()
-                                .unwrap_or_else(std::sync::PoisonError::into_inner);
-                            all.push(format!("{name}: {left}"));
-                        }
-                    });
-                }
-                Err(failure) => {
-                    hosts.push(PingHost { name, kernel: None, failure: Some(failure) });
-                }
+    let end = |(name, agent): &(String, Mutex<Option<Agent>>)| {
+        let agent = lock(agent).take();
+        if let Some(left) = agent.and_then(|agent| agent.end(deadline).err()) {
+            lock(&left_behind).push(format!("{name}: {left}"));
+        }
+    };
+    let end = &end;
+    thread::scope(|scope| {
+        for agent in &agents {
+            if thread::Builder::new().spawn_scoped(scope, move || end(agent)).is_err() {
+                // A system that gives no more threads gets the work done one by one.
+                end(agent);
             }
         }
     });
-    (hosts, left_behind.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    (hosts, left_behind.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

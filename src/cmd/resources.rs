@@ -12,8 +12,7 @@ use super::listing::{self, Recipe};
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
     let parts = Parts { resources: true, ..Parts::default() };
     let recipe = Recipe::<Resources> { parts, rows: |reports, _| resource_rows(reports) };
-    let is_wanted =
-        |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind.word() == word);
+    let is_wanted = |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind == word);
     listing::run(global, term, &recipe, |report: &mut HostReport| {
         if let Some(resources) = &mut report.resources {
             resources.retain(|resource| is_wanted(resource.object.word()));

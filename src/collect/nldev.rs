@@ -107,8 +107,11 @@ fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> 
     match reader.ask(&Question::Rdma(query)) {
         Ok(answer) => {
             let mut messages = Messages::new(&answer);
-            while messages.next().is_some() {}
-            if messages.rest().is_empty() {
+            let is_interrupted = messages.by_ref().any(|message| message.is_interrupted());
+            if is_interrupted {
+                reader.incomplete(key, &query.to_string(), "it changed each time it was listed");
+            }
+            if messages.last_is_whole() {
                 return Some(answer);
             }
             reader.malformed(key, &query.to_string(), "half a message");
@@ -133,6 +136,8 @@ fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
             let path = format!("/proc/{pid}/status");
             match reader.ask(&Question::File(path.clone())) {
                 Ok(status) => parse_status(&String::from_utf8_lossy(&status)),
+                // Who has gone meanwhile has no name.
+                Err(error) if error.is_absent() => None,
                 Err(error) => {
                     refused.get_or_insert((path, error));
                     None
@@ -144,7 +149,7 @@ fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
             *name = Some(its_name.clone());
         }
     }
-    // Who has gone meanwhile has no name; of those that are hidden, one is enough to tell.
+    // Of those that are hidden, one is enough to tell.
     if let Some((path, error)) = refused {
         reader.unreadable("resources/owner", &path, &error, None);
     }

@@ -133,6 +133,17 @@ impl<'source> Reader<'source> {
         });
     }
 
+    /// Notes an answer from which something may be missing.
+    pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
+        self.problems.push(Problem {
+            key: key.to_owned(),
+            source: path.to_owned(),
+            errno: None,
+            detail: format!("{path} may lack some: {why}"),
+            fix: Some("ask again".into()),
+        });
+    }
+
     /// Notes a table that is longer than any device's.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
         self.problems.push(Problem {

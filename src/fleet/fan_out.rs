@@ -72,53 +72,9 @@ where
     })
 }
 
-/// Gives results in the order of their items: each as soon as all before it are there.
-#[derive(Debug)]
-pub struct InOrder<R> {
-    waiting: Vec<Option<R>>,
-    next: usize,
-}
-
-impl<R> Default for InOrder<R> {
-    fn default() -> Self {
-        Self { waiting: Vec::new(), next: 0 }
-    }
-}
-
-impl<R> InOrder<R> {
-    /// Takes a result and hands on those whose turn it is.
-    pub fn push(&mut self, index: usize, result: R, mut each: impl FnMut(usize, R)) {
-        if self.waiting.len() <= index {
-            self.waiting.resize_with(index + 1, || None);
-        }
-        self.waiting[index] = Some(result);
-        while let Some(result) = self.waiting.get_mut(self.next).and_then(Option::take) {
-            each(self.next, result);
-            self.next += 1;
-        }
-    }
-
-    /// What never had its turn, because an item before it has no result.
-    pub fn rest(self) -> impl Iterator<Item = (usize, R)> {
-        let results = self.waiting.into_iter().enumerate();
-        results.filter_map(|(index, result)| Some((index, result?)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_get_their_turn_and_holes_lose_nothing() {
-        let mut order = InOrder::default();
-        let mut seen = Vec::new();
-        for index in [2, 0, 1, 5, 4] {
-            order.push(index, index * 10, |at, result| seen.push((at, result)));
-        }
-        assert_eq!(seen, [(0, 0), (1, 10), (2, 20)]);
-        assert_eq!(order.rest().collect::<Vec<_>>(), [(4, 40), (5, 50)]);
-    }
 
     #[test]
     fn every_item_is_done_once_and_a_cancel_stops_the_rest() {

@@ -14,6 +14,7 @@ use super::remote_command::{self, PLACES, in_sh};
 use super::{Nonce, Output, Session};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
+use crate::wire::UPLOAD_PREFIX;
 
 /// More than any build of ours; a mistaken path must not fill a host's memory.
 const MAX_SIZE: u64 = 256 << 20;
@@ -110,7 +111,7 @@ impl Uploaded {
     /// The directory, for a shell of the host.
     pub(super) fn directory(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
-        format!("\"{place}/.rdmactl-{}\"", self.nonce)
+        format!("\"{place}/{UPLOAD_PREFIX}{}\"", self.nonce)
     }
 
     /// Removes it, unless it was run and has done so itself.
@@ -127,7 +128,7 @@ impl Uploaded {
     /// The program, for a shell of the host.
     pub(super) fn file(&self) -> String {
         let place = PLACES.get(self.place).copied().unwrap_or_default();
-        format!("\"{place}/.rdmactl-{}/rdmactl\"", self.nonce)
+        format!("\"{place}/{UPLOAD_PREFIX}{}/rdmactl\"", self.nonce)
     }
 }
 
@@ -143,7 +144,7 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
          bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; i=-1; f=; \
          for b in {places}; do i=$((i+1)); \
          [ -n \"$b\" ] && [ -d \"$b\" ] && [ -w \"$b\" ] || continue; \
-         d=\"$b/.rdmactl-{nonce}\"; mkdir \"$d\" 2>/dev/null || continue; f=\"$d/rdmactl\"; \
+         d=\"$b/{UPLOAD_PREFIX}{nonce}\"; mkdir \"$d\" 2>/dev/null || continue; f=\"$d/rdmactl\"; \
          : >\"$f\" && chmod 500 \"$f\" && \"$f\" 2>/dev/null && chmod 600 \"$f\" && break; \
          rm -f \"$f\"; rmdir \"$d\"; f=; done; \
          [ -n \"$f\" ] || {{ say place 0; exit 1; }}; \

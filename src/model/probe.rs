@@ -203,7 +203,8 @@ pub struct StepError {
     pub fix: Option<String>,
     /// Message size at which it failed, in bytes.
     pub size: Option<u32>,
-    /// Messages of the same size that went well before.
+    /// Messages of the same kind that went well before: of the smallest size, or of a full path MTU
+    /// and more.
     pub done: u32,
 }
 

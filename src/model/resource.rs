@@ -175,17 +175,20 @@ impl CmAddress {
 }
 
 impl Object {
+    /// Every word of [`Object::word`].
+    pub const WORDS: [&str; 7] = ["qp", "cm_id", "cq", "mr", "pd", "ctx", "srq"];
+
     /// The word of the KIND column, as `rdma resource` has it.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
-            Self::Qp(_) => "qp",
-            Self::CmId(_) => "cm_id",
-            Self::Cq { .. } => "cq",
-            Self::Mr { .. } => "mr",
-            Self::Pd { .. } => "pd",
-            Self::Ctx { .. } => "ctx",
-            Self::Srq { .. } => "srq",
+            Self::Qp(_) => Self::WORDS[0],
+            Self::CmId(_) => Self::WORDS[1],
+            Self::Cq { .. } => Self::WORDS[2],
+            Self::Mr { .. } => Self::WORDS[3],
+            Self::Pd { .. } => Self::WORDS[4],
+            Self::Ctx { .. } => Self::WORDS[5],
+            Self::Srq { .. } => Self::WORDS[6],
         }
     }
 }

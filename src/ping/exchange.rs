@@ -77,17 +77,18 @@ impl<'a> Exchange<'a> {
     fn converse(&mut self, ask: &Probing) -> Result<RoundTrips, Failure> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
-            self.at =
-                Position { kind: if index == 0 { Kind::First } else { Kind::Full }, size, done: 0 };
+            self.arrive(if index == 0 { Kind::First } else { Kind::Full }, size);
             // On a slow path one exchange of each size must do.
             let enough = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
-            while self.at.done == 0 || (self.at.done < ask.checks && !enough.is_over()) {
+            let mut checked = 0;
+            while checked == 0 || (checked < ask.checks && !enough.is_over()) {
                 sequence += 1;
                 self.check(ask, bytes(size), sequence)?;
+                checked += 1;
                 self.at.done += 1;
             }
         }
-        self.at = Position { kind: Kind::Measure, size: ask.latency_bytes, done: 0 };
+        self.arrive(Kind::Measure, ask.latency_bytes);
         self.measure(ask, sequence)
     }
 
@@ -152,6 +153,7 @@ impl<'a> Exchange<'a> {
             let message = self.next_message(stop).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { return Ok(answered) };
             self.reply(slot, length).map_err(|why| why.at(self.at))?;
+            self.at.done += 1;
             answered += 1;
         }
     }
@@ -180,7 +182,7 @@ impl<'a> Exchange<'a> {
         let Some(kind) = Kind::of_word(word) else {
             return Err(Failure::WrongBytes(format!("message {sequence} is of no known kind")));
         };
-        self.arrive(kind, length);
+        self.arrive(kind, u32::try_from(length).unwrap_or(u32::MAX));
         if kind == Kind::Measure {
             self.qp.write(0, &header)?;
         } else {
@@ -199,11 +201,10 @@ impl<'a> Exchange<'a> {
         self.send(length)
     }
 
-    /// Notes which message is answered now: the ones before it went well.
-    fn arrive(&mut self, kind: Kind, length: usize) {
-        let size = u32::try_from(length).unwrap_or(u32::MAX);
-        let is_next = self.at.kind == kind && self.at.size == size;
-        let done = if is_next { self.at.done.saturating_add(1) } else { 0 };
+    /// Notes which message comes now. Several packets are as large as one: what passed of the same
+    /// kind counts for every size.
+    fn arrive(&mut self, kind: Kind, size: u32) {
+        let done = if self.at.kind == kind { self.at.done } else { 0 };
         self.at = Position { kind, size, done };
     }
 

@@ -63,21 +63,26 @@ pub fn run(
     let results = Mutex::new(Vec::new());
     let connections = AtomicU32::new(1);
     for round in pairs.rounds(members.len()) {
+        let both_ways = |(a, b): (usize, usize)| {
+            let back = pairs.goes_back().then_some((b, a));
+            for (source, target) in [(a, b)].into_iter().chain(back) {
+                let number = connections.fetch_add(1, Ordering::Relaxed);
+                let pair = (!is_over())
+                    .then(|| run_pair(members, source, target, number, effort))
+                    // What broke after the end was broken by it.
+                    .filter(|_| !is_over())
+                    .unwrap_or_else(|| unrouted(source, target, verdict::not_tested()));
+                results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+            }
+        };
+        let both_ways = &both_ways;
         thread::scope(|scope| {
-            for (a, b) in round {
-                let (results, connections) = (&results, &connections);
-                scope.spawn(move || {
-                    let back = pairs.goes_back().then_some((b, a));
-                    for (source, target) in [(a, b)].into_iter().chain(back) {
-                        let number = connections.fetch_add(1, Ordering::Relaxed);
-                        let pair = (!is_over())
-                            .then(|| run_pair(members, source, target, number, effort))
-                            // What broke after the end was broken by it.
-                            .filter(|_| !is_over())
-                            .unwrap_or_else(|| unrouted(source, target, verdict::not_tested()));
-                        results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
-                    }
-                });
+            for hosts in round {
+                let pair = thread::Builder::new().name("pair".into());
+                if pair.spawn_scoped(scope, move || both_ways(hosts)).is_err() {
+                    // A system that gives no more threads gets the work done one by one.
+                    both_ways(hosts);
+                }
             }
         });
     }

@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn an_echo_answers_until_it_is_dropped() {
         let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
-        assert_eq!(probe(&From::default(), &ask(echo.address())).unwrap().count, 20);
-        assert_eq!(probe(&From::default(), &ask(echo.address())).unwrap().count, 20);
+        assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
+        assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
     }
 
     #[test]

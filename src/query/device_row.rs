@@ -24,6 +24,11 @@ impl DeviceRow<'_> {
             .is_some_and(|key| self.report.problems.iter().any(|problem| touch(&problem.key, &key)))
     }
 
+    /// Whether a problem leaves exactly this model key empty.
+    pub(super) fn has_problem(&self, key: &str) -> bool {
+        self.report.problems.iter().any(|problem| problem.key == key)
+    }
+
     /// The model key of a source, as problems spell it.
     fn key(&self, source: &str) -> Option<String> {
         let device = self.device.map(|device| device.name.as_str());

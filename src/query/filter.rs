@@ -11,6 +11,7 @@ pub use error::FilterError;
 
 use super::sort::natural;
 use super::{Column, Listing, Value};
+use quantity::Quantity;
 
 /// A condition on rows of a listing.
 pub struct Filter<L: Listing>(Condition<L>);
@@ -40,7 +41,7 @@ enum Relation {
 struct Operand {
     /// In small letters.
     text: String,
-    number: Option<i128>,
+    quantity: Option<Quantity>,
 }
 
 impl<L: Listing> Filter<L> {
@@ -92,7 +93,8 @@ impl Operand {
     /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known is
     /// neither small nor large.
     fn accepts(&self, relation: Relation, value: &Value) -> bool {
-        if let Some((mine, theirs)) = value.number().zip(self.number) {
+        if let Some((mine, quantity)) = value.number().zip(self.quantity) {
+            let (mine, theirs) = (mine * 1_000, quantity.thousandths_for(value));
             return match relation {
                 Relation::Equal => mine == theirs,
                 Relation::Less => mine < theirs,
@@ -150,6 +152,7 @@ mod tests {
         assert_eq!(ports("state=active"), [1]);
         assert_eq!(ports("state != ACTIVE"), [2]);
         assert_eq!(ports("rate>=400G"), [1]);
+        assert_eq!(ports("rate<400.5"), [1]);
         assert_eq!(ports("rate < 400Gb/s"), [0; 0]);
         assert_eq!(ports("port>1"), [2]);
         assert_eq!(ports("device~mlx"), [1, 2]);

@@ -13,8 +13,18 @@ pub enum Gids {}
 pub struct GidRow<'report> {
     /// The port and what it belongs to.
     pub place: DeviceRow<'report>,
-    /// The entry; `None` where the table is unreadable or the host gave no answer.
+    /// The entry; `None` where it or the table is unreadable, or the host gave no answer.
     pub gid: Option<&'report Gid>,
+    /// Its index; `None` where not even that is known.
+    pub index: Option<u32>,
+}
+
+impl GidRow<'_> {
+    /// The model key of the entry or a field of it, as problems spell it.
+    fn key(&self, field: &str) -> Option<String> {
+        let (device, port) = (self.place.device?, self.place.port?);
+        Some(format!("{}/{}/gids/{}{field}", device.name, port.number, self.index?))
+    }
 }
 
 impl Listing for Gids {
@@ -30,22 +40,28 @@ impl Listing for Gids {
         "port.number" "PORT" Right Always ["device.ports"] "Port number"
             |row| Value::int(row.place.port.map(|port| port.number));
         "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
-            |row| Value::int(row.gid.map(|gid| gid.index));
-        "gid.value" "GID" Left Always ["port.gids"] "The GID; why a host gave no answer"
+            |row| Value::int(row.index);
+        "gid.value" "GID" Left Always ["gid"] "The GID; why a host gave no answer"
             |row| match &row.place.report.failure {
                 Some(failure) => Value::Bad(failure.reason.word().into()),
                 None => Value::text(row.gid.map(|gid| gid.value)),
             };
-        "gid.address" "ADDRESS" Left Always ["port.gids"] "IPv4 address in the GID"
+        "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address in the GID"
             |row| Value::text(row.gid.and_then(address));
-        "gid.kind" "KIND" Left Always ["port.gids"] "IB, RoCE v1 or RoCE v2"
+        "gid.kind" "KIND" Left Always ["gid", "gid/kind"] "IB, RoCE v1 or RoCE v2"
             |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
-        "gid.netdev" "NETDEV" Left Always ["port.gids"] "Network interface of the entry: the VLAN's, where it is one"
+        "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the entry: the VLAN's, where it is one"
             |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));
     };
 
     fn is_unreadable(row: &GidRow<'_>, source: &str) -> bool {
-        row.place.is_unreadable(source)
+        match source.strip_prefix("gid") {
+            Some(field) if row.index.is_some() => {
+                row.key(field).is_some_and(|key| row.place.has_problem(&key))
+            }
+            Some(_) => row.place.is_unreadable("port.gids"),
+            None => row.place.is_unreadable(source),
+        }
     }
 }
 
@@ -55,12 +71,35 @@ pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
     let mut rows = Vec::new();
     for place in super::device_rows(reports, hosts_named) {
         let gids = place.port.map_or(&[][..], |port| &port.gids);
-        rows.extend(gids.iter().map(|gid| GidRow { place, gid: Some(gid) }));
-        if gids.is_empty() && (place.port.is_none() || place.is_unreadable("port.gids")) {
-            rows.push(GidRow { place, gid: None });
+        let mut of_port: Vec<GidRow<'_>> = gids
+            .iter()
+            .map(|gid| GidRow { place, gid: Some(gid), index: Some(gid.index) })
+            .collect();
+        of_port.extend(unreadable(place).map(|index| GidRow {
+            place,
+            gid: None,
+            index: Some(index),
+        }));
+        of_port.sort_by_key(|row| row.index);
+        if of_port.is_empty() && (place.port.is_none() || place.is_unreadable("port.gids")) {
+            of_port.push(GidRow { place, gid: None, index: None });
         }
+        rows.extend(of_port);
     }
     rows
+}
+
+/// The entries of a port that are there, but could not be read.
+fn unreadable(place: DeviceRow<'_>) -> impl Iterator<Item = u32> {
+    let table = place
+        .device
+        .zip(place.port)
+        .map(|(device, port)| format!("{}/{}/gids/", device.name, port.number));
+    place
+        .report
+        .problems
+        .iter()
+        .filter_map(move |problem| problem.key.strip_prefix(table.as_deref()?)?.parse().ok())
 }
 
 /// IPv6 addresses are the GID itself.

@@ -11,8 +11,10 @@ pub enum Resources {}
 pub struct ResourceRow<'report> {
     /// The host.
     pub report: &'report HostReport,
-    /// The object; `None` for a host without an answer.
+    /// The object; `None` for a host without an answer, and for objects that could not be listed.
     pub resource: Option<&'report Resource>,
+    /// The device whose objects could not be listed.
+    pub unlisted: Option<&'report str>,
 }
 
 impl Listing for Resources {
@@ -24,7 +26,10 @@ impl Listing for Resources {
         "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
             |row| Value::text(Some(row.report.via.word()).filter(|word| *word != "-"));
         "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
-            |row| Value::text(row.resource.map(|resource| &resource.device));
+            |row| {
+                let device = row.resource.map(|resource| resource.device.as_str());
+                Value::text(device.or(row.unlisted))
+            };
         "resource.port" "PORT" Right Always ["resources"] "Port of a queue pair or connection"
             |row| Value::int(object(row, port));
         "resource.kind" "KIND" Left Always ["resources"] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
@@ -115,7 +120,8 @@ impl Listing for Resources {
     };
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
-        row.report.problems.iter().any(|problem| problem.key == source)
+        let is_told = row.report.problems.iter().any(|problem| problem.key == source);
+        is_told || (source == "resources" && row.unlisted.is_some())
     }
 }
 
@@ -125,13 +131,25 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {
         match &report.resources {
-            None => rows.push(ResourceRow { report, resource: None }),
-            Some(resources) => rows.extend(
-                resources.iter().map(|resource| ResourceRow { report, resource: Some(resource) }),
-            ),
+            None => rows.push(ResourceRow { report, resource: None, unlisted: None }),
+            Some(resources) => {
+                let row =
+                    |resource| ResourceRow { report, resource: Some(resource), unlisted: None };
+                rows.extend(resources.iter().map(row));
+                let row = |device| ResourceRow { report, resource: None, unlisted: Some(device) };
+                rows.extend(unlisted(report).map(row));
+            }
         }
     }
     rows
+}
+
+/// The devices of which a list of objects is missing, each once.
+fn unlisted(report: &HostReport) -> impl Iterator<Item = &str> {
+    let device = |name: &&str| {
+        report.problems.iter().any(|problem| problem.key.strip_prefix("resources/") == Some(*name))
+    };
+    report.devices.iter().map(|device| device.name.as_str()).filter(device)
 }
 
 fn object<T>(row: &ResourceRow<'_>, get: impl Fn(&Object) -> Option<T>) -> Option<T> {

@@ -131,6 +131,9 @@ mod tests {
     #[test]
     fn ids_and_headings_are_each_used_once() {
         assert_used_once::<Devices>();
+        assert_used_once::<super::super::Counters>();
+        assert_used_once::<super::super::Gids>();
+        assert_used_once::<super::super::Resources>();
         assert_used_once::<Pairs>();
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
 use rustix::io::retry_on_intr;
@@ -119,7 +120,10 @@ impl Source for Live {
                 None => Err(ReadError::NotRecorded),
             },
             Question::Rdma(_) if self.root.is_some() => Err(ReadError::NotRecorded),
-            Question::Rdma(query) => netlink::ask(*query),
+            Question::Rdma(query) => {
+                let patience = self.verbs.as_ref().map(|child| child.deadline().remaining());
+                netlink::ask(*query, patience.unwrap_or(Duration::MAX))
+            }
         }
     }
 

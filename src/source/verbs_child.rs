@@ -23,6 +23,8 @@ const REAP: Duration = Duration::from_millis(500);
 pub struct VerbsChild {
     program: PathBuf,
     limit: Duration,
+    /// Since the child was described: what else is read first takes from its time.
+    deadline: Deadline,
 }
 
 impl VerbsChild {
@@ -35,12 +37,17 @@ impl VerbsChild {
     /// Another program, which is called as `program agent verbs`.
     #[must_use]
     pub fn new(program: PathBuf, limit: Duration) -> Self {
-        Self { program, limit }
+        Self { program, limit, deadline: Deadline::after(limit) }
+    }
+
+    /// The point by which it must have answered.
+    pub(super) fn deadline(&self) -> Deadline {
+        self.deadline
     }
 
     /// Runs the child and returns what it wrote to stdout.
     pub(super) fn ask(&self) -> Answer {
-        let deadline = Deadline::after(self.limit);
+        let deadline = self.deadline;
         let mut child = Command::new(&self.program)
             .args(["agent", "verbs"])
             .stdin(Stdio::null())

@@ -8,7 +8,7 @@ use crate::sys::verbs::{Status, VerbsError};
 pub(super) struct Position {
     pub(super) kind: Kind,
     pub(super) size: u32,
-    /// Messages of this kind and size that went well before.
+    /// Messages of this kind that went well before.
     pub(super) done: u32,
 }
 

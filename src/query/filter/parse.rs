@@ -141,8 +141,8 @@ impl<'text> Parser<'text> {
         self.skip_blanks();
         let Some(value) = self.word()? else { return Err(self.error("a value is needed")) };
         let text = value.to_lowercase();
-        let number = quantity::parse(&text);
-        let cell = Condition::Cell(column, *relation, Operand { text, number });
+        let quantity = quantity::parse(&text);
+        let cell = Condition::Cell(column, *relation, Operand { text, quantity });
         Ok(if *is_wanted { cell } else { Condition::Not(Box::new(cell)) })
     }
 

@@ -1,8 +1,33 @@
-/// `4096`, `0x3a4`, `400G`, `2.5Gb/s`, `4KiB`, `2us` in the base unit: bits per second, bytes,
-/// nanoseconds. Small letters only. Digits beyond a thousandth of the unit are left out.
-pub(super) fn parse(text: &str) -> Option<i128> {
+use super::super::Value;
+
+/// A number that a person typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quantity {
+    /// A thousand times the number, in the base unit where there was one.
+    thousandths: i128,
+    has_unit: bool,
+}
+
+impl Quantity {
+    /// A thousand times the number, in the base unit of the value it is compared with: without a
+    /// unit of its own it has the one in which such values are shown.
+    pub(super) fn thousandths_for(self, value: &Value) -> i128 {
+        let scale = match value {
+            _ if self.has_unit => 1,
+            Value::Bits(_) => 1_000_000_000,
+            Value::Nanoseconds(_) => 1_000,
+            _ => 1,
+        };
+        self.thousandths * scale
+    }
+}
+
+/// `4096`, `0x3a4`, `400G`, `2.5Gb/s`, `4KiB`, `2us`. Small letters only; digits beyond a thousandth
+/// are left out.
+pub(super) fn parse(text: &str) -> Option<Quantity> {
     if let Some(digits) = text.strip_prefix("0x") {
-        return i128::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['-', '+']));
+        let number = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+        return Some(Quantity { thousandths: i128::from(number) * 1_000, has_unit: false });
     }
     let (negative, text) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let split = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
@@ -19,32 +44,38 @@ pub(super) fn parse(text: &str) -> Option<i128> {
         _ => return None,
     };
     let (whole, tail) = number.split_once('.').unwrap_or((number, "0"));
-    let thousandths = format!("{tail:0<3}");
+    let tail = format!("{tail:0<3}");
     let whole: i64 = whole.parse().ok()?;
-    let thousandths: i64 = thousandths.get(..3)?.parse().ok()?;
-    Some(negative * (i128::from(whole) * scale + i128::from(thousandths) * scale / 1_000))
+    let tail: i64 = tail.get(..3)?.parse().ok()?;
+    let thousandths = negative * (i128::from(whole) * 1_000 + i128::from(tail)) * scale;
+    Some(Quantity { thousandths, has_unit: !unit.is_empty() })
 }
 
 #[test]
-fn a_unit_multiplies() {
-    for (text, number) in [
-        ("4096", 4_096),
-        ("0x3a4", 932),
-        ("400g", 400_000_000_000),
-        ("2.5gb/s", 2_500_000_000),
-        ("4kib", 4_096),
-        ("2us", 2_000),
-        ("0.25g", 250_000_000),
-        ("-1", -1),
+fn a_unit_multiplies_and_without_one_the_shown_unit_counts() {
+    let number = |text: &str, value: &Value| parse(text).map(|it| it.thousandths_for(value));
+    let plain = Value::Int(0);
+    for (text, expected) in [
+        ("4096", 4_096_000),
+        ("0x3a4", 932_000),
+        ("400g", 400_000_000_000_000),
+        ("2.5gb/s", 2_500_000_000_000),
+        ("4kib", 4_096_000),
+        ("2us", 2_000_000),
+        ("0.25g", 250_000_000_000),
+        ("-1", -1_000),
     ] {
-        assert_eq!(parse(text), Some(number), "{text}");
+        assert_eq!(number(text, &plain), Some(expected), "{text}");
     }
+    assert_eq!(number("400", &Value::Bits(0)), number("400g", &Value::Bits(0)));
+    assert_eq!(number("7.85", &Value::Nanoseconds(0)), number("7850ns", &plain));
     for text in [
         "",
         "fast",
         "4 parsecs",
         "0x",
         "0x-1",
+        "0x+1",
         "0xzz",
         ".",
         "-",

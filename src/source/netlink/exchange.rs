@@ -18,6 +18,9 @@ const LIMIT: usize = 4 * 1024 * 1024;
 /// How long one datagram may take; the kernel answers at once unless a driver hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What a datagram may take when nearly no time is left: no wait would be one for ever.
+const LEAST: Duration = Duration::from_millis(1);
+
 /// How often a dump that changed under way is asked for again.
 const ATTEMPTS: u32 = 3;
 
@@ -26,7 +29,6 @@ const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 
 /// One request and what belongs to its answer.
@@ -49,28 +51,28 @@ enum End {
 }
 
 impl Exchange {
-    /// Asks the kernel; the data messages of the answer, one behind the other.
-    pub(in crate::source) fn run(&self) -> Answer {
+    /// Asks the kernel; the data messages of the answer, one behind the other. What changed under
+    /// way every time is marked by the flag of its last message.
+    pub(in crate::source) fn run(&self, patience: Duration) -> Answer {
         let mut answer = Vec::new();
         for _ in 0..ATTEMPTS {
             answer.clear();
-            match self.attempt(&mut answer)? {
+            match self.attempt(&mut answer, patience.clamp(LEAST, PATIENCE))? {
                 End::Complete => break,
-                // A system that never rests is shown as it was seen last.
                 End::Interrupted => {}
             }
         }
         Ok(answer)
     }
 
-    fn attempt(&self, answer: &mut Vec<u8>) -> Result<End, ReadError> {
+    fn attempt(&self, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
         let kind = SocketType::RAW;
         let protocol = Some(self.protocol);
         let socket = socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, protocol)?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
         let kernel = SocketAddrNetlink::new(0, 0);
         sendto(&socket, &self.request()?, SendFlags::empty(), &kernel)?;
-        listen(&socket, answer)
+        listen(&socket, answer, patience)
     }
 
     fn request(&self) -> Result<Vec<u8>, ReadError> {
@@ -88,14 +90,14 @@ impl Exchange {
 }
 
 /// Reads datagrams until the one that ends the answer.
-fn listen(socket: &OwnedFd, answer: &mut Vec<u8>) -> Result<End, ReadError> {
+fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
     // Dumps come in pages; a single answer may be as long as a device has counters.
     let mut buffer = vec![0_u8; 256 * 1024];
     let mut end = End::Complete;
     loop {
         let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
             Err(rustix::io::Errno::AGAIN) => {
-                let seconds = PATIENCE.as_secs();
+                let seconds = patience.as_secs_f32();
                 return Err(ReadError::Process(format!("no answer within {seconds} s")));
             }
             Err(rustix::io::Errno::INTR) => continue,
@@ -110,12 +112,18 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>) -> Result<End, ReadError> {
             if message.sequence != SEQUENCE {
                 continue;
             }
-            if message.flags & NLM_F_DUMP_INTR != 0 {
+            if message.is_interrupted() {
                 end = End::Interrupted;
             }
             match message.kind {
                 // Both carry a negative errno, or 0: a dump's failure comes with DONE.
-                NLMSG_ERROR | NLMSG_DONE => return verdict(message.payload).map(|()| end),
+                NLMSG_ERROR | NLMSG_DONE => {
+                    verdict(message.payload)?;
+                    if matches!(end, End::Interrupted) {
+                        answer.extend_from_slice(message.whole);
+                    }
+                    return Ok(end);
+                }
                 _ => answer.extend_from_slice(message.whole),
             }
             if answer.len() > LIMIT {

@@ -20,6 +20,17 @@ pub struct Message<'bytes> {
 #[derive(Debug, Clone)]
 pub struct Messages<'bytes>(&'bytes [u8]);
 
+/// `NLM_F_DUMP_INTR`: objects came or went while they were listed.
+const INTERRUPTED: u16 = 0x10;
+
+impl Message<'_> {
+    /// Whether objects may be missing, because others came or went while they were listed.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.flags & INTERRUPTED != 0
+    }
+}
+
 impl<'bytes> Messages<'bytes> {
     /// The messages in an answer, or in one datagram of it.
     #[must_use]
@@ -31,6 +42,13 @@ impl<'bytes> Messages<'bytes> {
     #[must_use]
     pub fn rest(&self) -> &'bytes [u8] {
         self.0
+    }
+
+    /// Whether all bytes that are left are messages.
+    #[must_use]
+    pub fn last_is_whole(mut self) -> bool {
+        while self.next().is_some() {}
+        self.0.is_empty()
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::net::netlink;
 use serde::{Deserialize, Serialize};
@@ -94,13 +95,13 @@ impl fmt::Display for RdmaQuery {
     }
 }
 
-/// Asks this machine's kernel.
-pub(in crate::source) fn ask(query: RdmaQuery) -> Answer {
+/// Asks this machine's kernel; a datagram may take as long as `patience`, and never very long.
+pub(in crate::source) fn ask(query: RdmaQuery, patience: Duration) -> Answer {
     // Opening the socket would load ib_core (MODULE_ALIAS_NET_PF_PROTO): looking loads nothing.
     if !Path::new("/sys/class/infiniband").is_dir() {
         return Err(ReadError::Errno(Errno::NO_ENTRY));
     }
-    exchange(query).run()
+    exchange(query).run(patience)
 }
 
 fn exchange(query: RdmaQuery) -> Exchange {
