@@ -8,10 +8,7 @@
 #[path = "lab/cluster.rs"]
 mod cluster;
 
-use std::time::Duration;
-
 use cluster::{Cluster, roce};
-use rdmactl::clock;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
@@ -190,12 +187,10 @@ fn a_killed_worker_is_a_dead_peer() {
 fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
     let lab = roce();
     let alive = ["n1", "n2", "n3"];
+    let worker_appears = lab.wait_on("n4", "pgrep -f '[a]gent worker'");
     let matrix = std::thread::scope(|scope| {
         let run = scope.spawn(|| lab.matrix(SET, &alive));
-        let start = clock::now();
-        while !lab.on("n4", "pgrep -f '[a]gent worker'").contains(char::is_numeric) {
-            assert!(start.elapsed() < Duration::from_secs(60), "no worker appears on n4");
-        }
+        worker_appears();
         lab.lab(&["fault", "power-off", "n4"]);
         run.join().expect("the run ends")
     });

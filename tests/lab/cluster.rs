@@ -2,8 +2,9 @@
 #![allow(unreachable_pub, reason = "a module of one test binary")]
 
 use std::env;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -77,12 +78,31 @@ impl Cluster {
     }
 
     fn ssh(&self, node: &str, command: &str) -> Output {
-        Command::new("ssh")
-            .arg("-F")
-            .arg(&self.ssh_config)
-            .args([node, command])
-            .output()
-            .expect("ssh runs")
+        self.login(node, command).output().expect("ssh runs")
+    }
+
+    fn login(&self, node: &str, command: &str) -> Command {
+        let mut ssh = Command::new("ssh");
+        ssh.arg("-F").arg(&self.ssh_config).args([node, command]);
+        ssh
+    }
+
+    /// Starts waiting on a node until a shell condition holds; the wait itself is under way when
+    /// this returns, and over when the answer has been called.
+    pub fn wait_on(&self, node: &str, condition: &str) -> impl FnOnce() + use<> {
+        let wait = format!(
+            "echo waits; i=0; until {condition} >/dev/null || [ $((i += 1)) -gt 600 ]; \
+             do sleep 0.1; done; [ $i -le 600 ] && echo holds"
+        );
+        let mut ssh = self.login(node, &wait).stdout(Stdio::piped()).spawn().expect("ssh runs");
+        let mut lines = BufReader::new(ssh.stdout.take().expect("it is piped")).lines();
+        let mut next = move || lines.next().and_then(Result::ok);
+        assert_eq!(next().as_deref(), Some("waits"), "{node}");
+        let condition = condition.to_owned();
+        move || {
+            assert_eq!(next().as_deref(), Some("holds"), "{condition}");
+            ssh.wait().expect("ssh ends");
+        }
     }
 
     /// Runs rdmactl and reads its JSON.
