@@ -1,7 +1,7 @@
 //! The column registry: what each column of a listing is called, what it shows, and when.
 //!
-//! It works on the model only. Table, plain text and (later) filters, sorting and the TUI read the
-//! same columns, and the form of a value is made here once. It never escapes: `render` does.
+//! It works on the model only. Table, plain text, conditions and order read the same columns, and
+//! the form of a value is made here once. It never escapes: `render` does.
 
 mod column;
 mod counters;

@@ -11,5 +11,9 @@ pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, read_greeting};
 pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
 
+/// The largest report of one host, in bytes of JSON: an agent leaves out what is over it, and an
+/// operator reads no more.
+pub const REPORT_LIMIT: usize = 16 << 20;
+
 /// What the name of a directory for an uploaded agent begins with; the nonce follows.
 pub const UPLOAD_PREFIX: &str = ".rdmactl-";

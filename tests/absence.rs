@@ -9,7 +9,10 @@ use std::path::Path;
 use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
 use rdmactl::model::{HostReport, Parts, VerbsState, Via};
-use rdmactl::query::{DeviceRow, Devices, Listing as _, Value, device_rows};
+use rdmactl::query::{
+    Column, Counters, DeviceRow, Devices, Gids, Listing, Resources, Value, counter_rows,
+    device_rows, gid_rows, resource_rows,
+};
 use rdmactl::source::{Entry, Question, ReadError, Recorded, Recorder};
 
 type Cells = BTreeMap<(Option<String>, Option<u32>, &'static str), Value>;
@@ -79,6 +82,57 @@ fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
     }
 }
 
+fn print<L: Listing>(rows: &[L::Row<'_>]) {
+    for row in rows {
+        for column in L::COLUMNS {
+            let _ = column.value(row).to_string();
+        }
+    }
+}
+
+/// How many cells of a listing tell that they could not be read.
+fn failed<L: Listing>(rows: &[L::Row<'_>]) -> usize {
+    let is_failed = |column: &Column<L>, row| column.value(row) == Value::Failed;
+    rows.iter().map(|row| L::COLUMNS.iter().filter(|column| is_failed(column, row)).count()).sum()
+}
+
+#[test]
+fn a_refused_answer_shows_in_the_listing_it_is_for() {
+    for (_, entries) in hosts() {
+        let (whole, asked) = read(entries.clone());
+        for (index, entry) in entries.iter().enumerate() {
+            if entry.answer.is_err() || !asked.contains(&entry.question) {
+                continue;
+            }
+            let mut changed = entries.clone();
+            changed[index].answer = Err(ReadError::from("EACCES".to_owned()));
+            let (report, _) = read(changed);
+            // What was garbled before may be as unreadable as after.
+            let grows = |count: &dyn Fn(&[HostReport]) -> usize| {
+                let (before, after) = (std::slice::from_ref(&whole), std::slice::from_ref(&report));
+                count(after) >= count(before).max(1)
+            };
+            let question = entry.question.to_string();
+            let shows = match &entry.question {
+                Question::File(path) if path.contains("/gids/") || path.contains("/gid_attrs/") => {
+                    grows(&|reports| failed::<Gids>(&gid_rows(reports, true)))
+                }
+                Question::File(path) if path.contains("counters/") => {
+                    grows(&|reports| failed::<Counters>(&counter_rows(reports, true)))
+                }
+                Question::Rdma(query)
+                    if query.port.is_none() && question.contains(" of device") =>
+                {
+                    grows(&|reports| failed::<Resources>(&resource_rows(reports)))
+                        || grows(&|reports| failed::<Devices>(&device_rows(reports, true)))
+                }
+                _ => continue,
+            };
+            assert!(shows, "{question} was refused, and no cell says so");
+        }
+    }
+}
+
 #[test]
 fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
     for (_, entries) in hosts() {
@@ -121,11 +175,11 @@ fn no_text_of_any_kind_panics() {
                 let mut changed = entries.clone();
                 changed[index].answer = Ok(text.to_vec());
                 let (report, _) = read(changed);
-                for column in Devices::COLUMNS {
-                    for row in device_rows(std::slice::from_ref(&report), true) {
-                        let _ = column.value(&row).to_string();
-                    }
-                }
+                let reports = std::slice::from_ref(&report);
+                print::<Devices>(&device_rows(reports, true));
+                print::<Gids>(&gid_rows(reports, true));
+                print::<Counters>(&counter_rows(reports, true));
+                print::<Resources>(&resource_rows(reports));
             }
         }
     }

@@ -138,7 +138,9 @@ fn what_is_no_protocol_is_named_and_its_sender_ended() {
     ];
     for (fake, words) in cases {
         let failure = asked(&fake);
-        assert_eq!(failure.reason, Reason::Lost, "{failure}");
+        let is_big = words.starts_with("over the limit");
+        let reason = if is_big { Reason::TooBig } else { Reason::Garbage };
+        assert_eq!(failure.reason, reason, "{failure}");
         assert!(failure.detail.contains(words), "{failure}");
     }
 }
@@ -149,6 +151,7 @@ fn a_report_over_the_limit_is_refused() {
     let mut parts = vec![HELLO];
     parts.extend((0..34).map(|_| part(&text, false)));
     let failure = asked(&Fake::saying(&parts));
+    assert_eq!(failure.reason, Reason::TooBig);
     assert!(failure.detail.contains("over the limit of 16777216 bytes"), "{failure}");
 }
 

@@ -12,10 +12,11 @@ use worker::Worker;
 use super::process::this_process;
 use super::unlink::unlink_own_binary;
 use crate::clock;
-use crate::model::{HostReport, Parts};
+use crate::model::{HostReport, Parts, Problem};
 use crate::ping::worker::HEARTBEAT;
 use crate::wire::{
-    FrameReader, FrameWriter, FromAgent, FromWorker, Greeting, Loss, ToAgent, WireError,
+    FrameReader, FrameWriter, FromAgent, FromWorker, Greeting, Loss, REPORT_LIMIT, ToAgent,
+    WireError,
 };
 
 /// Bytes of a report in one frame: escaped again, they stay far below a frame's limit.
@@ -99,7 +100,7 @@ impl Supervisor {
                     Some(ToAgent::Bye) => return session.end(),
                     None => return Ok(()),
                 },
-                Ok(Event::Report(report)) => session.send_report(&report)?,
+                Ok(Event::Report(report)) => session.send_report(*report)?,
                 Ok(Event::Worker(message)) => session.pass_on(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -139,8 +140,8 @@ impl<W: Write> Session<W> {
         self.out.write(message)
     }
 
-    fn send_report(&mut self, report: &HostReport) -> Result<(), WireError> {
-        let json = serde_json::to_string(report)?;
+    fn send_report(&mut self, report: HostReport) -> Result<(), WireError> {
+        let json = within_limit(report, REPORT_LIMIT)?;
         let mut rest = json.as_str();
         loop {
             let mut end = REPORT_PART.min(rest.len());
@@ -208,13 +209,30 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Supervi
         .map_err(|error| SupervisorError::System("start a thread", error))
 }
 
+/// The JSON of a report; without its resources where it would be larger than an operator reads.
+fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
+    let json = serde_json::to_string(&report)?;
+    if json.len() <= limit || report.resources.is_none() {
+        return Ok(json);
+    }
+    let count = report.resources.take().map_or(0, |resources| resources.len());
+    report.problems.push(Problem {
+        key: "resources".into(),
+        source: "RDMA netlink".into(),
+        errno: None,
+        detail: format!("{count} objects make a report over the limit of {limit} bytes"),
+        fix: Some("run rdmactl resources on that host itself".into()),
+    });
+    serde_json::to_string(&report)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;
 
     use super::*;
-    use crate::model::Via;
+    use crate::model::{Object, Resource, Via};
 
     /// A supervisor whose operator is the test, and which has said hello.
     fn start(
@@ -255,6 +273,18 @@ mod tests {
         };
         let report: HostReport = serde_json::from_str(&text).unwrap();
         assert_eq!(report.host, "true 1234");
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_left_out_with_a_word() {
+        let mut report = HostReport::empty("n1", Via::Agent);
+        let object = Object::Ctx { ctxn: Some(1) };
+        let one = Resource { device: "rxe0".into(), owner: None, object };
+        report.resources = Some(vec![one; 100]);
+        assert!(within_limit(report.clone(), 100_000).unwrap().contains("\"ctx\""));
+        let cut: HostReport = serde_json::from_str(&within_limit(report, 1_000).unwrap()).unwrap();
+        assert_eq!(cut.resources, None);
+        assert!(cut.problems[0].detail.starts_with("100 objects"), "{:?}", cut.problems);
     }
 
     #[test]

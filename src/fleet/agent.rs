@@ -175,12 +175,16 @@ impl Agent {
 
     /// Why something that was asked for did not come.
     fn no_answer(&self, what: &str) -> HostFailure {
-        let Some(why) = self.inbox.broken() else {
+        let Some((reason, why)) = self.inbox.broken() else {
             return HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
                 .fix("give it more time with --timeout");
         };
         let stderr = last_words(&self.pipe.stderr());
-        HostFailure::new(Reason::Lost, format!("the agent ended before {what} came: {why}{stderr}"))
+        let detail = match reason {
+            Reason::Lost => format!("the agent ended before {what} came: {why}{stderr}"),
+            _ => format!("the agent did not send {what}: {why}{stderr}"),
+        };
+        HostFailure::new(reason, detail)
     }
 }
 

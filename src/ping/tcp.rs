@@ -78,7 +78,9 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     let mut message = [0; MESSAGE];
     let mut filled = 0;
-    while !stop.load(Ordering::Relaxed) {
+    // The next client must not wait for one that says nothing.
+    let mut idle = Deadline::after(ANSWER);
+    while !stop.load(Ordering::Relaxed) && !idle.is_over() {
         match stream.read(&mut message[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
@@ -88,6 +90,7 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
         if filled == MESSAGE {
             stream.write_all(&message)?;
             filled = 0;
+            idle = Deadline::after(ANSWER);
         }
     }
     Ok(())
@@ -165,6 +168,14 @@ mod tests {
         let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
         assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
         assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_does_not_keep_others_out() {
+        let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
+        let _silent = TcpStream::connect(echo.address()).unwrap();
+        let patient = || (0..5).find_map(|_| probe(&From::default(), &ask(echo.address())).ok());
+        assert!(patient().is_some());
     }
 
     #[test]

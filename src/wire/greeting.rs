@@ -9,7 +9,7 @@ const NOISE_LIMIT: usize = 64 * 1024;
 /// How much of a wrong answer is quoted.
 const QUOTE_LIMIT: usize = 200;
 
-/// The agent's first line: `RDMACTL/1 NONCE VERSION`.
+/// The agent's first line: `RDMACTL/PROTOCOL NONCE VERSION`.
 ///
 /// The nonce tells it from whatever login scripts print.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,15 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::clock::{self, Deadline};
-use crate::model::HostReport;
 use crate::model::probe::{StepError, StepResult};
-use crate::wire::{FrameReader, FromAgent, Loss, Process};
+use crate::model::{HostReport, Reason};
+use crate::wire::{FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// How long an agent with a worker may be silent before it is looked into.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
-
-/// The largest report of one host, in bytes.
-const REPORT_LIMIT: usize = 16 << 20;
 
 /// How often a waiting thread looks whether the agent has gone silent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
@@ -33,8 +30,8 @@ pub(super) struct State {
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
-    /// Why nothing more comes.
-    pub(super) broken: Option<String>,
+    /// Why nothing more comes: as a word for scripts, and as a sentence.
+    pub(super) broken: Option<(Reason, String)>,
     /// The agent said how many frames it sent, and all came.
     ended: bool,
     frames: u64,
@@ -68,8 +65,8 @@ impl Inbox {
                     match message {
                         Ok(Some(message)) => state.take(message),
                         Ok(None) if state.ended => {}
-                        Ok(None) => state.broken = Some("its output ended".into()),
-                        Err(error) => state.broken = Some(error.to_string()),
+                        Ok(None) => state.broken = Some((Reason::Lost, "its output ended".into())),
+                        Err(error) => state.broken = Some((reason_of(&error), error.to_string())),
                     }
                     let is_over = state.ended || state.broken.is_some();
                     drop(state);
@@ -133,13 +130,13 @@ impl Inbox {
         self.wait(deadline, |state| state.ended.then_some(())).is_some()
     }
 
-    pub(super) fn broken(&self) -> Option<String> {
+    pub(super) fn broken(&self) -> Option<(Reason, String)> {
         self.lock().broken.clone()
     }
 
     /// Takes the agent for lost.
     pub(super) fn give_up(&self, why: String) {
-        self.lock().broken.get_or_insert(why);
+        self.lock().broken.get_or_insert((Reason::Lost, why));
         self.changed.notify_all();
     }
 
@@ -163,11 +160,15 @@ impl State {
     fn take_report(&mut self, text: &str, is_last: bool) {
         self.report_text.push_str(text);
         if self.report_text.len() > REPORT_LIMIT {
-            self.broken = Some(format!("its report is over the limit of {REPORT_LIMIT} bytes"));
+            let why = format!("its report is over the limit of {REPORT_LIMIT} bytes");
+            self.broken = Some((Reason::TooBig, why));
         } else if is_last {
             match serde_json::from_str(&self.report_text) {
                 Ok(report) => self.report = Some(report),
-                Err(error) => self.broken = Some(format!("its report is no report: {error}")),
+                Err(error) => {
+                    let why = format!("its report is no report: {error}");
+                    self.broken = Some((Reason::Garbage, why));
+                }
             }
             self.report_text = String::new();
         }
@@ -178,7 +179,8 @@ impl State {
         let is_first = self.frames == 0;
         self.frames += 1;
         if is_first != matches!(message, FromAgent::Hello(_)) {
-            self.broken = Some("it did not say once, and first, which process it is".into());
+            let why = "it did not say once, and first, which process it is";
+            self.broken = Some((Reason::Garbage, why.into()));
             return;
         }
         match message {
@@ -195,8 +197,18 @@ impl State {
             FromAgent::End { frames } if frames == self.frames - 1 => self.ended = true,
             FromAgent::End { frames } => {
                 let came = self.frames - 1;
-                self.broken = Some(format!("only {came} of its {frames} frames came"));
+                let why = format!("only {came} of its {frames} frames came");
+                self.broken = Some((Reason::Garbage, why));
             }
         }
+    }
+}
+
+/// A stream that broke is a loss; one that holds something else is garbage.
+fn reason_of(error: &WireError) -> Reason {
+    match error {
+        WireError::Io(_) | WireError::Truncated => Reason::Lost,
+        WireError::TooBig(_) => Reason::TooBig,
+        WireError::Malformed(_) => Reason::Garbage,
     }
 }
