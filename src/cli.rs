@@ -26,11 +26,12 @@ pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
 /// See, prove and mend RDMA on one host or a whole cluster.
+///
+/// Without a command: what this host has, in one screen.
 #[derive(Debug, Parser)]
 #[command(
     name = "rdmactl",
     version,
-    arg_required_else_help = true,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 all was read; 1 a problem was found; 2 wrong usage, or nothing \
                   could be read; 3 a part could not be read."
@@ -39,9 +40,9 @@ pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
     pub global: Global,
-    /// The command.
+    /// The command; without one, a summary of this host.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// The commands.

@@ -15,6 +15,7 @@ mod man;
 mod outcome;
 mod ping;
 mod resources;
+mod summary;
 mod view;
 
 use std::process::ExitCode;
@@ -56,8 +57,9 @@ fn terminal(global: &Global) -> Term {
 
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
-    flags::check(global, &cli.command)?;
-    match &cli.command {
+    flags::check(global, cli.command.as_ref())?;
+    let Some(command) = &cli.command else { return summary::run(global, term) };
+    match command {
         Command::Devices(_) => devices::run(global, term),
         Command::Gids(_) => gids::run(global, term),
         Command::Counters(args) => counters::run(global, args, term),

@@ -11,6 +11,7 @@ use committed::{compare, package};
 
 /// Name of the golden file, and the arguments before `--from`.
 const CASES: &[(&str, &[&str])] = &[
+    ("summary", &[]),
     ("table", &["devices"]),
     ("verbose", &["devices", "-v"]),
     ("plain", &["devices", "--format", "plain"]),
@@ -135,6 +136,7 @@ fn usage_errors_exit_with_2_and_name_the_mistake() {
         (&["devices", "--timeout", "5 parsecs"], "unknown unit"),
         (&["devices", "--from", "efa/capture.ndjson", "--save", "/tmp/x"], "--save keeps"),
         (&["agent", "emperor"], "no agent role emperor"),
+        (&["--json"], "the summary has no use for --json"),
     ] {
         let output = rdmactl(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -11,7 +11,11 @@ use super::listing::{self, Recipe};
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     let parts = Parts { counters: true, ..Parts::default() };
-    let recipe = Recipe::<Counters> { parts, rows: counter_rows };
+    let recipe = Recipe::<Counters> {
+        parts,
+        nothing: "no counter has counted anything, or the drivers have none; --all lists zeros",
+        rows: counter_rows,
+    };
     listing::run(global, term, &recipe, |report| {
         // In JSON a counter that is not there would look like one that the driver has not.
         if args.all || matches!(global.output(), Format::Json | Format::Ndjson) {

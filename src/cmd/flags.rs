@@ -41,12 +41,17 @@ const GENERATED: &[Useless] = &[(
     "leave it out: the answer is the same everywhere",
 )];
 
+const SUMMARY: &[Useless] = &[(
+    &["--save", "--columns", "--where", "--sort", "--no-header", "--json", "--format", "--verbose"],
+    "name a command, as in rdmactl devices",
+)];
+
 /// Looks at the flags that say where to look and what the answer is like. Those that only tune the
 /// way there, as `--timeout` and `--login` do, may stand with every command.
 ///
 /// # Errors
 /// One has no effect on this command, or two contradict each other.
-pub(super) fn check(global: &Global, command: &Command) -> anyhow::Result<()> {
+pub(super) fn check(global: &Global, command: Option<&Command>) -> anyhow::Result<()> {
     let given: Vec<&str> = [
         ("--hosts", global.hosts.is_some()),
         ("--from", global.from.is_some()),
@@ -64,15 +69,18 @@ pub(super) fn check(global: &Global, command: &Command) -> anyhow::Result<()> {
     .filter_map(|(flag, is_given)| is_given.then_some(flag))
     .collect();
     let (name, useless) = match command {
-        Command::Ping(_) => ("ping", PING),
-        Command::Capture(_) => ("capture", CAPTURE),
-        Command::Completions(_) => ("completions", GENERATED),
-        Command::Man(_) => ("man", GENERATED),
-        Command::Devices(_)
-        | Command::Gids(_)
-        | Command::Counters(_)
-        | Command::Resources(_)
-        | Command::Agent(_) => ("", &[][..]),
+        None => ("the summary", SUMMARY),
+        Some(Command::Ping(_)) => ("ping", PING),
+        Some(Command::Capture(_)) => ("capture", CAPTURE),
+        Some(Command::Completions(_)) => ("completions", GENERATED),
+        Some(Command::Man(_)) => ("man", GENERATED),
+        Some(
+            Command::Devices(_)
+            | Command::Gids(_)
+            | Command::Counters(_)
+            | Command::Resources(_)
+            | Command::Agent(_),
+        ) => ("", &[][..]),
     };
     for (flags, fix) in useless {
         if let Some(flag) = flags.iter().find(|flag| given.contains(flag)) {

@@ -10,6 +10,10 @@ use super::listing::{self, Recipe};
 
 /// Lists the GID tables of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let recipe = Recipe::<Gids> { parts: Parts::default(), rows: gid_rows };
+    let recipe = Recipe::<Gids> {
+        parts: Parts::default(),
+        nothing: "every GID table is empty: no port has an address",
+        rows: gid_rows,
+    };
     listing::run(global, term, &recipe, |_| {})
 }

@@ -4,7 +4,7 @@ use crate::cli::{Format, Global};
 use crate::clock;
 use crate::model::{HostReport, Parts};
 use crate::query::Listing;
-use crate::render::{ReportDocument, column_help, notes, to_json, to_json_lines};
+use crate::render::{Note, ReportDocument, column_help, notes, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::local::{self, Reports};
@@ -16,6 +16,8 @@ use super::{Advice, Outcome, hosts};
 pub(super) struct Recipe<L: Listing> {
     /// What it needs besides files, whatever columns are chosen.
     pub(super) parts: Parts,
+    /// What to say where there are devices, and nothing to list.
+    pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
     pub(super) rows: for<'report> fn(&'report [HostReport], bool) -> Vec<L::Row<'report>>,
 }
@@ -42,7 +44,11 @@ pub(super) fn run<L: Listing>(
             hosts.iter().map(|host| ReportDocument::new(*taken_ns, std::slice::from_ref(host))),
         )?,
         Format::Table | Format::Plain | Format::Csv => {
-            view.print((recipe.rows)(hosts, *hosts_named), *hosts_named)?
+            let rows = (recipe.rows)(hosts, *hosts_named);
+            if rows.is_empty() && hosts.iter().any(|host| !host.devices.is_empty()) {
+                say(term, &Note { text: recipe.nothing.into(), fix: None });
+            }
+            view.print(rows, *hosts_named)?
         }
     })?;
     for note in notes(hosts, *hosts_named) {
@@ -51,7 +57,8 @@ pub(super) fn run<L: Listing>(
     Ok(Outcome::of_listing(hosts))
 }
 
-fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
+/// Reads what the flags name.
+pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
     if global.save.is_some() && (global.hosts.is_some() || global.from.is_some()) {
         let fix = "leave out --save; a capture file is copied by rdmactl capture --from";
         return Err(Advice::error("--save keeps the answers of this host or of --root only", fix));

@@ -11,7 +11,11 @@ use super::listing::{self, Recipe};
 /// Lists the objects of what the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
     let parts = Parts { resources: true, ..Parts::default() };
-    let recipe = Recipe::<Resources> { parts, rows: |reports, _| resource_rows(reports) };
+    let recipe = Recipe::<Resources> {
+        parts,
+        nothing: "nobody holds any of these objects",
+        rows: |reports, _| resource_rows(reports),
+    };
     let is_wanted = |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind == word);
     listing::run(global, term, &recipe, |report: &mut HostReport| {
         if let Some(resources) = &mut report.resources {

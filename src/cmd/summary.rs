@@ -1,0 +1,61 @@
+//! `rdmactl` alone: what there is, in one screen, and what to ask next.
+
+use crate::cli::Global;
+use crate::model::{HostReport, Parts, PortState};
+use crate::query::{Defaults, Devices, device_rows, select};
+use crate::render::{escape, notes, table};
+use crate::term::Term;
+
+use super::listing::read;
+use super::outcome::say;
+use super::{Advice, Outcome};
+
+/// Three commands that answer the next questions.
+const NEXT: &str = "\
+Next:
+  rdmactl ping --matrix 'n[1-4]'   does RDMA work between every two of these hosts?
+  rdmactl counters                 what went through, and what went wrong on the way?
+  rdmactl --help                   everything else
+";
+
+/// Prints the summary of what the flags name.
+pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
+    let reports = read(global, Parts::default())?;
+    let defaults = Defaults { hosts_named: reports.hosts_named, verbose: false };
+    let columns = select::<Devices>(&[], defaults)
+        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))?;
+    let rows = device_rows(&reports.hosts, reports.hosts_named);
+    let mut text = heading(&reports.hosts);
+    let devices = table(&columns, &rows, true);
+    if !devices.is_empty() {
+        text.push('\n');
+        text.push_str(&devices);
+    }
+    text.push('\n');
+    text.push_str(NEXT);
+    term.answer(text)?;
+    for note in notes(&reports.hosts, reports.hosts_named) {
+        say(term, &note);
+    }
+    Ok(Outcome::of_listing(&reports.hosts))
+}
+
+/// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
+fn heading(hosts: &[HostReport]) -> String {
+    let who = match hosts {
+        [host] => {
+            let kernel = host.kernel.as_ref().map_or(String::new(), |it| format!(", Linux {it}"));
+            escape(&format!("{}{kernel}", host.host)).into_owned()
+        }
+        hosts => format!("{} hosts", hosts.len()),
+    };
+    let devices = || hosts.iter().flat_map(|host| &host.devices);
+    let ports = || devices().flat_map(|device| &device.ports);
+    let active = ports().filter(|port| port.state == Some(PortState::Active)).count();
+    let devices = match devices().count() {
+        0 => return format!("{who}: no RDMA device\n"),
+        1 => "1 RDMA device".to_owned(),
+        count => format!("{count} RDMA devices"),
+    };
+    format!("{who}: {devices}, {active} of {} ports active\n", ports().count())
+}
