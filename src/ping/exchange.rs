@@ -77,7 +77,7 @@ impl<'a> Exchange<'a> {
     fn converse(&mut self, ask: &Probing) -> Result<RoundTrips, Failure> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
-            self.arrive(if index == 0 { Kind::First } else { Kind::Full }, size);
+            self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
             // On a slow path one exchange of each size must do.
             let enough = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
             let mut checked = 0;
@@ -88,7 +88,7 @@ impl<'a> Exchange<'a> {
                 self.at.done += 1;
             }
         }
-        self.arrive(Kind::Measure, ask.latency_bytes);
+        self.at = self.at.with(Kind::Measure, ask.latency_bytes);
         self.measure(ask, sequence)
     }
 
@@ -153,7 +153,6 @@ impl<'a> Exchange<'a> {
             let message = self.next_message(stop).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { return Ok(answered) };
             self.reply(slot, length).map_err(|why| why.at(self.at))?;
-            self.at.done += 1;
             answered += 1;
         }
     }
@@ -182,7 +181,10 @@ impl<'a> Exchange<'a> {
         let Some(kind) = Kind::of_word(word) else {
             return Err(Failure::WrongBytes(format!("message {sequence} is of no known kind")));
         };
-        self.arrive(kind, u32::try_from(length).unwrap_or(u32::MAX));
+        // Only the next question proves that the answer before it arrived.
+        let arrived = u32::from(self.at.kind == kind && self.at.size > 0);
+        self.at.done = self.at.done.saturating_add(arrived);
+        self.at = self.at.with(kind, u32::try_from(length).unwrap_or(u32::MAX));
         if kind == Kind::Measure {
             self.qp.write(0, &header)?;
         } else {
@@ -199,13 +201,6 @@ impl<'a> Exchange<'a> {
         }
         post_receive(self.qp, slot)?;
         self.send(length)
-    }
-
-    /// Notes which message comes now. Several packets are as large as one: what passed of the same
-    /// kind counts for every size.
-    fn arrive(&mut self, kind: Kind, size: u32) {
-        let done = if self.at.kind == kind { self.at.done } else { 0 };
-        self.at = Position { kind, size, done };
     }
 
     /// Posts the message at the start of the buffer, once the one before it has left.

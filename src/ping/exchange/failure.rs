@@ -12,6 +12,15 @@ pub(super) struct Position {
     pub(super) done: u32,
 }
 
+impl Position {
+    /// The next message. Several packets are each as large as one: what passed of the same kind
+    /// counts for every size.
+    pub(super) fn with(self, kind: Kind, size: u32) -> Self {
+        let done = if self.kind == kind { self.done } else { 0 };
+        Self { kind, size, done }
+    }
+}
+
 /// Why an exchange ended early.
 pub(super) enum Failure {
     Verbs(VerbsError),
@@ -58,4 +67,11 @@ impl Failure {
         };
         StepError { detail, size: (size > 0).then_some(size), done, ..StepError::new(stage, cause) }
     }
+}
+
+#[test]
+fn what_passed_counts_for_its_kind_only() {
+    let start = Position { kind: Kind::First, size: 64, done: 4 };
+    let full = Position { done: 3, ..start.with(Kind::Full, 4096) };
+    assert_eq!((start.with(Kind::Full, 4096).done, full.with(Kind::Full, 16_384).done), (0, 3));
 }
