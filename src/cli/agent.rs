@@ -8,4 +8,7 @@ pub struct AgentArgs {
     /// Remove the program's own file before the first read.
     #[arg(long)]
     pub unlink: bool,
+    /// The process that waits for the answer: without it there is nobody to answer.
+    #[arg(long)]
+    pub parent: Option<u32>,
 }

@@ -5,8 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
@@ -24,8 +23,8 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
             // A child that outlives its parent has nobody to answer. It is a courtesy: where the
             // kernel refuses, the parent's deadline still holds.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
-            if has_no_reader(rustix::stdio::stdout()) {
-                // The parent died before that call, and no signal will come.
+            if args.parent.is_some_and(|parent| !is_parent(parent)) {
+                // It died before that call, and no signal will come.
                 return Ok(Outcome::Complete);
             }
             term.answer(serde_json::to_vec(&answer_verbs())?)?;
@@ -50,11 +49,9 @@ fn inventory(parts: Parts, limit: Duration) -> HostReport {
     host_report(&Live::new(VerbsChild::own(limit)), parts, host, Via::Agent)
 }
 
-/// Whether it is a pipe whose other end is closed.
-fn has_no_reader(pipe: BorrowedFd<'_>) -> bool {
-    let mut fds = [PollFd::from_borrowed_fd(pipe, PollFlags::empty())];
-    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok()
-        && fds[0].revents().contains(PollFlags::ERR)
+/// Whether this process is still the child of that one: orphans have another parent.
+fn is_parent(pid: u32) -> bool {
+    getppid().is_some_and(|parent| u32::try_from(parent.as_raw_nonzero().get()) == Ok(pid))
 }
 
 /// A standard stream without the buffer and the lock of the one in the standard library.
@@ -63,15 +60,8 @@ fn own(stream: BorrowedFd<'_>) -> anyhow::Result<File> {
     Ok(File::from(owned))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipe_whose_reader_has_gone_is_noticed() {
-        let (reader, writer) = std::io::pipe().unwrap();
-        assert!(!has_no_reader(writer.as_fd()));
-        drop(reader);
-        assert!(has_no_reader(writer.as_fd()));
-    }
+#[test]
+fn a_parent_is_known_from_a_stranger() {
+    let parent = getppid().map(|parent| u32::try_from(parent.as_raw_nonzero().get()).unwrap());
+    assert!(is_parent(parent.unwrap()) && !is_parent(std::process::id()));
 }

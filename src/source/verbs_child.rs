@@ -34,7 +34,7 @@ impl VerbsChild {
         Self::new(PathBuf::from("/proc/self/exe"), limit)
     }
 
-    /// Another program, which is called as `program agent verbs`.
+    /// Another program, which is called as `program agent verbs --parent PID`.
     #[must_use]
     pub fn new(program: PathBuf, limit: Duration) -> Self {
         Self { program, limit, deadline: Deadline::after(limit) }
@@ -49,7 +49,7 @@ impl VerbsChild {
     pub(super) fn ask(&self) -> Answer {
         let deadline = self.deadline;
         let mut child = Command::new(&self.program)
-            .args(["agent", "verbs"])
+            .args(["agent", "verbs", "--parent", &std::process::id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
