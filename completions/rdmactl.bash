@@ -144,12 +144,16 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__agent)
-            opts="-H -l -F -f -o -w -s -n -v -h --unlink --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --unlink --parent --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --hosts)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

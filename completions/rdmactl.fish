@@ -264,6 +264,7 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -l json -d 'The sam
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s n -l no-header -d 'Leave out the heading'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l parent -d 'The process that waits for the answer: without it there is nobody to answer' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand agent" -l root -d 'Read /sys and /proc below this directory' -r -F
