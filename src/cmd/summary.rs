@@ -2,13 +2,14 @@
 
 use crate::cli::Global;
 use crate::model::{HostReport, Parts, PortState};
-use crate::query::{Defaults, Devices, device_rows, select};
-use crate::render::{escape, notes, table};
+use crate::query::{Devices, device_rows};
+use crate::render::{escape, notes};
 use crate::term::Term;
 
+use super::Outcome;
 use super::listing::read;
 use super::outcome::say;
-use super::{Advice, Outcome};
+use super::view::View;
 
 /// Three commands that answer the next questions.
 const NEXT: &str = "\
@@ -21,12 +22,9 @@ Next:
 /// Prints the summary of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, Parts::default())?;
-    let defaults = Defaults { hosts_named: reports.hosts_named, verbose: false };
-    let columns = select::<Devices>(&[], defaults)
-        .map_err(|error| Advice::error(error.to_string(), "list all columns with -o help"))?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
+    let devices = View::<Devices>::new(global)?.print(rows, reports.hosts_named)?;
     let mut text = heading(&reports.hosts);
-    let devices = table(&columns, &rows, true);
     if !devices.is_empty() {
         text.push('\n');
         text.push_str(&devices);

@@ -22,17 +22,16 @@ impl Listing for Counters {
         "host" "HOST" Left WithHosts [] "Name of the host"
             |row| Value::Text(row.place.report.host.clone());
         "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::text(Some(row.place.report.via.word()).filter(|word| *word != "-"));
+            |row| Value::via(row.place.report);
         "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
             |row| Value::text(row.place.device.map(|device| &device.name));
         "port.number" "PORT" Right Always ["device.ports"] "Port number; none for counters of the whole device"
             |row| Value::int(row.place.port.map(|port| port.number));
         "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
             "The kernel's name of it; why a host gave no answer"
-            |row| match &row.place.report.failure {
-                Some(failure) => Value::Bad(failure.reason.word().into()),
-                None => Value::text(row.counter.map(|counter| &counter.name)),
-            };
+            |row| Value::or_failure(row.place.report, || {
+                Value::text(row.counter.map(|counter| &counter.name))
+            });
         "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
             "How much since it was cleared; `!` where it stopped at its largest value"
             |row| row.counter.map_or(Value::Absent, value);

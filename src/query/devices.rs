@@ -15,7 +15,7 @@ impl Listing for Devices {
         "host" "HOST" Left WithHosts [] "Name of the host"
             |row| Value::Text(row.report.host.clone());
         "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::text(Some(row.report.via.word()).filter(|word| *word != "-"));
+            |row| Value::via(row.report);
         "kernel" "KERNEL" Left Asked ["kernel"] "Kernel release of the host"
             |row| Value::text(row.report.kernel.as_ref());
         "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
@@ -105,14 +105,12 @@ fn limit(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> i64) -> Value {
 }
 
 fn state(row: &DeviceRow<'_>) -> Value {
-    if let Some(failure) = &row.report.failure {
-        return Value::Bad(failure.reason.word().into());
-    }
-    port(row, |port| match port.state {
+    let of_port = |port: &Port| match port.state {
         None => Value::Absent,
         Some(PortState::Active) => Value::Text(PortState::Active.word().into()),
         Some(state) => Value::Bad(state.word().into()),
-    })
+    };
+    Value::or_failure(row.report, || port(row, of_port))
 }
 
 /// On RoCE the GIDs name the interface, on siw RDMA netlink does: without them, nothing is known

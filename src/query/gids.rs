@@ -34,7 +34,7 @@ impl Listing for Gids {
         "host" "HOST" Left WithHosts [] "Name of the host"
             |row| Value::Text(row.place.report.host.clone());
         "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::text(Some(row.place.report.via.word()).filter(|word| *word != "-"));
+            |row| Value::via(row.place.report);
         "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
             |row| Value::text(row.place.device.map(|device| &device.name));
         "port.number" "PORT" Right Always ["device.ports"] "Port number"
@@ -42,10 +42,9 @@ impl Listing for Gids {
         "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
             |row| Value::int(row.index);
         "gid.value" "GID" Left Always ["gid"] "The GID; why a host gave no answer"
-            |row| match &row.place.report.failure {
-                Some(failure) => Value::Bad(failure.reason.word().into()),
-                None => Value::text(row.gid.map(|gid| gid.value)),
-            };
+            |row| Value::or_failure(row.place.report, || {
+                Value::text(row.gid.map(|gid| gid.value))
+            });
         "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address in the GID"
             |row| Value::text(row.gid.and_then(address));
         "gid.kind" "KIND" Left Always ["gid", "gid/kind"] "IB, RoCE v1 or RoCE v2"

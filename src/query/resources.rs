@@ -24,7 +24,7 @@ impl Listing for Resources {
         "host" "HOST" Left WithHosts [] "Name of the host"
             |row| Value::Text(row.report.host.clone());
         "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::text(Some(row.report.via.word()).filter(|word| *word != "-"));
+            |row| Value::via(row.report);
         "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
             |row| {
                 let device = row.resource.map(|resource| resource.device.as_str());
@@ -175,10 +175,8 @@ fn connection<T>(row: &ResourceRow<'_>, get: impl Fn(&CmId) -> Option<T>) -> Opt
 }
 
 fn kind(row: &ResourceRow<'_>) -> Value {
-    if let Some(failure) = &row.report.failure {
-        return Value::Bad(failure.reason.word().into());
-    }
-    Value::text(row.resource.map(|resource| resource.object.word()))
+    let word = || Value::text(row.resource.map(|resource| resource.object.word()));
+    Value::or_failure(row.report, word)
 }
 
 fn port(object: &Object) -> Option<u32> {

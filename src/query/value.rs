@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::model::HostReport;
+
 /// What stands in one cell, with its unit in its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -41,6 +43,19 @@ impl Value {
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Absent | Self::Failed)
+    }
+
+    /// How a host's answer came.
+    pub(super) fn via(report: &HostReport) -> Self {
+        Self::text(Some(report.via.word()).filter(|word| *word != "-"))
+    }
+
+    /// Why a host gave no answer, in the column that is there for it; `value` where it gave one.
+    pub(super) fn or_failure(report: &HostReport, value: impl FnOnce() -> Self) -> Self {
+        report
+            .failure
+            .as_ref()
+            .map_or_else(value, |failure| Self::Bad(failure.reason.word().into()))
     }
 
     /// The number, or `Absent`.
