@@ -124,34 +124,27 @@ impl<'source> Reader<'source> {
         if quote.len() < text.trim().len() {
             quote.push('…');
         }
-        self.problems.push(Problem {
-            key: key.to_owned(),
-            source: path.to_owned(),
-            errno: None,
-            detail: format!("{path} has an unknown form: \"{quote}\""),
-            fix: None,
-        });
+        self.note(key, path, format!("{path} has an unknown form: \"{quote}\""), None);
     }
 
     /// Notes an answer from which something may be missing.
     pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
-        self.problems.push(Problem {
-            key: key.to_owned(),
-            source: path.to_owned(),
-            errno: None,
-            detail: format!("{path} may lack some: {why}"),
-            fix: Some("ask again".into()),
-        });
+        self.note(key, path, format!("{path} may lack some: {why}"), Some("ask again"));
     }
 
     /// Notes a table that is longer than any device's.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
+        let detail = format!("{path} has more than {limit} entries; the rest is not read");
+        self.note(key, path, detail, None);
+    }
+
+    fn note(&mut self, key: &str, path: &str, detail: String, fix: Option<&str>) {
         self.problems.push(Problem {
             key: key.to_owned(),
             source: path.to_owned(),
             errno: None,
-            detail: format!("{path} has more than {limit} entries; the rest is not read"),
-            fix: None,
+            detail,
+            fix: fix.map(str::to_owned),
         });
     }
 }
