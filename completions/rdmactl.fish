@@ -51,6 +51,7 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -s v -l verbose -d 'Show m
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -s V -l version -d 'Print version'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "devices" -d 'List the RDMA devices and their ports'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "ports" -d 'List the ports with all that is known of their links'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "gids" -d 'List the GID tables: by which addresses a port can be reached'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "counters" -d 'List what the ports have counted: traffic, errors, congestion'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "resources" -d 'List who holds queue pairs, connections, memory regions and other objects'
@@ -84,6 +85,31 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -l json -d 'The
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s n -l no-header -d 'Leave out the heading'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand devices" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand ports" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand gids" -l root -d 'Read /sys and /proc below this directory' -r -F

@@ -10,6 +10,7 @@ mod duration;
 mod gids;
 mod global;
 mod ping;
+mod ports;
 mod resources;
 mod shell;
 
@@ -22,6 +23,7 @@ pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
 pub use ping::PingArgs;
+pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
@@ -50,6 +52,8 @@ pub struct Cli {
 pub enum Command {
     /// List the RDMA devices and their ports.
     Devices(DevicesArgs),
+    /// List the ports with all that is known of their links.
+    Ports(PortsArgs),
     /// List the GID tables: by which addresses a port can be reached.
     Gids(GidsArgs),
     /// List what the ports have counted: traffic, errors, congestion.

@@ -10,7 +10,7 @@ use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
 use rdmactl::model::{HostReport, Parts, VerbsState, Via};
 use rdmactl::query::{
-    Column, Counters, DeviceRow, Devices, Gids, Listing, Resources, Value, counter_rows,
+    Column, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value, counter_rows,
     device_rows, gid_rows, resource_rows,
 };
 use rdmactl::source::{Entry, Question, ReadError, Recorded, Recorder};
@@ -45,13 +45,24 @@ fn cells(report: &HostReport) -> Cells {
     let reports = std::slice::from_ref(report);
     let mut cells = Cells::new();
     for row in device_rows(reports, true) {
-        let DeviceRow { device, port, .. } = row;
-        for column in Devices::COLUMNS {
-            let key = (device.map(|one| one.name.clone()), port.map(|one| one.number), column.id);
-            cells.insert(key, column.value(&row));
-        }
+        add::<Devices>(&row, &mut cells);
+        add::<Ports>(&row, &mut cells);
     }
     cells
+}
+
+/// Columns of the same id are of the same value in all listings of ports.
+fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
+    row: &DeviceRow<'report>,
+    cells: &mut Cells,
+) {
+    let DeviceRow { device, port, .. } = row;
+    for column in L::COLUMNS {
+        let key = (device.map(|one| one.name.clone()), port.map(|one| one.number), column.id);
+        let value = column.value(row);
+        let known = cells.insert(key, value.clone());
+        assert!(known.is_none_or(|known| known == value), "{}", column.id);
+    }
 }
 
 /// Whether the change of an answer may turn one value into another: with a GID gone, another one
@@ -177,6 +188,7 @@ fn no_text_of_any_kind_panics() {
                 let (report, _) = read(changed);
                 let reports = std::slice::from_ref(&report);
                 print::<Devices>(&device_rows(reports, true));
+                print::<Ports>(&device_rows(reports, true));
                 print::<Gids>(&gid_rows(reports, true));
                 print::<Counters>(&counter_rows(reports, true));
                 print::<Resources>(&resource_rows(reports));

@@ -76,6 +76,7 @@ pub(super) fn check(global: &Global, command: Option<&Command>) -> anyhow::Resul
         Some(Command::Man(_)) => ("man", GENERATED),
         Some(
             Command::Devices(_)
+            | Command::Ports(_)
             | Command::Gids(_)
             | Command::Counters(_)
             | Command::Resources(_)

@@ -1,4 +1,5 @@
-use crate::model::{Device, HostReport, Port, VerbsState};
+use super::Value;
+use crate::model::{Device, HostReport, Port, PortState, Protocol, VerbsState};
 
 /// What one line of a listing is about: a port, or the device or host that has none.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,38 @@ impl DeviceRow<'_> {
     /// Whether a problem leaves exactly this model key empty.
     pub(super) fn has_problem(&self, key: &str) -> bool {
         self.report.problems.iter().any(|problem| problem.key == key)
+    }
+
+    /// A cell of the device.
+    pub(super) fn of_device(&self, get: impl Fn(&Device) -> Value) -> Value {
+        self.device.map_or(Value::Absent, get)
+    }
+
+    /// A cell of the port.
+    pub(super) fn of_port(&self, get: impl Fn(&Port) -> Value) -> Value {
+        self.port.map_or(Value::Absent, get)
+    }
+
+    /// The logical state of the port, or why the host gave no answer.
+    pub(super) fn state(&self) -> Value {
+        let of_port = |port: &Port| match port.state {
+            None => Value::Absent,
+            Some(PortState::Active) => Value::Text(PortState::Active.word().into()),
+            Some(state) => Value::Bad(state.word().into()),
+        };
+        Value::or_failure(self.report, || self.of_port(of_port))
+    }
+
+    /// A cell of the port's interface. On RoCE the GIDs name the interface, on siw RDMA netlink
+    /// does: without them, nothing is known of it.
+    pub(super) fn of_netdev(&self, get: impl Fn(&Port) -> Value) -> Value {
+        let sources: &[&str] = match self.port.map(|port| (&port.netdev, port.protocol)) {
+            Some((None, Some(Protocol::Roce))) => &["port.gids"],
+            Some((None, Some(Protocol::Iwarp))) => &["netdev", "device.netdev"],
+            _ => &[],
+        };
+        let is_unreadable = sources.iter().any(|source| self.is_unreadable(source));
+        if is_unreadable { Value::Failed } else { self.of_port(get) }
     }
 
     /// The model key of a source, as problems spell it.

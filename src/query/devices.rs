@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{Device, Gid, NodeType, Port, PortState, Protocol, VerbsDevice};
+use crate::model::{Gid, NodeType, Protocol, VerbsDevice};
 
 /// The listing of `rdmactl devices`: one row for each port.
 #[derive(Debug)]
@@ -19,62 +19,62 @@ impl Listing for Devices {
         "kernel" "KERNEL" Left Asked ["kernel"] "Kernel release of the host"
             |row| Value::text(row.report.kernel.as_ref());
         "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| device(row, |device| Value::text(Some(&device.name)));
+            |row| row.of_device(|device| Value::text(Some(&device.name)));
         "port.number" "PORT" Right Always ["device.ports"] "Port number"
-            |row| port(row, |port| Value::int(Some(port.number)));
+            |row| row.of_port(|port| Value::int(Some(port.number)));
         "port.state" "STATE" Left Always ["port.state"] "Logical state; why a host gave no answer"
-            state;
+            |row| row.state();
         "port.phys_state" "PHYS" Left Verbose ["port.phys_state"] "Physical state"
-            |row| port(row, |port| Value::text(port.phys_state.as_ref()));
+            |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
         "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
-            |row| port(row, |port| Value::text(port.protocol.map(Protocol::word)));
+            |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] "Data rate of an active port"
-            |row| port(row, |port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+            |row| row.of_port(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
         "port.netdev" "NETDEV" Left Always
             ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Network interface of the port"
-            |row| port(row, |port| of_netdev(row, port, Value::text(port.netdev.as_ref())));
+            |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
         "port.address" "ADDRESS" Left Always ["port.link_layer", "device.node_type", "device.ports"]
             "Best IP address among the GIDs of a RoCE port"
             address;
         "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer"] "Local identifier"
-            |row| port(row, |port| Value::hex(port.lid));
+            |row| row.of_port(|port| Value::hex(port.lid));
         "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer"] "LID of the subnet manager"
-            |row| port(row, |port| Value::hex(port.sm_lid));
+            |row| row.of_port(|port| Value::hex(port.sm_lid));
         "port.active_mtu" "MTU" Right Verbose ["verbs"] "Active RDMA MTU in bytes"
-            |row| port(row, |port| Value::bytes(port.active_mtu));
+            |row| row.of_port(|port| Value::bytes(port.active_mtu));
         "port.max_mtu" "MAX_MTU" Right Verbose ["verbs"] "Largest RDMA MTU in bytes"
-            |row| port(row, |port| Value::bytes(port.max_mtu));
+            |row| row.of_port(|port| Value::bytes(port.max_mtu));
         "port.netdev_mtu" "NETDEV_MTU" Right Asked
             ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "MTU of the network interface in bytes"
-            |row| port(row, |port| of_netdev(row, port, Value::bytes(port.netdev_mtu)));
+            |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
         "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
-            |row| port(row, |port| Value::text(port.rate_text.as_ref()));
+            |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
         "device.driver" "DRIVER" Left Always
             ["device.driver", "device.pci", "device.parent", "device.node_type"] "Kernel driver"
-            |row| device(row, |device| Value::text(device.driver.as_ref()));
+            |row| row.of_device(|device| Value::text(device.driver.as_ref()));
         "device.firmware" "FIRMWARE" Left Always ["device.firmware"] "Firmware version"
-            |row| device(row, |device| Value::text(device.firmware.as_ref()));
+            |row| row.of_device(|device| Value::text(device.firmware.as_ref()));
         "device.node_guid" "GUID" Left Always ["device.node_guid"] "Node GUID"
-            |row| device(row, |device| Value::text(device.node_guid));
+            |row| row.of_device(|device| Value::text(device.node_guid));
         "device.sys_image_guid" "SYS_GUID" Left Asked ["device.sys_image_guid"] "GUID of the whole card"
-            |row| device(row, |device| Value::text(device.sys_image_guid));
+            |row| row.of_device(|device| Value::text(device.sys_image_guid));
         "device.numa_node" "NUMA" Right Verbose ["device.numa_node", "device.pci"] "NUMA node of the slot"
-            |row| device(row, |device| Value::int(device.numa_node));
+            |row| row.of_device(|device| Value::int(device.numa_node));
         "device.pci" "PCI" Left Verbose ["device.pci"] "PCI address"
-            |row| device(row, |device| Value::text(device.pci.as_ref()));
+            |row| row.of_device(|device| Value::text(device.pci.as_ref()));
         "device.node_type" "TYPE" Left Asked ["device.node_type"] "Node type"
-            |row| device(row, |device| Value::text(device.node_type.map(NodeType::word)));
+            |row| row.of_device(|device| Value::text(device.node_type.map(NodeType::word)));
         "device.node_desc" "DESCRIPTION" Left Asked ["device.node_desc"] "Node description"
-            |row| device(row, |device| Value::text(device.node_desc.as_ref()));
+            |row| row.of_device(|device| Value::text(device.node_desc.as_ref()));
         "device.hca_type" "HCA_TYPE" Left Asked ["device.hca_type"] "Type of the card"
-            |row| device(row, |device| Value::text(device.hca_type.as_ref()));
+            |row| row.of_device(|device| Value::text(device.hca_type.as_ref()));
         "device.board_id" "BOARD" Left Asked ["device.board_id"] "Board id (PSID)"
-            |row| device(row, |device| Value::text(device.board_id.as_ref()));
+            |row| row.of_device(|device| Value::text(device.board_id.as_ref()));
         "device.hw_rev" "HW_REV" Left Asked ["device.hw_rev"] "Hardware revision as the driver prints it"
-            |row| device(row, |device| Value::text(device.hw_rev.as_ref()));
+            |row| row.of_device(|device| Value::text(device.hw_rev.as_ref()));
         "device.verbs.max_qp" "MAX_QP" Right Verbose ["verbs"] "Most queue pairs"
             |row| limit(row, |verbs| verbs.max_qp);
         "device.verbs.max_cq" "MAX_CQ" Right Verbose ["verbs"] "Most completion queues"
@@ -90,43 +90,15 @@ impl Listing for Devices {
     }
 }
 
-fn device(row: &DeviceRow<'_>, get: impl Fn(&Device) -> Value) -> Value {
-    row.device.map_or(Value::Absent, get)
-}
-
-fn port(row: &DeviceRow<'_>, get: impl Fn(&Port) -> Value) -> Value {
-    row.port.map_or(Value::Absent, get)
-}
-
 fn limit(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> i64) -> Value {
-    device(row, |device| {
+    row.of_device(|device| {
         device.verbs.as_ref().map_or(Value::Absent, |verbs| Value::Int(get(verbs)))
     })
 }
 
-fn state(row: &DeviceRow<'_>) -> Value {
-    let of_port = |port: &Port| match port.state {
-        None => Value::Absent,
-        Some(PortState::Active) => Value::Text(PortState::Active.word().into()),
-        Some(state) => Value::Bad(state.word().into()),
-    };
-    Value::or_failure(row.report, || port(row, of_port))
-}
-
-/// On RoCE the GIDs name the interface, on siw RDMA netlink does: without them, nothing is known
-/// of it.
-fn of_netdev(row: &DeviceRow<'_>, port: &Port, value: Value) -> Value {
-    let sources: &[&str] = match (&port.netdev, port.protocol) {
-        (None, Some(Protocol::Roce)) => &["port.gids"],
-        (None, Some(Protocol::Iwarp)) => &["netdev", "device.netdev"],
-        _ => &[],
-    };
-    if sources.iter().any(|source| row.is_unreadable(source)) { Value::Failed } else { value }
-}
-
 /// With an entry unreadable, another may look like the best and be the wrong one.
 fn address(row: &DeviceRow<'_>) -> Value {
-    port(row, |port| match port.protocol {
+    row.of_port(|port| match port.protocol {
         Some(Protocol::Roce) if row.is_unreadable("port.gids") => Value::Failed,
         Some(Protocol::Roce) => Value::text(best_address(&port.gids)),
         _ => Value::Absent,
