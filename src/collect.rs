@@ -26,6 +26,9 @@ pub fn host_report(
     let mut reader = Reader::new(source);
     sysfs::read_host(&mut reader, &mut report);
     nldev::read_netdevs(&mut reader, &mut report);
+    if parts.pkeys {
+        sysfs::read_pkeys(&mut reader, &mut report);
+    }
     if parts.counters {
         sysfs::read_counters(&mut reader, &mut report);
     }

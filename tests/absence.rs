@@ -31,12 +31,7 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
 
 fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
     let recorder = Recorder::new(Recorded::new(entries, None));
-    let report = host_report(
-        &recorder,
-        Parts { verbs: true, resources: true, counters: true },
-        "h",
-        Via::File,
-    );
+    let report = host_report(&recorder, Parts::ALL, "h", Via::File);
     let asked = recorder.into_entries().into_iter().map(|entry| entry.question).collect();
     (report, asked)
 }
@@ -66,10 +61,12 @@ fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
 }
 
 /// Whether the change of an answer may turn one value into another: with a GID gone, another one
-/// is the best address.
+/// is the best address, and with a `P_Key` gone, the others make the list.
 fn may_move(column: &str, question: &Question, removed: bool) -> bool {
-    let is_gid = matches!(question, Question::File(path) if path.contains("/gids/"));
-    removed && is_gid && column == "port.address"
+    let Question::File(path) = question else { return false };
+    let is_gid = path.contains("/gids/") && column == "port.address";
+    let is_pkey = path.contains("/pkeys/") && column == "port.pkeys";
+    removed && (is_gid || is_pkey)
 }
 
 fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
@@ -128,7 +125,7 @@ fn a_refused_answer_shows_in_the_listing_it_is_for() {
                 Question::File(path) if path.contains("/gids/") || path.contains("/gid_attrs/") => {
                     grows(&|reports| failed::<Gids>(&gid_rows(reports, true)))
                 }
-                Question::File(path) if path.contains("counters/") => {
+                Question::File(path) if path.contains("counters/") || path.contains("/cm_") => {
                     grows(&|reports| failed::<Counters>(&counter_rows(reports, true)))
                 }
                 Question::Rdma(query)

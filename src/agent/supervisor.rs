@@ -248,7 +248,7 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts = Parts { verbs: true, resources: false, counters: false };
+    const VERBS: Parts = Parts { verbs: true, resources: false, counters: false, pkeys: false };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
         loop {

@@ -14,8 +14,7 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let (capture, report) = if let Some(path) = &global.from {
         (Capture::read(path)?, None)
     } else {
-        let all = Parts { verbs: true, resources: true, counters: true };
-        let (report, capture) = local::record(global, all)?;
+        let (report, capture) = local::record(global, Parts::ALL)?;
         (capture, Some(report))
     };
     if let Some(path) = &global.save {

@@ -34,8 +34,7 @@ pub(super) fn run<L: Listing>(
         return Ok(Outcome::Complete);
     }
     let view = View::<L>::new(global)?;
-    let verbs = recipe.parts.verbs || view.needs_verbs()?;
-    let mut reports = read(global, Parts { verbs, ..recipe.parts })?;
+    let mut reports = read(global, view.parts(recipe.parts)?)?;
     reports.hosts.iter_mut().for_each(keep);
     let Reports { hosts, hosts_named, taken_ns } = &reports;
     term.answer(match global.output() {

@@ -1,6 +1,7 @@
 //! What the flags ask to see of a listing: which rows, in which order, which columns, in which form.
 
 use crate::cli::{Format, Global};
+use crate::model::Parts;
 use crate::query::{Column, Defaults, Filter, Listing, Order, select};
 use crate::render::{csv, plain, table};
 
@@ -41,11 +42,19 @@ impl<'global, L: Listing> View<'global, L> {
             || self.order.is_some()
     }
 
-    /// Whether something that is shown or compared needs libibverbs.
-    pub(super) fn needs_verbs(&self) -> anyhow::Result<bool> {
-        Ok(self.columns(true)?.iter().any(|column| column.needs_verbs())
-            || self.filter.as_ref().is_some_and(Filter::needs_verbs)
-            || self.order.as_ref().is_some_and(Order::needs_verbs))
+    /// What is needed for all that is shown or compared, besides some parts.
+    pub(super) fn parts(&self, least: Parts) -> anyhow::Result<Parts> {
+        let columns = self.columns(true)?;
+        let needs = |source: &str| {
+            columns.iter().any(|column| column.needs(source))
+                || self.filter.as_ref().is_some_and(|filter| filter.needs(source))
+                || self.order.as_ref().is_some_and(|order| order.needs(source))
+        };
+        Ok(Parts {
+            verbs: least.verbs || needs("verbs"),
+            pkeys: least.pkeys || needs("port.pkeys"),
+            ..least
+        })
     }
 
     /// The rows as text; not for documents.

@@ -8,12 +8,14 @@ mod device;
 mod gid;
 mod netdev;
 mod pci;
+mod pkey;
 mod place;
 mod port;
+mod port_caps;
 mod protocol;
 
 use super::Reader;
-use crate::model::HostReport;
+use crate::model::{Device, HostReport};
 use crate::source::{Question, ReadError};
 
 /// Where the kernel lists RDMA devices.
@@ -57,9 +59,20 @@ pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     }
 }
 
+/// Reads the `P_Key` tables of all ports in the report.
+pub(super) fn read_pkeys(reader: &mut Reader<'_>, report: &mut HostReport) {
+    for Device { name, ports, .. } in &mut report.devices {
+        for port in ports {
+            let key = format!("{name}/{}/pkeys", port.number);
+            let folder = format!("{CLASS}/{name}/ports/{}/pkeys", port.number);
+            port.pkeys = pkey::read_table(reader, &key, &folder, port.link_layer);
+        }
+    }
+}
+
 /// Leaves out devices that went away between the listing and the reading, as a second listing says.
 fn drop_vanished(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let is_blank = |device: &crate::model::Device| {
+    let is_blank = |device: &Device| {
         device.node_type.is_none() && device.node_guid.is_none() && device.ports.is_empty()
     };
     if report.devices.iter().any(is_blank)

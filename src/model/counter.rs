@@ -24,6 +24,14 @@ pub enum CounterGroup {
     Pma,
     /// The driver's own (`hw_counters/`), as `rdma statistic` shows them.
     Hardware,
+    /// Messages of the connection manager that were sent, by their kind (`req`, `rej`, `dreq`).
+    CmTxMsgs,
+    /// Those that were sent again, for want of an answer.
+    CmTxRetries,
+    /// Those that arrived.
+    CmRxMsgs,
+    /// Those that arrived more than once.
+    CmRxDuplicates,
 }
 
 /// What a counter counts.
@@ -45,6 +53,10 @@ impl CounterGroup {
         match self {
             Self::Pma => "pma",
             Self::Hardware => "hardware",
+            Self::CmTxMsgs => "cm_tx_msgs",
+            Self::CmTxRetries => "cm_tx_retries",
+            Self::CmRxMsgs => "cm_rx_msgs",
+            Self::CmRxDuplicates => "cm_rx_duplicates",
         }
     }
 }

@@ -66,6 +66,7 @@ impl HostReport {
 
 /// The parts of a report that cost more than reading files, and are read only when asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is wanted or not by itself")]
 pub struct Parts {
     /// Limits and MTU from libibverbs.
     pub verbs: bool,
@@ -73,6 +74,14 @@ pub struct Parts {
     pub resources: bool,
     /// Counters, of which some cost a firmware command each.
     pub counters: bool,
+    /// The `P_Key` tables, of which each entry may cost a firmware command.
+    #[serde(default)]
+    pub pkeys: bool,
+}
+
+impl Parts {
+    /// All there is, as captures have it.
+    pub const ALL: Self = Self { verbs: true, resources: true, counters: true, pkeys: true };
 }
 
 /// How an answer came from a host to here.

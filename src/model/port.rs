@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gid};
+use super::{Counter, Gid, GidKind, PKey};
 
 /// One port of one device, as read at a single moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,10 +21,30 @@ pub struct Port {
     pub rate_bps: Option<u64>,
     /// The kernel's `rate` file, word for word.
     pub rate_text: Option<String>,
+    /// Width of an active link, in lanes: `4X`. On Ethernet drivers derive it from the speed.
+    pub link_width: Option<String>,
+    /// Speed of one lane of an active link: `NDR`, `EDR`; as above, and not on old kernels.
+    pub link_speed: Option<String>,
     /// Local identifier; `None` where there is none (Ethernet) or it was never set (0xffff).
     pub lid: Option<u32>,
     /// LID of the subnet manager; `None` as above.
     pub sm_lid: Option<u32>,
+    /// LID mask control: how many low bits of the LID choose a path; `None` without LIDs.
+    pub lmc: Option<u32>,
+    /// Service level on which the subnet manager is asked; `None` without LIDs.
+    pub sm_sl: Option<u32>,
+    /// Capability bits of the port (`PortInfo:CapabilityMask`), as its `cap_mask` file has them.
+    pub cap_mask: Option<u32>,
+    /// The names of those bits; `None` where the link layer, which decides one of them, is unknown.
+    pub caps: Option<Vec<String>>,
+    /// The partitions the port is a member of: the non-empty entries of its `P_Key` table; `None`
+    /// unless asked for, and without a table (iWARP).
+    pub pkeys: Option<Vec<PKey>>,
+    /// Which kind of `RoCE` connections by `rdma_cm` use; `None` unless an administrator has made the
+    /// port's directory in configfs, which alone shows it.
+    pub default_roce_mode: Option<GidKind>,
+    /// The type-of-service byte of those connections; `None` as above.
+    pub default_roce_tos: Option<u32>,
     /// The Ethernet or `IPoIB` interface that belongs to the port.
     pub netdev: Option<String>,
     /// MTU of that interface, in bytes.

@@ -66,10 +66,10 @@ impl<L: Listing> Column<L> {
         }
     }
 
-    /// Whether the column needs libibverbs.
+    /// Whether the column is made from a source: `verbs`, `port.pkeys`.
     #[must_use]
-    pub fn needs_verbs(&self) -> bool {
-        self.sources.contains(&"verbs")
+    pub fn needs(&self, source: &str) -> bool {
+        self.sources.contains(&source)
     }
 }
 

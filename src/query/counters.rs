@@ -37,7 +37,7 @@ impl Listing for Counters {
             |row| row.counter.map_or(Value::Absent, value);
         "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events"
             |row| Value::text(row.counter.map(|counter| counter.unit.word()));
-        "counter.group" "GROUP" Left Verbose [] "Who counts: pma (the InfiniBand port counters) or hardware (the driver)"
+        "counter.group" "GROUP" Left Always [] "Who counts: pma (the InfiniBand port counters), hardware (the driver) or cm_* (the connection manager)"
             |row| Value::text(row.counter.map(|counter| counter.group.word()));
     };
 

@@ -61,8 +61,8 @@ impl<L: Listing> Filter<L> {
 
     /// Whether some column of it needs libibverbs.
     #[must_use]
-    pub fn needs_verbs(&self) -> bool {
-        self.0.any_column(&|column| column.needs_verbs())
+    pub fn needs(&self, source: &str) -> bool {
+        self.0.any_column(&|column| column.needs(source))
     }
 }
 

@@ -1,6 +1,6 @@
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{Port, Protocol};
+use crate::model::{GidKind, Port, Protocol};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
 #[derive(Debug)]
@@ -46,6 +46,29 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::hex(port.lid));
         "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer"] "LID of the subnet manager"
             |row| row.of_port(|port| Value::hex(port.sm_lid));
+        "port.lmc" "LMC" Right Asked ["port.lmc", "port.link_layer"]
+            "LID mask control: how many low bits of the LID choose a path"
+            |row| row.of_port(|port| Value::int(port.lmc));
+        "port.sm_sl" "SM_SL" Right Asked ["port.sm_sl", "port.link_layer"]
+            "Service level on which the subnet manager is asked"
+            |row| row.of_port(|port| Value::int(port.sm_sl));
+        "port.pkeys" "PKEYS" Left Verbose ["port.pkeys"]
+            "Partitions of the port: index and P_Key, and whether it is a limited member"
+            pkeys;
+        "port.default_roce_mode" "ROCE_MODE" Left Verbose ["port.default_roce_mode", "port.link_layer"]
+            "RoCE version that rdma_cm takes, where configfs shows it"
+            |row| row.of_port(|port| Value::text(port.default_roce_mode.map(GidKind::word)));
+        "port.default_roce_tos" "ROCE_TOS" Right Asked ["port.default_roce_tos", "port.link_layer"]
+            "Type of service that rdma_cm takes, where configfs shows it"
+            |row| row.of_port(|port| Value::int(port.default_roce_tos));
+        "port.cap_mask" "CAP_MASK" Right Asked ["port.cap_mask"] "Capability bits"
+            |row| row.of_port(|port| Value::hex(port.cap_mask));
+        "port.caps" "CAPS" Left Verbose ["port.cap_mask", "port.link_layer"] "Names of the capability bits"
+            |row| row.of_port(|port| Value::list(port.caps.as_deref()));
+        "port.link_width" "WIDTH" Left Asked ["port.rate_bps", "port.state"] "Lanes of an active link, on Ethernet as derived from its speed"
+            |row| row.of_port(|port| Value::text(port.link_width.as_ref()));
+        "port.link_speed" "LANE_SPEED" Left Asked ["port.rate_bps", "port.state"] "Speed of one such lane: NDR, EDR"
+            |row| row.of_port(|port| Value::text(port.link_speed.as_ref()));
         "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
             |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
     };
@@ -60,4 +83,12 @@ fn lanes(port: &Port) -> Option<&str> {
     let is_real = matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
     let (_, words) = port.rate_text.as_deref().filter(|_| is_real)?.split_once('(')?;
     Some(words.trim_end_matches(')')).filter(|words| !words.is_empty())
+}
+
+/// With an entry unreadable, the port may be in more partitions than are known.
+fn pkeys(row: &DeviceRow<'_>) -> Value {
+    if row.is_unreadable("port.pkeys") {
+        return Value::Failed;
+    }
+    row.of_port(|port| Value::list(port.pkeys.as_deref()))
 }

@@ -22,8 +22,8 @@ impl<L: Listing> Order<L> {
 
     /// Whether the column needs libibverbs.
     #[must_use]
-    pub fn needs_verbs(&self) -> bool {
-        self.column.needs_verbs()
+    pub fn needs(&self, source: &str) -> bool {
+        self.column.needs(source)
     }
 
     /// Puts rows in order; equal ones stay as they were.

@@ -73,6 +73,17 @@ impl Value {
         number.map_or(Self::Absent, |number| Self::Bytes(number.into()))
     }
 
+    /// The parts of a list, or `Absent` where there are none.
+    pub(super) fn list(parts: Option<&[impl fmt::Display]>) -> Self {
+        match parts {
+            None | Some([]) => Self::Absent,
+            Some(parts) => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                Self::Text(parts.join(", "))
+            }
+        }
+    }
+
     /// The text, or `Absent`.
     pub(super) fn text(text: Option<impl fmt::Display>) -> Self {
         text.map_or(Self::Absent, |text| Self::Text(text.to_string()))

@@ -1,4 +1,5 @@
-//! The counters of a port (`counters/`, `hw_counters/`) or of a whole device (`hw_counters/`).
+//! The counters of a port (`counters/`, `hw_counters/`, `cm_*`) or of a whole device
+//! (`hw_counters/`).
 //!
 //! `counters/` exists only where the driver answers performance management MADs; each file then
 //! costs one firmware command (`drivers/infiniband/core/sysfs.c`, `show_pma_counter`).
@@ -30,9 +31,15 @@ const LIMITS: [(&str, u64); 13] = [
 
 /// Reads the counters of a port below `path`; problems are those of `key`.
 pub(super) fn read_port(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<Counter> {
-    let mut counters = read_group(reader, key, path, CounterGroup::Pma);
-    counters.extend(read_group(reader, key, path, CounterGroup::Hardware));
-    counters
+    let groups = [
+        CounterGroup::Pma,
+        CounterGroup::Hardware,
+        CounterGroup::CmTxMsgs,
+        CounterGroup::CmTxRetries,
+        CounterGroup::CmRxMsgs,
+        CounterGroup::CmRxDuplicates,
+    ];
+    groups.into_iter().flat_map(|group| read_group(reader, key, path, group)).collect()
 }
 
 /// Reads the counters of a whole device.
@@ -44,6 +51,8 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let folder = match group {
         CounterGroup::Pma => format!("{path}/counters"),
         CounterGroup::Hardware => format!("{path}/hw_counters"),
+        // Their words are the names of their directories, there while ib_cm is loaded.
+        messages => format!("{path}/{}", messages.word()),
     };
     let key = format!("{key}/counters");
     let mut names = reader.names(&key, &folder).unwrap_or_default();

@@ -3,8 +3,8 @@
 use super::super::Reader;
 use super::place::{Parent, Place, parse_index};
 use super::protocol::derive_protocol;
-use super::{CLASS, gid, netdev};
-use crate::model::{LinkLayer, Port, PortState, Protocol};
+use super::{CLASS, gid, netdev, port_caps};
+use crate::model::{GidKind, LinkLayer, Port, PortState, Protocol};
 use crate::source::Question;
 
 /// Reads the port of that number.
@@ -19,14 +19,24 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         reader.value(&place.key("link_layer"), &place.path("link_layer"), parse_link_layer);
     let protocol = derive_protocol(parent.node_type, link_layer, parent.driver);
     let (rate_bps, rate_text) = read_rate(reader, &place, state);
+    let active = rate_text.as_deref().filter(|_| rate_bps.is_some());
+    let (link_width, link_speed) = active.and_then(parse_lanes).unzip();
+    // Ethernet has no LIDs, whatever the files say: irdma shows 1.
+    let has_lids = link_layer.is_some_and(|layer| layer != LinkLayer::Ethernet);
     let mut lid = |field: &str| {
         let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
-        // Ethernet has no LIDs, whatever the file says: irdma shows 1.
-        let has_lids = link_layer.is_some_and(|layer| layer != LinkLayer::Ethernet);
         // 0 and 0xffff are a port that no subnet manager has configured.
         (has_lids && lid != 0 && lid != 0xffff).then_some(lid)
     };
     let (lid, sm_lid) = (lid("lid"), lid("sm_lid"));
+    let mut of_lids = |field: &str, file: &str| {
+        reader.value(&place.key(field), &place.path(file), parse_index).filter(|_| has_lids)
+    };
+    let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
+    let cap_mask = reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
+    let caps = cap_mask.zip(link_layer).map(|(mask, layer)| port_caps::words(mask, layer));
+    let (default_roce_mode, default_roce_tos) =
+        if has_lids { (None, None) } else { read_defaults(reader, &place, parent.name, number) };
     let on_ethernet = matches!(protocol, Some(Protocol::Roce));
     let before = reader.problem_count();
     let gids = gid::read_table(reader, &place, on_ethernet);
@@ -44,8 +54,17 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         protocol,
         rate_bps,
         rate_text,
+        link_width,
+        link_speed: link_speed.flatten(),
         lid,
         sm_lid,
+        lmc,
+        sm_sl,
+        cap_mask,
+        caps,
+        pkeys: None,
+        default_roce_mode,
+        default_roce_tos,
         netdev,
         netdev_mtu,
         gids,
@@ -53,6 +72,21 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         active_mtu: None,
         max_mtu: None,
     }
+}
+
+/// What connections by `rdma_cm` start with. The directory is there once somebody has made it:
+/// looking makes none.
+fn read_defaults(
+    reader: &mut Reader<'_>,
+    place: &Place,
+    device: &str,
+    number: u32,
+) -> (Option<GidKind>, Option<u32>) {
+    let folder = format!("/sys/kernel/config/rdma_cm/{device}/ports/{number}");
+    let (mode, tos) = ("default_roce_mode", "default_roce_tos");
+    let kind = |text: &str| gid::parse_kind(text, true);
+    let mode = reader.value(&place.key(mode), &format!("{folder}/{mode}"), kind);
+    (mode, reader.value(&place.key(tos), &format!("{folder}/{tos}"), parse_index))
 }
 
 /// The rate of an active port, and the file as it is.
@@ -127,6 +161,17 @@ pub(super) fn parse_rate_bps(text: &str) -> Option<u64> {
     whole.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?.checked_mul(100_000_000)
 }
 
+/// Width and speed of `400 Gb/sec (4X NDR)`; old kernels leave out the speed.
+pub(super) fn parse_lanes(text: &str) -> Option<(String, Option<String>)> {
+    let (_, lanes) = text.split_once('(')?;
+    let (width, speed) = lanes.strip_suffix(')')?.split_once(' ').map_or_else(
+        || (lanes.trim_end_matches(')'), None),
+        |(width, speed)| (width, Some(speed.to_owned())),
+    );
+    let count = width.strip_suffix('X')?;
+    parse_index(count).map(|_| (width.to_owned(), speed))
+}
+
 /// `0x3a4`; Omni-Path has LIDs of up to 32 bits.
 pub(super) fn parse_lid(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x")?;
@@ -171,6 +216,17 @@ mod tests {
             assert_eq!(parse_rate_bps(text), None, "{text}");
         }
         assert_eq!(parse_rate_bps("1844674407370955161.9 Gb/sec"), None);
+    }
+
+    #[test]
+    fn lanes_have_a_width_and_mostly_a_speed() {
+        let lanes =
+            |text| parse_lanes(text).map(|(width, speed)| (width, speed.unwrap_or_default()));
+        assert_eq!(lanes("400 Gb/sec (4X NDR)"), Some(("4X".into(), "NDR".into())));
+        assert_eq!(lanes("10 Gb/sec (4X)"), Some(("4X".into(), String::new())));
+        for text in ["", "400 Gb/sec", "400 Gb/sec (4X NDR", "40 Gb/sec (NDR)", "40 Gb/sec (X Q)"] {
+            assert_eq!(lanes(text), None, "{text}");
+        }
     }
 
     #[test]

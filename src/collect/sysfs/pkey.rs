@@ -1,0 +1,57 @@
+//! The `P_Key` table of a port.
+
+use super::super::Reader;
+use super::place::parse_index;
+use crate::model::{LinkLayer, Membership, PKey};
+
+/// The longest table that is read; cards on InfiniBand have 128 entries.
+const MAX_ENTRIES: usize = 4096;
+/// The bits of the partition; the one above them is the membership.
+const PARTITION: u16 = 0x7fff;
+
+/// Reads the non-empty entries; `None` where the port has no table.
+pub(super) fn read_table(
+    reader: &mut Reader<'_>,
+    key: &str,
+    folder: &str,
+    layer: Option<LinkLayer>,
+) -> Option<Vec<PKey>> {
+    let mut entries = if layer == Some(LinkLayer::Ethernet) {
+        // There is the default partition alone, whatever the length of the table: drivers showed
+        // 65535 times the same.
+        vec![read_entry(reader, key, folder, 0)?]
+    } else {
+        let names = reader.names(key, folder)?;
+        let mut indices: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
+        indices.sort_unstable();
+        if indices.len() > MAX_ENTRIES {
+            reader.too_long(key, folder, MAX_ENTRIES);
+            indices.truncate(MAX_ENTRIES);
+        }
+        indices.into_iter().filter_map(|index| read_entry(reader, key, folder, index)).collect()
+    };
+    entries.retain(|entry| entry.value & PARTITION != 0);
+    Some(entries)
+}
+
+fn read_entry(reader: &mut Reader<'_>, key: &str, folder: &str, index: u32) -> Option<PKey> {
+    let value = reader.value(&format!("{key}/{index}"), &format!("{folder}/{index}"), parse)?;
+    let is_full = value & !PARTITION != 0;
+    let membership = if is_full { Membership::Full } else { Membership::Limited };
+    Some(PKey { index, value, membership })
+}
+
+/// `0xffff`
+fn parse(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 4)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex.then(|| u16::from_str_radix(digits, 16).ok())?
+}
+
+#[test]
+fn a_pkey_has_four_digits() {
+    assert_eq!(parse("0x7fff"), Some(0x7fff));
+    for text in ["", "7fff", "0x", "0x7ffff", "0x+fff", "0xfffg"] {
+        assert_eq!(parse(text), None, "{text}");
+    }
+}
