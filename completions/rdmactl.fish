@@ -56,7 +56,7 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "gids" -d 'List the 
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "counters" -d 'List what the ports have counted: traffic, errors, congestion'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "resources" -d 'List who holds queue pairs, connections, memory regions and other objects'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "ping" -d 'Send RDMA messages between hosts, and say what is wrong where they do not pass'
-complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what a host answers, to be read again with --from'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what hosts answer, to be read again with --from'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "man" -d 'Write the man pages into a directory'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "agent" -d 'The remote end of rdmactl; it is started by rdmactl itself'

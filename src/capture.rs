@@ -1,30 +1,38 @@
 //! Captures: the raw answers of one or more hosts in one file of JSON lines.
 //!
-//! The first line is the header; every other line is one answer with the index of its host. It
-//! never holds decoded values, so that an old capture gains from a mended parser. Read back, each
-//! host is a [`Recorded`] source for the same collectors.
+//! The first line is the header; every other line is one answer with the places of the hosts that
+//! gave it in the header, so that what many hosts say alike is stored once. It never holds decoded
+//! values, so that an old capture gains from a mended parser. Read back, each host is a
+//! [`Recorded`] source for the same collectors.
 
 mod error;
 mod line;
 
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Via;
-use crate::source::{Entry, Recorded};
+use crate::model::{HostFailure, Problem, Via};
+use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 
 pub use error::CaptureError;
-use line::Line;
+use line::{Line, Said};
 
 /// Kind and version of the file.
-const SCHEMA: &str = "rdmactl.capture/1";
-/// The most bytes of one line: an answer is 4 MiB at most, and base64 makes it a third longer.
-const MAX_LINE: u64 = 8 * 1024 * 1024;
+const SCHEMA: &str = "rdmactl.capture/2";
+/// The version before it, in which each line had one host.
+const FIRST_SCHEMA: &str = "rdmactl.capture/1";
+/// The most bytes of one line: a header with the most hosts, each with its failure.
+const MAX_LINE: u64 = 32 * 1024 * 1024;
 /// The most hosts of one file.
 const MAX_HOSTS: usize = 65_536;
+/// The most bytes of answers that a file may hold for all its hosts: one line can stand for many.
+const MAX_ANSWERS: usize = 4 << 30;
+/// What an answer takes beside its bytes, about.
+const ENTRY: usize = size_of::<Entry>();
 
 /// One host of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +43,43 @@ pub struct CapturedHost {
     pub via: Via,
     /// Its own clock when the reading began, in nanoseconds since 1970 UTC.
     pub taken_ns: Option<u64>,
+    /// How many of its answers were left out, because together they were over a limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Why it gave no answer; `None` for a host that did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<HostFailure>,
+}
+
+impl CapturedHost {
+    /// A host whose answers follow.
+    #[must_use]
+    pub fn new(host: impl Into<String>, via: Via, taken_ns: Option<u64>) -> Self {
+        Self { host: host.into(), via, taken_ns, left_out: 0, failure: None }
+    }
+
+    /// A host that gave no answer.
+    #[must_use]
+    pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
+        Self { failure: Some(failure), ..Self::new(host, Via::None, None) }
+    }
+
+    /// What is to be told of a host whose answers were too many.
+    #[must_use]
+    pub fn incomplete(&self) -> Option<Problem> {
+        (self.left_out > 0).then(|| Problem {
+            key: "capture".into(),
+            source: "rdmactl agent".into(),
+            errno: None,
+            detail: format!("{} answers were over the limit and are not recorded", self.left_out),
+            fix: Some("run rdmactl capture on that host itself".into()),
+        })
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The answers of some hosts.
@@ -55,7 +100,8 @@ struct Header {
 }
 
 impl Capture {
-    /// Writes the header and every answer.
+    /// Writes the header and every answer; of several answers of a host to one question only the
+    /// first, which is the one that counts.
     ///
     /// # Errors
     /// Those of `out`.
@@ -67,10 +113,23 @@ impl Capture {
             hosts: self.hosts.iter().map(|(host, _)| host.clone()).collect(),
         };
         write_line(out, &header)?;
-        for (index, (_, entries)) in self.hosts.iter().enumerate() {
-            for entry in entries {
-                write_line(out, &Line::new(index, entry))?;
+        let mut lines: Vec<Line> = Vec::new();
+        let mut known: HashMap<(&Question, &Answer), usize> = HashMap::new();
+        for (host, (_, entries)) in self.hosts.iter().enumerate() {
+            let mut asked = HashSet::new();
+            for entry in entries.iter().filter(|entry| asked.insert(&entry.question)) {
+                let Entry { question, answer, at_ns } = entry;
+                let index = *known.entry((question, answer)).or_insert_with(|| {
+                    lines.push(Line::new(question.clone(), WrittenAnswer::from(answer)));
+                    lines.len() - 1
+                });
+                if let Some(line) = lines.get_mut(index) {
+                    line.push(host, *at_ns);
+                }
             }
+        }
+        for line in &lines {
+            write_line(out, line)?;
         }
         out.flush()
     }
@@ -78,7 +137,7 @@ impl Capture {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is no capture of this version; with its line.
+    /// The file cannot be read, or is no capture of a known version; with its line.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
         let file = File::open(path).map_err(|error| CaptureError::open(path, error))?;
         Self::parse(BufReader::new(file), path)
@@ -104,15 +163,24 @@ impl Capture {
             return Err(fault(1, "the file is empty".into()));
         }
         let header = read_header(&text).map_err(|cause| fault(1, cause))?;
+        let parse = if header.schema == SCHEMA { Said::parse } else { Said::parse_first };
         let mut hosts: Vec<_> = header.hosts.into_iter().map(|host| (host, Vec::new())).collect();
+        let mut room = MAX_ANSWERS;
         while let Some(number) = next(&mut text)? {
-            let line: Line =
-                serde_json::from_slice(&text).map_err(|error| fault(number, error.to_string()))?;
-            let (index, entry) = line.into_entry().map_err(|cause| fault(number, cause))?;
-            let Some((_, entries)) = hosts.get_mut(index) else {
-                return Err(fault(number, format!("the header has no host {index}")));
+            let said = parse(&text).map_err(|cause| fault(number, cause))?;
+            let size = text.len().saturating_add(ENTRY).saturating_mul(said.hosts.len());
+            let Some(rest) = room.checked_sub(size) else {
+                let cause = format!("the file stands for more than {MAX_ANSWERS} bytes");
+                return Err(fault(number, cause));
             };
-            entries.push(entry);
+            room = rest;
+            for (index, at_ns) in said.hosts {
+                let Some((_, entries)) = hosts.get_mut(index) else {
+                    return Err(fault(number, format!("the header has no host {index}")));
+                };
+                let (question, answer) = (said.question.clone(), said.answer.clone());
+                entries.push(Entry { question, answer, at_ns });
+            }
         }
         Ok(Self { taken_ns: header.taken_ns, hosts })
     }
@@ -139,7 +207,7 @@ fn read_header(text: &[u8]) -> Result<Header, String> {
     let value: serde_json::Value =
         serde_json::from_slice(text).map_err(|error| format!("not a header: {error}"))?;
     match value.get("schema").and_then(serde_json::Value::as_str) {
-        Some(SCHEMA) => {}
+        Some(SCHEMA | FIRST_SCHEMA) => {}
         Some(other) => return Err(format!("the file is a {other}, and {SCHEMA} is needed")),
         None => return Err(format!("no header with \"schema\":\"{SCHEMA}\"")),
     }
@@ -154,50 +222,123 @@ fn read_header(text: &[u8]) -> Result<Header, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Question, ReadError};
+    use crate::model::Reason;
+    use crate::source::ReadError;
+
+    fn entry(name: &str, answer: Answer) -> Entry {
+        Entry { question: Question::File(name.into()), answer, at_ns: Some(7) }
+    }
 
     fn capture() -> Capture {
-        let entry = |name: &str, answer| Entry {
-            question: Question::File(name.into()),
-            answer,
-            at_ns: Some(7),
-        };
         let entries = vec![
             entry("/a", Ok(b"text\n".to_vec())),
             entry("/b", Ok(vec![0xff, 0])),
             entry("/c", Err(ReadError::TooBig)),
             Entry { question: Question::Verbs, answer: Err(ReadError::NotRecorded), at_ns: None },
         ];
-        let host = |name: &str| CapturedHost { host: name.into(), via: Via::Agent, taken_ns: None };
-        Capture { taken_ns: 5, hosts: vec![(host("n1"), Vec::new()), (host("n2"), entries)] }
+        let host = |name: &str| CapturedHost::new(name, Via::Agent, None);
+        let dead = HostFailure::new(Reason::Refused, "connection refused").fix("start sshd");
+        let hosts = vec![
+            (CapturedHost { left_out: 3, ..host("n1") }, Vec::new()),
+            (host("n2"), entries),
+            (CapturedHost::failed("n3", dead), Vec::new()),
+        ];
+        Capture { taken_ns: 5, hosts }
+    }
+
+    fn written(capture: &Capture) -> String {
+        let mut text = Vec::new();
+        capture.write(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn parse(text: &str) -> Result<Capture, CaptureError> {
+        Capture::parse(text.as_bytes(), Path::new("x"))
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        let mut text = Vec::new();
-        capture().write(&mut text).unwrap();
-        assert_eq!(Capture::parse(&text[..], Path::new("x")).unwrap(), capture());
+        assert_eq!(parse(&written(&capture())).unwrap(), capture());
+    }
+
+    #[test]
+    fn what_hosts_say_alike_is_stored_once() {
+        let big = "x".repeat(10_000).into_bytes();
+        let host = |index: usize| {
+            let own = format!("{index}\n").into_bytes();
+            let entries = vec![entry("/big", Ok(big.clone())), entry("/own", Ok(own))];
+            (CapturedHost::new(format!("n{index}"), Via::Agent, None), entries)
+        };
+        let capture = Capture { taken_ns: 5, hosts: (0..100).map(host).collect() };
+        let text = written(&capture);
+        assert!(text.len() < 3 * 10_000, "{}", text.len());
+        assert_eq!(parse(&text).unwrap(), capture);
+    }
+
+    #[test]
+    fn the_first_answer_of_a_host_counts_whatever_another_host_said() {
+        let answers = |texts: &[&str]| -> Vec<Entry> {
+            texts.iter().map(|text| entry("/a", Ok(text.as_bytes().to_vec()))).collect()
+        };
+        let host = |name: &str| CapturedHost::new(name, Via::Agent, None);
+        let hosts = vec![(host("n1"), answers(&["x"])), (host("n2"), answers(&["y", "x"]))];
+        let text = written(&Capture { taken_ns: 5, hosts });
+        let again = parse(&text).unwrap();
+        assert_eq!(again.hosts[1].1, answers(&["y"]));
+        assert_eq!(written(&again), text);
+    }
+
+    #[test]
+    fn a_capture_of_the_first_version_is_read() {
+        let text = concat!(
+            r#"{"schema":"rdmactl.capture/1","tool":"rdmactl 0.1.0","taken_ns":5,"#,
+            r#""hosts":[{"host":"n1","via":"local","taken_ns":4}]}"#,
+            "\n",
+            r#"{"host":0,"at_ns":7,"ask":{"file":"/a"},"text":"text\n"}"#,
+            "\n"
+        );
+        let capture = parse(text).unwrap();
+        let host = CapturedHost::new("n1", Via::Local, Some(4));
+        assert_eq!(capture.hosts, [(host, vec![entry("/a", Ok(b"text\n".to_vec()))])]);
     }
 
     #[test]
     fn a_bad_file_is_named_with_line_and_cause() {
-        let mut good = Vec::new();
-        capture().write(&mut good).unwrap();
-        let header = String::from_utf8(good).unwrap().lines().next().unwrap().to_owned();
+        let header = written(&capture()).lines().next().unwrap().to_owned();
+        let line = |text: &str| format!("{header}\n{text}\n");
         let cases = [
             (String::new(), "cannot read x: line 1: the file is empty"),
             ("{}\n".into(), "cannot read x: line 1: no header"),
             ("{\"schema\":\"rdmactl.ping/1\"}\n".into(), "line 1: the file is a rdmactl.ping/1"),
-            (format!("{header}\nnoise\n"), "cannot read x: line 2: expected"),
+            (line("noise"), "cannot read x: line 2: expected"),
             (
-                format!("{header}\n{{\"host\":9,\"ask\":\"verbs\",\"text\":\"\"}}\n"),
+                line(r#"{"hosts":[9],"at_ns":[1],"ask":"verbs","text":""}"#),
                 "line 2: the header has no host 9",
             ),
-            (format!("{header}\n{{\"host\":0,\"ask\":\"verbs\"}}\n"), "line 2: no answer"),
+            (line(r#"{"hosts":[0],"at_ns":[1],"ask":"verbs"}"#), "line 2: no answer"),
+            (
+                line(r#"{"hosts":[0],"at_ns":[1],"ask":"verbs","text":"","error":"EIO"}"#),
+                "line 2: more than one answer",
+            ),
+            (
+                line(r#"{"hosts":[0],"at_ns":[],"ask":"verbs","text":""}"#),
+                "line 2: hosts and at_ns",
+            ),
         ];
         for (text, expected) in cases {
-            let error = Capture::parse(text.as_bytes(), Path::new("x")).unwrap_err().to_string();
+            let error = parse(&text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_line_that_stands_for_too_much_is_refused_before_it_is_copied() {
+        let header = written(&capture()).lines().next().unwrap().to_owned();
+        let (hosts, stamps) = (vec!["0"; 1_000_000].join(","), vec!["1"; 1_000_000].join(","));
+        let text = "x".repeat(8_000);
+        let line =
+            format!(r#"{{"hosts":[{hosts}],"at_ns":[{stamps}],"ask":"verbs","text":"{text}"}}"#);
+        let error = parse(&format!("{header}\n{line}\n")).unwrap_err().to_string();
+        assert!(error.contains("line 2: the file stands for more than"), "{error}");
     }
 }

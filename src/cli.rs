@@ -62,7 +62,7 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
     Ping(PingArgs),
-    /// Record what a host answers, to be read again with --from.
+    /// Record what hosts answer, to be read again with --from.
     Capture(CaptureArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),

@@ -4,6 +4,7 @@
 //! is none, goes to `collect`. Live machines, other root directories and captures answer alike, so
 //! that every decoder can be tested by replay.
 
+mod entry;
 mod error;
 mod kernel_files;
 mod live;
@@ -14,12 +15,13 @@ mod recorder;
 mod verbs_child;
 mod verbs_self;
 
+pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
 pub use netlink::{Attribute, Attributes, Message, Messages, RdmaCommand, RdmaQuery};
 pub use question::Question;
 pub use recorded::Recorded;
-pub use recorder::{Entry, Recorder};
+pub use recorder::Recorder;
 pub use verbs_child::VerbsChild;
 pub use verbs_self::answer_verbs;
 
@@ -37,6 +39,9 @@ pub trait Source {
     /// The machine's own clock, in nanoseconds since 1970 UTC, when the reading began; `None` for
     /// answers that have no time stamp, as those of a bare directory tree.
     fn taken_ns(&self) -> Option<u64>;
+
+    /// When a question that was just asked was answered, by the same clock; `None` as above.
+    fn answered_ns(&self, question: &Question) -> Option<u64>;
 }
 
 impl<S: Source + ?Sized> Source for &S {
@@ -46,5 +51,9 @@ impl<S: Source + ?Sized> Source for &S {
 
     fn taken_ns(&self) -> Option<u64> {
         (**self).taken_ns()
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        (**self).answered_ns(question)
     }
 }

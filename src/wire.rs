@@ -9,9 +9,12 @@ mod message;
 
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, read_greeting};
-pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
+pub use message::{
+    FromAgent, FromWorker, Loss, PROTOCOL, PROTOCOLS, Process, RECORDING, ToAgent, ToWorker,
+    WorkerReply,
+};
 
-/// The largest report of one host, in bytes of JSON: an agent leaves out what is over it, and an
+/// The largest report or recording of one host, in bytes of JSON: an agent leaves out what is over it, and an
 /// operator reads no more.
 pub const REPORT_LIMIT: usize = 16 << 20;
 

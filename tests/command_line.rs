@@ -51,7 +51,6 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["ping", "n2", "--root", "/"], "ping has no use for --root"),
         (&["-H", "n1", "ping", "--matrix", "n[1-2]"], "--matrix contradicts --hosts"),
         (&["--from", "/tmp/x", "devices", "-H", "n1"], "--hosts contradicts --from"),
-        (&["capture", "-H", "n1"], "capture has no use for --hosts"),
         (&["capture", "--json"], "capture has no use for --json"),
         (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
         (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),

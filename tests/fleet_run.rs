@@ -148,6 +148,102 @@ fn a_hung_library_costs_its_part_of_the_row() {
 }
 
 #[test]
+fn a_capture_of_hosts_holds_their_answers_and_failures() {
+    let node = Node::new("", "");
+    node.install();
+    let file = node.programs.path().join("both.ndjson");
+    let file = file.to_str().unwrap();
+    let both = format!("{},127.0.0.1:1", node.sshd.address);
+    let run = |arguments: &[&str]| {
+        let mut command = rdmactl();
+        command.args(arguments).arg("-F").arg(node.sshd.path("ssh_config"));
+        Said::from(command.output().unwrap())
+    };
+    let said = run(&["capture", "-H", &both, "--save", file]);
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("127.0.0.1:1: "), "{}", said.stderr);
+    let text = fs::read_to_string(file).unwrap();
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["schema"], "rdmactl.capture/2");
+    let hosts = &header["hosts"];
+    assert_eq!(
+        (&hosts[1]["via"], &hosts[0]["failure"]["reason"]),
+        (&"agent".into(), &"refused".into())
+    );
+    assert!(text.contains("/proc/sys/kernel/osrelease") && text.contains("\"ask\":\"verbs\""));
+
+    // It answers as the hosts did, the one that refused with its reason.
+    let replayed = run(&["devices", "--from", file, "--json"]);
+    let live = run(&["devices", "-H", &both, "--json"]);
+    let [replayed, live] = [replayed, live].map(|said| -> serde_json::Value {
+        assert_eq!(said.code, Some(3), "{}", said.stderr);
+        serde_json::from_str(&said.stdout).unwrap()
+    });
+    for key in ["host", "kernel", "rdma_core", "devices", "problems", "failure"] {
+        for host in [0, 1] {
+            assert_eq!(replayed["hosts"][host][key], live["hosts"][host][key], "{key}");
+        }
+    }
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn a_listing_of_hosts_is_kept_with_what_it_asked() {
+    let node = Node::new("", "");
+    node.install();
+    let file = node.programs.path().join("devices.ndjson");
+    let file = file.to_str().unwrap();
+    let live = node.run(&["devices", "--save", file]);
+    let kept = fs::read_to_string(file).unwrap();
+    assert!(kept.contains("osrelease") && !kept.contains("\"verbs\""), "{kept}");
+    let mut replayed = Command::new(env!("CARGO_BIN_EXE_rdmactl"));
+    replayed.args(["devices", "--from", file]);
+    let replayed = Said::from(replayed.output().unwrap());
+    assert_eq!((live.code, &live.stdout), (replayed.code, &replayed.stdout), "{}", live.stderr);
+}
+
+#[test]
+fn an_agent_of_the_protocol_before_reports_and_does_not_record() {
+    let node = Node::new("", "");
+    let report = r#"{"host":"n1","via":"agent","taken_ns":1,"kernel":"6.1.0","rdma_core":true,"devices":[],"verbs":{"state":"not_asked"},"resources":null,"problems":[],"failure":null}"#;
+    let mut said = Vec::new();
+    let mut writer = FrameWriter::new(&mut said);
+    writer.write(&FromAgent::Hello(Process { pid: 1, start_ticks: 1 })).unwrap();
+    writer.write(&FromAgent::ReportPart { text: report.into(), is_last: true }).unwrap();
+    writer.write(&FromAgent::End { frames: 2 }).unwrap();
+    let file = node.programs.path().join("said");
+    fs::write(&file, said).unwrap();
+    let old = |protocol: u32| {
+        let text =
+            format!("echo RDMACTL/{protocol} $2 0.0.9; cat {}; cat >/dev/null", file.display());
+        write_program(&node.program(), &text);
+    };
+    old(PROTOCOL - 1);
+    let said = node.run(&["devices", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(
+        (&json["hosts"][0]["kernel"], said.code),
+        (&"6.1.0".into(), Some(0)),
+        "{}",
+        said.stderr
+    );
+    let said = node.run(&["capture"]);
+    assert!(
+        said.stderr.contains("the rdmactl there is 0.0.9 and speaks protocol"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.contains("\"agent_version\""), "{}", said.stdout);
+    // Where a newer one may be brought, it is.
+    let said = node.run(&["capture", "--upload"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("\"via\":\"upload\""), "{}", said.stdout);
+    old(PROTOCOL - 2);
+    let said = node.run(&["devices"]);
+    assert!(said.stdout.contains("agent_version !"), "{}", said.stdout);
+}
+
+#[test]
 fn a_hung_library_of_this_host_ends_with_the_timeout() {
     let (_library, environment) = hanging_library();
     let (name, value) = environment.split_once('=').unwrap();

@@ -137,7 +137,6 @@ fn usage_errors_exit_with_2_and_name_the_mistake() {
         (&["devices", "--root", "/nowhere"], "cannot use /nowhere as a root"),
         (&["devices", "--from", "make_fixtures.py"], "make_fixtures.py: line 1: not a header"),
         (&["devices", "--timeout", "5 parsecs"], "unknown unit"),
-        (&["devices", "--from", "efa/capture.ndjson", "--save", "/tmp/x"], "--save keeps"),
         (&["agent", "emperor"], "no agent role emperor"),
         (&["--json"], "the summary has no use for --json"),
     ] {
@@ -173,6 +172,22 @@ fn a_saved_capture_answers_like_the_host_it_was_taken_on() {
     assert_eq!(live.stderr, replayed.stderr);
     let copied = rdmactl(&["capture", "--from", saved]);
     assert_eq!(copied.stdout, fs::read(saved).expect("the capture"));
+}
+
+#[test]
+fn what_a_listing_asked_is_kept_and_answers_the_same() {
+    let folder = tempfile::tempdir().expect("a directory");
+    for fixture in fixtures() {
+        let from = format!("{fixture}/capture.ndjson");
+        let saved = folder.path().join(&fixture);
+        let saved = saved.to_str().expect("UTF-8");
+        let asked = rdmactl(&["gids", "--from", &from, "--save", saved]);
+        let again = rdmactl(&["gids", "--from", saved]);
+        assert_eq!(asked.stdout, again.stdout, "{fixture}");
+        assert_eq!(asked.stderr, again.stderr, "{fixture}");
+        let kept = fs::read_to_string(saved).expect("the capture");
+        assert!(!kept.contains("counters/"), "{fixture}: nobody asked for counters");
+    }
 }
 
 #[test]

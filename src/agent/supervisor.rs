@@ -14,6 +14,7 @@ use super::unlink::unlink_own_binary;
 use crate::clock;
 use crate::model::{HostReport, Parts, Problem};
 use crate::ping::worker::HEARTBEAT;
+use crate::source::Recording;
 use crate::wire::{
     FrameReader, FrameWriter, FromAgent, FromWorker, Greeting, Loss, REPORT_LIMIT, ToAgent,
     WireError,
@@ -32,6 +33,8 @@ pub struct Supervisor {
     /// Reads the host's inventory; the arguments say what besides files, and how long that may
     /// take.
     pub inventory: fn(Parts, Duration) -> HostReport,
+    /// Reads the same and keeps the raw answers.
+    pub recording: fn(Parts, Duration) -> Recording,
 }
 
 /// Why an agent ended early.
@@ -48,6 +51,7 @@ pub enum SupervisorError {
 enum Event {
     Operator(Result<Option<ToAgent>, WireError>),
     Report(Box<HostReport>),
+    Recording(Recording),
     Worker(Option<FromWorker>),
 }
 
@@ -86,9 +90,16 @@ impl Supervisor {
             match inbox.recv_timeout(HEARTBEAT) {
                 Ok(Event::Operator(message)) => match message? {
                     Some(ToAgent::Report { parts, limit_ms }) => {
-                        let limit = Duration::from_millis(limit_ms.into());
-                        session.lease.wait_for(limit);
-                        self.read_inventory(parts, limit, events.clone())?;
+                        let limit = session.lease.wait_for_ms(limit_ms);
+                        let inventory = self.inventory;
+                        let read = move || Event::Report(Box::new(inventory(parts, limit)));
+                        read_aside(read, events.clone())?;
+                    }
+                    Some(ToAgent::Record { parts, limit_ms }) => {
+                        let limit = session.lease.wait_for_ms(limit_ms);
+                        let recording = self.recording;
+                        let read = move || Event::Recording(recording(parts, limit));
+                        read_aside(read, events.clone())?;
                     }
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
                     Some(ToAgent::Worker(step)) => {
@@ -101,6 +112,7 @@ impl Supervisor {
                     None => return Ok(()),
                 },
                 Ok(Event::Report(report)) => session.send_report(*report)?,
+                Ok(Event::Recording(recording)) => session.send_recording(recording)?,
                 Ok(Event::Worker(message)) => session.pass_on(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -108,21 +120,18 @@ impl Supervisor {
             session.tend()?;
         }
     }
+}
 
-    /// In a thread of its own: whatever hangs there, the operator's goodbye is heard.
-    fn read_inventory(
-        &self,
-        parts: Parts,
-        limit: Duration,
-        events: Sender<Event>,
-    ) -> Result<(), SupervisorError> {
-        let inventory = self.inventory;
-        spawn("inventory", move || {
-            let report = inventory(parts, limit);
-            // Nobody waits for it when the session is over.
-            let _ = events.send(Event::Report(Box::new(report)));
-        })
-    }
+/// In a thread of its own: whatever hangs there, the operator's goodbye is heard.
+fn read_aside(
+    read: impl FnOnce() -> Event + Send + 'static,
+    events: Sender<Event>,
+) -> Result<(), SupervisorError> {
+    spawn("inventory", move || {
+        let event = read();
+        // Nobody waits for it when the session is over.
+        let _ = events.send(event);
+    })
 }
 
 struct Session<W: Write> {
@@ -142,7 +151,20 @@ impl<W: Write> Session<W> {
 
     fn send_report(&mut self, report: HostReport) -> Result<(), WireError> {
         let json = within_limit(report, REPORT_LIMIT)?;
-        let mut rest = json.as_str();
+        self.send_parts(&json, |text, is_last| FromAgent::ReportPart { text, is_last })
+    }
+
+    fn send_recording(&mut self, mut recording: Recording) -> Result<(), WireError> {
+        recording.keep_within(REPORT_LIMIT)?;
+        let json = serde_json::to_string(&recording)?;
+        self.send_parts(&json, |text, is_last| FromAgent::RecordPart { text, is_last })
+    }
+
+    fn send_parts(
+        &mut self,
+        mut rest: &str,
+        part: fn(String, bool) -> FromAgent,
+    ) -> Result<(), WireError> {
         loop {
             let mut end = REPORT_PART.min(rest.len());
             while !rest.is_char_boundary(end) {
@@ -151,7 +173,7 @@ impl<W: Write> Session<W> {
             let (text, behind) = rest.split_at(end);
             rest = behind;
             let is_last = rest.is_empty();
-            self.send(&FromAgent::ReportPart { text: text.to_owned(), is_last })?;
+            self.send(&part(text.to_owned(), is_last))?;
             if is_last {
                 return Ok(());
             }
@@ -240,7 +262,8 @@ mod tests {
     ) -> (UnixStream, JoinHandle<Result<(), SupervisorError>>) {
         let (mut operator, agent) = UnixStream::pair().unwrap();
         operator.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory };
+        let recording = |_, _| Recording { left_out: 7, ..Recording::default() };
+        let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory, recording };
         let running = thread::spawn(move || supervisor.run(agent.try_clone().unwrap(), agent));
         crate::wire::read_greeting(&mut operator, &"c0ffee", "none").unwrap();
         let hello = FrameReader::new(&operator).read().unwrap();
@@ -273,6 +296,17 @@ mod tests {
         };
         let report: HostReport = serde_json::from_str(&text).unwrap();
         assert_eq!(report.host, "true 1234");
+    }
+
+    #[test]
+    fn a_recording_is_answered_as_it_is() {
+        let (operator, _running) = start(hangs);
+        FrameWriter::new(&operator).write(&ToAgent::Record { parts: VERBS, limit_ms: 1 }).unwrap();
+        let answer = FrameReader::new(&operator).read().unwrap();
+        let Some(FromAgent::RecordPart { text, is_last: true }) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(serde_json::from_str::<Recording>(&text).unwrap().left_out, 7);
     }
 
     #[test]

@@ -1,48 +1,64 @@
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 
-use crate::source::{Entry, Question, ReadError};
+use crate::source::{Answer, Question, WrittenAnswer};
 
-/// One answer as it stands in the file: as text where it is text, else as base64 or as an error.
+/// One answer with all hosts that gave it: equal answers stand in the file once.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Line {
+    /// Places of the hosts in the header.
+    hosts: Vec<usize>,
+    /// When each of them answered, in the same order.
+    at_ns: Vec<Option<u64>>,
+    ask: Question,
+    #[serde(flatten)]
+    answer: WrittenAnswer,
+}
+
+/// One answer of one host, as the first version of the file had it.
+#[derive(Deserialize)]
+struct FirstLine {
     host: usize,
     at_ns: Option<u64>,
     ask: Question,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<ReadError>,
+    #[serde(flatten)]
+    answer: WrittenAnswer,
+}
+
+/// What a line says.
+pub(super) struct Said {
+    /// Who gave the answer, and when.
+    pub(super) hosts: Vec<(usize, Option<u64>)>,
+    pub(super) question: Question,
+    pub(super) answer: Answer,
 }
 
 impl Line {
-    pub(super) fn new(host: usize, entry: &Entry) -> Self {
-        let (mut text, mut base64, mut error) = (None, None, None);
-        match &entry.answer {
-            Ok(bytes) => match std::str::from_utf8(bytes) {
-                Ok(plain) => text = Some(plain.to_owned()),
-                Err(_) => base64 = Some(BASE64.encode(bytes)),
-            },
-            Err(why) => error = Some(why.clone()),
-        }
-        Self { host, at_ns: entry.at_ns, ask: entry.question.clone(), text, base64, error }
+    pub(super) fn new(question: Question, answer: WrittenAnswer) -> Self {
+        Self { hosts: Vec::new(), at_ns: Vec::new(), ask: question, answer }
     }
 
-    /// The host's index and its entry.
-    pub(super) fn into_entry(self) -> Result<(usize, Entry), String> {
-        let answer = match (self.text, self.base64, self.error) {
-            (Some(text), None, None) => Ok(text.into_bytes()),
-            (None, Some(coded), None) => {
-                Ok(BASE64.decode(coded).map_err(|error| format!("base64: {error}"))?)
-            }
-            (None, None, Some(error)) => Err(error),
-            (None, None, None) => return Err("no answer in the line".into()),
-            _ => return Err("more than one answer in the line".into()),
-        };
-        Ok((self.host, Entry { question: self.ask, answer, at_ns: self.at_ns }))
+    /// Adds a host that gave this answer.
+    pub(super) fn push(&mut self, host: usize, at_ns: Option<u64>) {
+        self.hosts.push(host);
+        self.at_ns.push(at_ns);
+    }
+}
+
+impl Said {
+    /// Reads a line of the current version.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if line.hosts.len() != line.at_ns.len() {
+            return Err("hosts and at_ns are not equally long".into());
+        }
+        let hosts = line.hosts.into_iter().zip(line.at_ns).collect();
+        Ok(Self { hosts, question: line.ask, answer: line.answer.into_answer()? })
+    }
+
+    /// Reads a line of the first version.
+    pub(super) fn parse_first(text: &[u8]) -> Result<Self, String> {
+        let line: FirstLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let hosts = vec![(line.host, line.at_ns)];
+        Ok(Self { hosts, question: line.ask, answer: line.answer.into_answer()? })
     }
 }

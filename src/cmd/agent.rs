@@ -11,7 +11,7 @@ use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
 use crate::collect::host_report;
 use crate::model::{HostReport, Parts, Via};
-use crate::source::{Live, VerbsChild, answer_verbs};
+use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
 
 use super::{Advice, Outcome};
@@ -31,7 +31,8 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
         }
         "worker" => work(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?,
         nonce if nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            let supervisor = Supervisor { nonce: nonce.to_owned(), unlink: args.unlink, inventory };
+            let (nonce, unlink) = (nonce.to_owned(), args.unlink);
+            let supervisor = Supervisor { nonce, unlink, inventory, recording };
             supervisor.run(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?;
         }
         role => {
@@ -47,6 +48,13 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
 fn inventory(parts: Parts, limit: Duration) -> HostReport {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     host_report(&Live::new(VerbsChild::own(limit)), parts, host, Via::Agent)
+}
+
+fn recording(parts: Parts, limit: Duration) -> Recording {
+    let recorder = Recorder::new(Live::new(VerbsChild::own(limit)));
+    // The questions follow from the answers: whoever decodes them asks them.
+    let _ = host_report(&recorder, parts, "", Via::Agent);
+    recorder.into_recording()
 }
 
 /// Whether this process is still the child of that one: orphans have another parent.

@@ -1,4 +1,4 @@
-//! `rdmactl capture`: the raw answers of a host in a file.
+//! `rdmactl capture`: the raw answers of one host or many in a file.
 
 use crate::capture::Capture;
 use crate::cli::Global;
@@ -7,15 +7,18 @@ use crate::render::notes;
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Outcome, local};
+use super::{Outcome, hosts, local};
 
-/// Records this host, or another root, to a file or to stdout.
+/// Records what the flags name to a file or to stdout.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let (capture, report) = if let Some(path) = &global.from {
-        (Capture::read(path)?, None)
+    let (capture, reports) = if let Some(path) = &global.from {
+        (Capture::read(path)?, Vec::new())
+    } else if let Some(set) = &global.hosts {
+        let (reports, capture) = hosts::record_hosts(global, set, Parts::ALL)?;
+        (capture, reports)
     } else {
         let (report, capture) = local::record(global, Parts::ALL)?;
-        (capture, Some(report))
+        (capture, vec![report])
     };
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
@@ -24,10 +27,9 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         capture.write(&mut text)?;
         term.answer(text)?;
     }
-    // A copy is complete; a recording lacks what its host did not say.
-    let recorded = report.as_slice();
-    for note in notes(recorded, false) {
+    // A copy is complete; a recording lacks what its hosts did not say.
+    for note in notes(&reports, global.hosts.is_some()) {
         say(term, &note);
     }
-    Ok(Outcome::of_listing(recorded))
+    Ok(Outcome::of_listing(&reports))
 }

@@ -16,13 +16,10 @@ const PING: &[Useless] = &[
     (&["--save"], "leave it out, and keep what ping found with --json > FILE"),
 ];
 
-const CAPTURE: &[Useless] = &[
-    (&["--hosts"], "run rdmactl capture there: other hosts cannot be recorded yet"),
-    (
-        &["--columns", "--where", "--sort", "--no-header", "--json", "--format", "--verbose"],
-        "leave it out; list what a capture holds with rdmactl devices --from FILE",
-    ),
-];
+const CAPTURE: &[Useless] = &[(
+    &["--columns", "--where", "--sort", "--no-header", "--json", "--format", "--verbose"],
+    "leave it out; list what a capture holds with rdmactl devices --from FILE",
+)];
 
 const GENERATED: &[Useless] = &[(
     &[

@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::capture::{Capture, CapturedHost};
 use crate::cli::Global;
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
+use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Greeted, Host, HostSet, Limits, Notice, Reach, Resolver, UploadPolicy, Watchdog,
-    allow_descriptors, fan_out,
+    Agent, Connector, Greeted, Host, HostSet, Limits, Notice, Reach, Resolver, UploadPolicy,
+    Watchdog, allow_descriptors, fan_out,
 };
-use crate::model::{HostFailure, HostReport, Parts, Problem, Reason};
+use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
 use crate::render::{Note, escape};
+use crate::source::{Recorded, Recording};
+use crate::wire::{PROTOCOLS, RECORDING};
 
 use super::outcome::say;
 use super::{Advice, interrupt, terminal};
@@ -69,6 +73,17 @@ pub(super) fn host_set(expression: &str) -> anyhow::Result<Vec<Host>> {
     Ok(set.iter().cloned().collect())
 }
 
+/// What one host gave, and how.
+pub(super) struct Given<T> {
+    pub(super) what: T,
+    pub(super) via: Via,
+    /// What its agent left there, which could neither be ended nor killed.
+    left: Option<String>,
+}
+
+/// A host of the set with what it gave, or why it gave nothing.
+pub(super) type Asked<T> = (Host, Result<Given<T>, HostFailure>);
+
 /// Asks every host of the set, and gives one report for each, in the order of the set.
 ///
 /// # Errors
@@ -78,35 +93,90 @@ pub(super) fn report_hosts(
     hosts: &str,
     parts: Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
-    let hosts = host_set(hosts)?;
-    let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-    let (reach, watchdog) = reach(global, upload)?;
-    let mut reports: Vec<Option<HostReport>> = vec![None; hosts.len()];
-    let ask = |host: &Host| report(&reach, &watchdog, host, parts);
-    let fanout = usize::from(global.fanout);
-    fan_out(&hosts, fanout, &watchdog, ask, |index, report| reports[index] = Some(report))
-        .context("cannot start a thread")?;
-    let skipped = |host: &Host| HostReport::failed(host.to_string(), cancelled());
-    let all = hosts.iter().zip(reports);
-    Ok(all.map(|(host, report)| report.unwrap_or_else(|| skipped(host))).collect())
+    let least = *PROTOCOLS.start();
+    let ask = |agent: &Agent, deadline| agent.report(parts, deadline);
+    let asked = ask_hosts(global, hosts, least, ask)?;
+    Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
 
-fn report(reach: &Reach, watchdog: &Watchdog, host: &Host, parts: Parts) -> HostReport {
-    let asked = reach.agent(host).and_then(|greeted| {
-        let Greeted { agent, via, deadline } = greeted;
-        match agent.report(parts, deadline) {
-            Ok(report) => {
-                let left = agent.end(Deadline::after(LEAVE)).err();
-                Ok(HostReport { via, ..and_left(report, left) })
-            }
-            Err(failure) => Err(agent.give_up(failure)),
+fn report(host: &Host, result: Result<Given<HostReport>, HostFailure>) -> HostReport {
+    match result {
+        Ok(Given { what, via, left }) => {
+            HostReport { host: host.to_string(), via, ..and_left(what, left) }
         }
-    });
-    match asked {
-        Ok(report) => HostReport { host: host.to_string(), ..report },
-        // Whatever broke then was broken by us.
-        Err(_) if watchdog.is_cancelled() => HostReport::failed(host.to_string(), cancelled()),
         Err(failure) => HostReport::failed(host.to_string(), failure),
+    }
+}
+
+/// Has every host of the set record its raw answers; each with the report that they make.
+///
+/// # Errors
+/// As for [`report_hosts`].
+pub(super) fn record_hosts(
+    global: &Global,
+    hosts: &str,
+    parts: Parts,
+) -> anyhow::Result<(Vec<HostReport>, Capture)> {
+    let taken_ns = clock::wall_ns();
+    let record = |agent: &Agent, deadline| agent.record(parts, deadline);
+    let asked = ask_hosts(global, hosts, RECORDING, record)?;
+    let (mut reports, mut captured) = (Vec::new(), Vec::new());
+    for (host, result) in asked {
+        let name = host.to_string();
+        match result {
+            Ok(Given { what: Recording { taken_ns, left_out, entries }, via, left }) => {
+                let head = CapturedHost { left_out, ..CapturedHost::new(&*name, via, taken_ns) };
+                let source = Recorded::new(entries.iter().cloned(), taken_ns);
+                let mut report = host_report(&source, parts, name, via);
+                report.problems.extend(head.incomplete());
+                reports.push(and_left(report, left));
+                captured.push((head, entries));
+            }
+            Err(failure) => {
+                captured.push((CapturedHost::failed(&*name, failure.clone()), Vec::new()));
+                reports.push(HostReport::failed(name, failure));
+            }
+        }
+    }
+    Ok((reports, Capture { taken_ns, hosts: captured }))
+}
+
+fn ask_hosts<T: Send>(
+    global: &Global,
+    hosts: &str,
+    least_protocol: u32,
+    ask: impl Fn(&Agent, Deadline) -> Result<T, HostFailure> + Sync,
+) -> anyhow::Result<Vec<Asked<T>>> {
+    let hosts = host_set(hosts)?;
+    let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
+    let (mut reach, watchdog) = reach(global, upload)?;
+    reach.least_protocol = least_protocol;
+    let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
+        hosts.iter().map(|_| None).collect();
+    let ask = |host: &Host| match ask_host(&reach, host, &ask) {
+        // Whatever broke then was broken by us.
+        Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+        result => result,
+    };
+    let fanout = usize::from(global.fanout);
+    fan_out(&hosts, fanout, &watchdog, ask, |index, result| results[index] = Some(result))
+        .context("cannot start a thread")?;
+    let results = results.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled())));
+    Ok(hosts.into_iter().zip(results).collect())
+}
+
+fn ask_host<T>(
+    reach: &Reach,
+    host: &Host,
+    ask: impl Fn(&Agent, Deadline) -> Result<T, HostFailure>,
+) -> Result<Given<T>, HostFailure> {
+    let Greeted { agent, via, deadline } = reach.agent(host)?;
+    match ask(&agent, deadline) {
+        Ok(what) => {
+            let left = agent.end(Deadline::after(LEAVE)).err();
+            Ok(Given { what, via, left })
+        }
+        Err(failure) => Err(agent.give_up(failure)),
     }
 }
 
@@ -125,7 +195,6 @@ fn and_left(mut report: HostReport, left: Option<String>) -> HostReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Via;
 
     #[test]
     fn an_agent_that_stays_is_a_problem_of_its_host() {

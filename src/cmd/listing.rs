@@ -10,7 +10,7 @@ use crate::term::Term;
 use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::View;
-use super::{Advice, Outcome, hosts};
+use super::{Outcome, hosts};
 
 /// What makes one listing different from the others.
 pub(super) struct Recipe<L: Listing> {
@@ -58,16 +58,14 @@ pub(super) fn run<L: Listing>(
 
 /// Reads what the flags name.
 pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
-    if global.save.is_some() && (global.hosts.is_some() || global.from.is_some()) {
-        let fix = "leave out --save; a capture file is copied by rdmactl capture --from";
-        return Err(Advice::error("--save keeps the answers of this host or of --root only", fix));
-    }
-    match &global.hosts {
-        None => local::read(global, parts),
-        Some(set) => {
-            let taken_ns = Some(clock::wall_ns());
-            let hosts = hosts::report_hosts(global, set, parts)?;
-            Ok(Reports { hosts, hosts_named: true, taken_ns })
-        }
-    }
+    let Some(set) = &global.hosts else { return local::read(global, parts) };
+    let taken_ns = Some(clock::wall_ns());
+    let hosts = if let Some(path) = &global.save {
+        let (reports, capture) = hosts::record_hosts(global, set, parts)?;
+        local::save(&capture, path)?;
+        reports
+    } else {
+        hosts::report_hosts(global, set, parts)?
+    };
+    Ok(Reports { hosts, hosts_named: true, taken_ns })
 }

@@ -11,7 +11,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::collect::host_report;
 use crate::model::{HostReport, Parts, Via};
-use crate::source::{Live, Recorder, Source as _, VerbsChild};
+use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 /// Reports with what a listing has to know of them.
 #[derive(Debug)]
@@ -26,7 +26,16 @@ pub(super) struct Reports {
 /// Reads what the flags name; keeps the raw answers where `--save` says.
 pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
     if let Some(path) = &global.from {
-        return replay(path, parts);
+        let capture = Capture::read(path)?;
+        let taken_ns = Some(capture.taken_ns);
+        // Who was asked by name is named again.
+        let is_own = |head: &CapturedHost| matches!(head.via, Via::Local | Via::File);
+        let hosts_named = !matches!(&capture.hosts[..], [(head, _)] if is_own(head));
+        let (hosts, used) = replay(capture, parts);
+        if let Some(path) = &global.save {
+            save(&used, path)?;
+        }
+        return Ok(Reports { hosts, hosts_named, taken_ns });
     }
     let (report, capture) = record(global, parts)?;
     if let Some(path) = &global.save {
@@ -47,7 +56,7 @@ pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostRepor
     };
     let recorder = Recorder::new(live);
     let report = host_report(&recorder, parts, host.clone(), via);
-    let captured = CapturedHost { host, via, taken_ns: recorder.taken_ns() };
+    let captured = CapturedHost::new(host, via, recorder.taken_ns());
     let capture = Capture {
         taken_ns: report.taken_ns.unwrap_or_else(clock::wall_ns),
         hosts: vec![(captured, recorder.into_entries())],
@@ -61,13 +70,18 @@ pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn replay(path: &Path, parts: Parts) -> anyhow::Result<Reports> {
-    let capture = Capture::read(path)?;
-    let taken_ns = Some(capture.taken_ns);
-    let hosts: Vec<HostReport> = capture
-        .into_sources()
-        .into_iter()
-        .map(|(host, source)| host_report(&source, parts, host.host, Via::File))
-        .collect();
-    Ok(Reports { hosts_named: hosts.len() > 1, hosts, taken_ns })
+/// The reports that a capture makes, and the part of it that they were made from.
+pub(super) fn replay(capture: Capture, parts: Parts) -> (Vec<HostReport>, Capture) {
+    let taken_ns = capture.taken_ns;
+    let replay = |(head, entries): (CapturedHost, Vec<Entry>)| {
+        if let Some(failure) = &head.failure {
+            return (HostReport::failed(&*head.host, failure.clone()), (head, entries));
+        }
+        let recorder = Recorder::new(Recorded::new(entries, head.taken_ns));
+        let mut report = host_report(&recorder, parts, &*head.host, Via::File);
+        report.problems.extend(head.incomplete());
+        (report, (head, recorder.into_entries()))
+    };
+    let (reports, hosts) = capture.hosts.into_iter().map(replay).unzip();
+    (reports, Capture { taken_ns, hosts })
 }

@@ -25,7 +25,10 @@ use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Parts, Reason};
 use crate::ping::{Liveness, Node, Ticket};
-use crate::wire::{GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
+use crate::source::Recording;
+use crate::wire::{
+    Greeting, GreetingError, PROTOCOLS, RECORDING, ToAgent, ToWorker, read_greeting,
+};
 
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -40,6 +43,7 @@ const WAY_BACK: Duration = Duration::from_millis(500);
 ///
 /// It is to be ended by [`Agent::end`] or [`Agent::give_up`], which say what stays on its host.
 pub struct Agent {
+    greeting: Greeting,
     pipe: Pipe,
     way: Way,
     outbox: Arc<Outbox>,
@@ -91,19 +95,22 @@ impl Agent {
         stream.set_read_timeout(Some(patience)).map_err(broken)?;
         let greeting = read_greeting(&mut &*stream, &nonce, NO_AGENT)
             .map_err(|error| no_greeting(&error, &pipe))?;
-        if greeting.protocol != PROTOCOL {
+        if !PROTOCOLS.contains(&greeting.protocol) {
             let detail = format!(
-                "the rdmactl there is {} and speaks protocol {}; this one speaks {PROTOCOL}",
-                greeting.version, greeting.protocol
+                "the rdmactl there is {} and speaks protocol {}; this one speaks {} and {}",
+                greeting.version,
+                greeting.protocol,
+                PROTOCOLS.start(),
+                PROTOCOLS.end()
             );
-            return Err(HostFailure::new(Reason::AgentVersion, detail)
-                .fix("install the same version there, or add --upload"));
+            return Err(old(detail));
         }
         stream.set_read_timeout(None).map_err(broken)?;
         let inbox = Inbox::start(stream.try_clone().map_err(broken)?).map_err(broken)?;
         let writing = stream.try_clone().map_err(broken)?;
         let outbox = Outbox::new(writing, Arc::clone(&inbox)).map_err(broken)?;
         Ok(Self {
+            greeting,
             pipe,
             way,
             outbox: Arc::new(outbox),
@@ -122,10 +129,34 @@ impl Agent {
     /// # Errors
     /// The agent gave none by the deadline, and why.
     pub fn report(&self, parts: Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        let limit = reading_time(deadline.remaining());
-        let limit_ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        let limit_ms = reading_ms(deadline);
         self.outbox.send(&ToAgent::Report { parts, limit_ms });
         self.inbox.report(deadline).ok_or_else(|| self.no_answer("its inventory"))
+    }
+
+    /// The raw answers from which the host's inventory is made.
+    ///
+    /// # Errors
+    /// As for [`Agent::report`]; and agents before [`RECORDING`] cannot do it.
+    pub fn record(&self, parts: Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+        self.speaks(RECORDING)?;
+        let limit_ms = reading_ms(deadline);
+        self.outbox.send(&ToAgent::Record { parts, limit_ms });
+        self.inbox.recording(deadline).ok_or_else(|| self.no_answer("its recording"))
+    }
+
+    /// Whether the agent knows the messages of a protocol.
+    ///
+    /// # Errors
+    /// It is older than that.
+    pub fn speaks(&self, protocol: u32) -> Result<(), HostFailure> {
+        let Greeting { version, protocol: known } = &self.greeting;
+        if *known >= protocol {
+            return Ok(());
+        }
+        Err(old(format!(
+            "the rdmactl there is {version} and speaks protocol {known}; {protocol} is needed for this"
+        )))
     }
 
     /// Starts the worker, and from then on tells the agent that the operator is there.
@@ -235,6 +266,12 @@ impl Node for Agent {
     }
 }
 
+/// An agent whose protocol does not do.
+fn old(detail: String) -> HostFailure {
+    HostFailure::new(Reason::AgentVersion, detail)
+        .fix("install the same version there, or add --upload")
+}
+
 fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
     let said = last_words(&pipe.stderr());
     match error {
@@ -258,6 +295,11 @@ fn lost(error: &io::Error) -> HostFailure {
 pub(super) fn and_left(failure: HostFailure, left: &str) -> HostFailure {
     let detail = format!("{}; left there: {left}", failure.detail);
     HostFailure { detail, ..failure }
+}
+
+/// How many milliseconds an agent may read until its answer must be here.
+fn reading_ms(deadline: Deadline) -> u32 {
+    u32::try_from(reading_time(deadline.remaining()).as_millis()).unwrap_or(u32::MAX)
 }
 
 /// How long an agent may read of what is left until its answer must be here.

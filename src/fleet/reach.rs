@@ -6,6 +6,7 @@ use super::remote_command::{self, Privilege};
 use super::{Agent, Connector, Host, Nonce, Program, Resolver, Session, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
+use crate::wire::PROTOCOLS;
 
 /// When the operator's own binary may be put on a node that has no rdmactl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Reach {
     pub upload: UploadPolicy,
     /// Login rights or root's.
     pub privilege: Privilege,
+    /// The least protocol that an agent must speak; an older one is as good as none.
+    pub least_protocol: u32,
     /// How long a host may take from the first packet to its answer.
     pub timeout: Duration,
     tell: Tell,
@@ -83,7 +86,8 @@ impl Reach {
         timeout: Duration,
         tell: Tell,
     ) -> Self {
-        Self { resolver, connector, upload, privilege, timeout, tell, own: OnceLock::new() }
+        let (least_protocol, own) = (*PROTOCOLS.start(), OnceLock::new());
+        Self { resolver, connector, upload, privilege, least_protocol, timeout, tell, own }
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
@@ -120,7 +124,12 @@ impl Reach {
 
     fn installed(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
         let nonce = fresh_nonce()?;
-        greet(session, &remote_command::installed_agent(nonce, self.privilege), nonce, deadline)
+        let command = remote_command::installed_agent(nonce, self.privilege);
+        let agent = greet(session, &command, nonce, deadline)?;
+        match agent.speaks(self.least_protocol) {
+            Ok(()) => Ok(agent),
+            Err(failure) => Err(agent.give_up(failure)),
+        }
     }
 
     /// Puts the own program on the host.

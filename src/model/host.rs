@@ -67,6 +67,8 @@ impl HostReport {
 /// The parts of a report that cost more than reading files, and are read only when asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is wanted or not by itself")]
+// An operator of the protocol before asks for no part that came later.
+#[serde(default)]
 pub struct Parts {
     /// Limits and MTU from libibverbs.
     pub verbs: bool,

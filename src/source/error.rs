@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::sys::Errno;
 
 /// Why a question has no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum ReadError {
     /// The kernel's answer.

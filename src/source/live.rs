@@ -130,6 +130,10 @@ impl Source for Live {
     fn taken_ns(&self) -> Option<u64> {
         self.taken_ns
     }
+
+    fn answered_ns(&self, _question: &Question) -> Option<u64> {
+        self.root.is_none().then(clock::wall_ns)
+    }
 }
 
 /// Reads a regular file; anything else is not even opened, because opening may have effects.

@@ -1,32 +1,43 @@
 use std::collections::HashMap;
 
-use super::{Answer, Entry, Question, ReadError, Source};
+use super::{Answer, Question, ReadError, Recording, Source};
 
 /// The answers of one host in a capture.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
-    answers: HashMap<Question, Answer>,
+    answers: HashMap<Question, (Answer, Option<u64>)>,
     taken_ns: Option<u64>,
 }
 
 impl Recorded {
     /// Takes the entries of one host; of several answers to one question the first counts.
     #[must_use]
-    pub fn new(entries: impl IntoIterator<Item = Entry>, taken_ns: Option<u64>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = super::Entry>, taken_ns: Option<u64>) -> Self {
         let mut answers = HashMap::new();
         for entry in entries {
-            answers.entry(entry.question).or_insert(entry.answer);
+            answers.entry(entry.question).or_insert((entry.answer, entry.at_ns));
         }
         Self { answers, taken_ns }
     }
 }
 
+impl From<Recording> for Recorded {
+    fn from(recording: Recording) -> Self {
+        Self::new(recording.entries, recording.taken_ns)
+    }
+}
+
 impl Source for Recorded {
     fn ask(&self, question: &Question) -> Answer {
-        self.answers.get(question).cloned().unwrap_or(Err(ReadError::NotRecorded))
+        let found = self.answers.get(question).map(|(answer, _)| answer.clone());
+        found.unwrap_or(Err(ReadError::NotRecorded))
     }
 
     fn taken_ns(&self) -> Option<u64> {
         self.taken_ns
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.answers.get(question)?.1
     }
 }

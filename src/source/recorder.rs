@@ -1,18 +1,6 @@
 use std::cell::RefCell;
 
-use super::{Answer, Question, Source};
-use crate::clock;
-
-/// One question with its raw answer and the time it was answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What was asked.
-    pub question: Question,
-    /// What was answered.
-    pub answer: Answer,
-    /// When, by this machine's clock, in nanoseconds since 1970 UTC; `None` when nobody noted it.
-    pub at_ns: Option<u64>,
-}
+use super::{Answer, Entry, Question, Recording, Source};
 
 /// Passes questions on to another source and remembers each with its answer, in order.
 #[derive(Debug)]
@@ -31,6 +19,12 @@ impl<S: Source> Recorder<S> {
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries.into_inner()
     }
+
+    /// What was asked and answered, as the record of one reading.
+    pub fn into_recording(self) -> Recording {
+        let taken_ns = self.source.taken_ns();
+        Recording { taken_ns, left_out: 0, entries: self.into_entries() }
+    }
 }
 
 impl<S: Source> Source for Recorder<S> {
@@ -39,12 +33,16 @@ impl<S: Source> Source for Recorder<S> {
         self.entries.borrow_mut().push(Entry {
             question: question.clone(),
             answer: answer.clone(),
-            at_ns: Some(clock::wall_ns()),
+            at_ns: self.source.answered_ns(question),
         });
         answer
     }
 
     fn taken_ns(&self) -> Option<u64> {
         self.source.taken_ns()
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.source.answered_ns(question)
     }
 }

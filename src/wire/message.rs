@@ -1,10 +1,20 @@
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::Parts;
 use crate::model::probe::{Step, StepError, StepResult};
 
-/// The protocol of this program: raised when a message changes its meaning.
-pub const PROTOCOL: u32 = 2;
+/// The protocol of this program: raised when a message is added or changes its meaning.
+///
+/// 2: reports and probes. 3: [`ToAgent::Record`].
+pub const PROTOCOL: u32 = 3;
+
+/// The protocols of agents that this program talks to: its own and the one before.
+pub const PROTOCOLS: RangeInclusive<u32> = PROTOCOL - 1..=PROTOCOL;
+
+/// The first protocol whose agents can record.
+pub const RECORDING: u32 = 3;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,6 +25,13 @@ pub enum ToAgent {
         /// What to read besides the files.
         parts: Parts,
         /// How long reading may take: what hangs longer is left out of the report.
+        limit_ms: u32,
+    },
+    /// Read the same, and answer with the raw answers instead of what they mean.
+    Record {
+        /// What to read besides the files.
+        parts: Parts,
+        /// How long reading may take.
         limit_ms: u32,
     },
     /// Start the worker that probes.
@@ -36,6 +53,13 @@ pub enum FromAgent {
     /// A piece of the answer to [`ToAgent::Report`], which may be larger than a frame.
     ReportPart {
         /// A piece of the JSON of a `HostReport`.
+        text: String,
+        /// Whether it is the last one.
+        is_last: bool,
+    },
+    /// A piece of the answer to [`ToAgent::Record`].
+    RecordPart {
+        /// A piece of the JSON of a `Recording`.
         text: String,
         /// Whether it is the last one.
         is_last: bool,

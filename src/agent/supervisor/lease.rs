@@ -43,9 +43,12 @@ impl Lease {
         Ok(lease)
     }
 
-    /// The operator waits in silence for an answer that may take so long.
-    pub(super) fn wait_for(&self, answer: Duration) {
+    /// The operator waits in silence for an answer that may take so many milliseconds; the same as
+    /// a duration.
+    pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
+        let answer = Duration::from_millis(answer_ms.into());
         self.set(LOOKING.saturating_add(answer));
+        answer
     }
 
     /// Queue pairs are held from now on, and the operator says that it is there.
@@ -82,7 +85,7 @@ mod tests {
     #[test]
     fn an_operator_that_waits_longer_than_the_lease_is_not_taken_for_gone() {
         let lease = Lease::start().unwrap();
-        lease.wait_for(Duration::from_secs(120));
+        lease.wait_for_ms(120_000);
         assert_eq!(get(&lease.limit), Duration::from_secs(180));
         lease.shorten();
         assert_eq!(get(&lease.limit), Duration::from_secs(3));

@@ -5,9 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
+
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostReport, Reason};
+use crate::source::Recording;
 use crate::wire::{FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// How long an agent with a worker may be silent before it is looked into.
@@ -26,7 +29,9 @@ pub(super) struct State {
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
     report: Option<HostReport>,
-    report_text: String,
+    recording: Option<Recording>,
+    /// The pieces so far of a report or a recording.
+    text: String,
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
@@ -45,7 +50,8 @@ impl Inbox {
             replies: HashMap::new(),
             awaited: HashSet::new(),
             report: None,
-            report_text: String::new(),
+            recording: None,
+            text: String::new(),
             process: None,
             heard: clock::now(),
             loss: None,
@@ -108,6 +114,10 @@ impl Inbox {
         self.wait(deadline, |state| state.report.take())
     }
 
+    pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
+        self.wait(deadline, |state| state.recording.take())
+    }
+
     pub(super) fn reply(
         &self,
         id: u64,
@@ -157,20 +167,29 @@ impl State {
         self.beats && clock::silence_since(self.heard) > SILENCE
     }
 
-    fn take_report(&mut self, text: &str, is_last: bool) {
-        self.report_text.push_str(text);
-        if self.report_text.len() > REPORT_LIMIT {
-            let why = format!("its report is over the limit of {REPORT_LIMIT} bytes");
+    /// Adds a piece; what all of them are when it was the last one.
+    fn take_part<T: DeserializeOwned>(
+        &mut self,
+        what: &str,
+        text: &str,
+        is_last: bool,
+    ) -> Option<T> {
+        self.text.push_str(text);
+        if self.text.len() > REPORT_LIMIT {
+            let why = format!("its {what} is over the limit of {REPORT_LIMIT} bytes");
             self.broken = Some((Reason::TooBig, why));
-        } else if is_last {
-            match serde_json::from_str(&self.report_text) {
-                Ok(report) => self.report = Some(report),
-                Err(error) => {
-                    let why = format!("its report is no report: {error}");
-                    self.broken = Some((Reason::Garbage, why));
-                }
+            return None;
+        }
+        if !is_last {
+            return None;
+        }
+        match serde_json::from_str(&std::mem::take(&mut self.text)) {
+            Ok(whole) => Some(whole),
+            Err(error) => {
+                let why = format!("its {what} is no {what}: {error}");
+                self.broken = Some((Reason::Garbage, why));
+                None
             }
-            self.report_text = String::new();
         }
     }
 
@@ -185,7 +204,12 @@ impl State {
         }
         match message {
             FromAgent::Hello(process) => self.process = Some(process),
-            FromAgent::ReportPart { text, is_last } => self.take_report(&text, is_last),
+            FromAgent::ReportPart { text, is_last } => {
+                self.report = self.take_part("report", &text, is_last);
+            }
+            FromAgent::RecordPart { text, is_last } => {
+                self.recording = self.take_part("recording", &text, is_last);
+            }
             FromAgent::Worker(reply) => {
                 // An answer that nobody waits for, or no longer, takes no room.
                 if self.awaited.remove(&reply.id) {
