@@ -26,4 +26,7 @@ pub use pkey::{Membership, PKey};
 pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::Problem;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
-pub use verbs::{VerbsAnswer, VerbsDevice, VerbsEntry, VerbsPort, VerbsState};
+pub use verbs::{
+    VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,
+    VerbsPort, VerbsRefusal, VerbsState, VerbsStep,
+};

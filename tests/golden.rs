@@ -17,6 +17,22 @@ const CASES: &[(&str, &[&str])] = &[
     ("plain", &["devices", "--format", "plain"]),
     ("columns", &["devices", "-n", "-o", "host,device,pci,node_desc", "-o", "port.rate_text"]),
     ("json", &["devices", "-v", "--json"]),
+    (
+        "verbs_devices",
+        &[
+            "devices",
+            "-o",
+            "device,transport_type,vendor_id,max_sge_rd,device_cap_flags,max_tso_bytes,max_counters",
+        ],
+    ),
+    (
+        "verbs_ports",
+        &[
+            "ports",
+            "-o",
+            "device,port,verbs_width,lane_rate,virtual_lanes,port_cap_flags,verbs_lid,effective",
+        ],
+    ),
     ("filtered", &["devices", "-w", "state!=active or rate>=100G", "-s", "-port.number"]),
     ("counters", &["counters"]),
     ("counters_all", &["counters", "--all", "-v"]),

@@ -1,6 +1,8 @@
 //! Adds what libibverbs says to the devices that sysfs has.
 
-use crate::model::{HostReport, Problem, VerbsAnswer, VerbsDevice, VerbsEntry, VerbsState};
+use crate::model::{
+    Device, HostReport, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry, VerbsState,
+};
 use crate::source::{Question, ReadError, Source};
 
 /// Where the values come from, in problems.
@@ -13,14 +15,14 @@ pub(super) fn read(source: &dyn Source, report: &mut HostReport) {
             report.verbs = VerbsState::Answered;
             merge(entries, report);
         }
-        VerbsAnswer::Unavailable { detail, fix } => {
+        VerbsAnswer::Unavailable { detail, fix, .. } => {
             report.verbs = VerbsState::Unavailable { detail, fix };
         }
     }
 }
 
 fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
-    let unavailable = |detail| VerbsAnswer::Unavailable { detail, fix: None };
+    let unavailable = |detail| VerbsAnswer::Unavailable { detail, fix: None, errno: None };
     match answer {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
             unavailable(format!("the verbs child gave an unknown answer: {error}"))
@@ -35,34 +37,39 @@ fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
 fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
     for device in &mut report.devices {
         let entry = entries.iter().position(|entry| entry.name == device.name);
-        let problem = match entry.map(|index| entries.swap_remove(index).answer) {
-            Some(Ok(verbs)) => {
-                for port in &mut device.ports {
-                    let number = port.number;
-                    if let Some(from) = port_of(&verbs, number) {
-                        port.active_mtu = from.active_mtu;
-                        port.max_mtu = from.max_mtu;
-                    }
-                }
-                device.verbs = Some(verbs);
-                continue;
-            }
-            Some(Err(detail)) => (detail, None),
-            None => (
-                "libibverbs has no driver for the device".to_owned(),
-                Some("install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)"),
-            ),
-        };
-        report.problems.push(Problem {
-            key: format!("{}/verbs", device.name),
+        let problem = |key: String, detail, fix: Option<&str>| Problem {
+            key,
             source: LIBRARY.into(),
             errno: None,
-            detail: problem.0,
-            fix: problem.1.map(str::to_owned),
-        });
+            detail,
+            fix: fix.map(str::to_owned),
+        };
+        let whole = format!("{}/verbs", device.name);
+        match entry.map(|index| entries.swap_remove(index).answer) {
+            Some(Ok(mut attributes)) => {
+                for port in std::mem::take(&mut attributes.refused_ports) {
+                    let key = format!("{}/{}/verbs", device.name, port.number);
+                    report.problems.push(problem(key, port.detail, None));
+                }
+                fill(device, attributes);
+            }
+            Some(Err(detail)) => report.problems.push(problem(whole, detail, None)),
+            None => report.problems.push(problem(
+                whole,
+                "libibverbs has no driver for the device".to_owned(),
+                Some("install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)"),
+            )),
+        }
     }
 }
 
-fn port_of(verbs: &VerbsDevice, number: u32) -> Option<&crate::model::VerbsPort> {
-    verbs.ports.iter().find(|port| port.number == number)
+fn fill(device: &mut Device, attributes: VerbsAttributes) {
+    let mut answered = attributes.ports;
+    for port in &mut device.ports {
+        let index = answered.iter().position(|answer| answer.number == port.number);
+        port.verbs = index.map(|index| answered.swap_remove(index));
+        port.active_mtu = port.verbs.as_ref().and_then(|verbs| verbs.active_mtu);
+        port.max_mtu = port.verbs.as_ref().and_then(|verbs| verbs.max_mtu);
+    }
+    device.verbs = Some(attributes.device);
 }

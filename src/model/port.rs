@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gid, GidKind, PKey};
+use super::{Counter, Gid, GidKind, PKey, VerbsPort};
 
 /// One port of one device, as read at a single moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,8 @@ pub struct Port {
     pub active_mtu: Option<u32>,
     /// Largest RDMA MTU of the port in bytes, from verbs; `None` unless verbs were asked.
     pub max_mtu: Option<u32>,
+    /// What libibverbs says of the port; `None` unless asked for and answered.
+    pub verbs: Option<VerbsPort>,
 }
 
 /// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).

@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Guid;
+
 /// Whether libibverbs answered for a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -19,10 +21,12 @@ pub enum VerbsState {
 }
 
 /// Everything libibverbs says in one go: the answer of the child that asks it.
+///
+/// It stands in captures: a field that is added later is `None` when an older program recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerbsAnswer {
-    /// One entry for each device that has a user-space driver.
+    /// One entry for each device that has a user-space driver, in the library's order.
     Devices(Vec<VerbsEntry>),
     /// The library or the kernel side is not there.
     Unavailable {
@@ -30,6 +34,10 @@ pub enum VerbsAnswer {
         detail: String,
         /// What brings it.
         fix: Option<String>,
+        /// Name of the error number with which the library refused the list of devices; `None`
+        /// when there is no library, or nobody noted it.
+        #[serde(default)]
+        errno: Option<String>,
     },
 }
 
@@ -38,15 +46,69 @@ pub enum VerbsAnswer {
 pub struct VerbsEntry {
     /// Kernel name.
     pub name: String,
+    /// Node GUID in the list of devices, zero as well.
+    #[serde(default)]
+    pub node_guid: Option<Guid>,
+    /// `enum ibv_transport_type`: 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified (EFA); -1 unknown.
+    #[serde(default)]
+    pub transport_type: Option<i32>,
     /// What the device answered, or why it did not.
-    pub answer: Result<VerbsDevice, String>,
+    pub answer: Result<VerbsAttributes, String>,
+    /// What the device refused, when it did not answer.
+    #[serde(default)]
+    pub refused: Option<VerbsStep>,
+}
+
+/// What is asked of a device, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerbsStep {
+    /// To be opened.
+    Open,
+    /// Its own attributes.
+    QueryDevice,
+}
+
+/// What a device and its ports answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerbsAttributes {
+    /// The device.
+    #[serde(flatten)]
+    pub device: VerbsDevice,
+    /// The ports that answered.
+    pub ports: Vec<VerbsPort>,
+    /// The ports that did not.
+    #[serde(default)]
+    pub refused_ports: Vec<VerbsRefusal>,
+}
+
+/// A port that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerbsRefusal {
+    /// Port number, from 1.
+    pub number: u32,
+    /// The error number's code on that machine.
+    pub code: i32,
+    /// Why, in one sentence.
+    pub detail: String,
 }
 
 /// A device's attributes as `ibv_query_device` gives them (names of `struct ibv_device_attr`).
+///
+/// Codes and masks are those of `infiniband/verbs.h`. What an older program recorded is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of struct ibv_device_attr, documented there")]
 pub struct VerbsDevice {
     pub fw_ver: String,
+    /// As the driver says, zero as well.
+    #[serde(default)]
+    pub node_guid: Option<Guid>,
+    /// As the driver says, zero as well.
+    #[serde(default)]
+    pub sys_image_guid: Option<Guid>,
+    /// `enum ibv_transport_type`: 0 InfiniBand and `RoCE`, 1 iWARP, 4 unspecified (EFA).
+    #[serde(default)]
+    pub transport_type: Option<i32>,
     pub vendor_id: u32,
     pub vendor_part_id: u32,
     pub hw_ver: u32,
@@ -56,27 +118,152 @@ pub struct VerbsDevice {
     pub max_qp: i64,
     pub max_qp_wr: i64,
     pub max_sge: i64,
+    #[serde(default)]
+    pub max_sge_rd: Option<i64>,
     pub max_cq: i64,
     pub max_cqe: i64,
     pub max_mr: i64,
     pub max_pd: i64,
     pub max_ah: i64,
     pub max_srq: i64,
+    #[serde(default)]
+    pub max_srq_wr: Option<i64>,
+    #[serde(default)]
+    pub max_srq_sge: Option<i64>,
     pub max_qp_rd_atom: i64,
+    #[serde(default)]
+    pub max_ee_rd_atom: Option<i64>,
+    #[serde(default)]
+    pub max_res_rd_atom: Option<i64>,
+    #[serde(default)]
+    pub max_qp_init_rd_atom: Option<i64>,
+    #[serde(default)]
+    pub max_ee_init_rd_atom: Option<i64>,
+    /// 0 none, 1 within the device, 2 global.
+    #[serde(default)]
+    pub atomic_cap: Option<u32>,
+    #[serde(default)]
+    pub max_ee: Option<i64>,
+    #[serde(default)]
+    pub max_rdd: Option<i64>,
+    #[serde(default)]
+    pub max_mw: Option<i64>,
+    #[serde(default)]
+    pub max_raw_ipv6_qp: Option<i64>,
+    #[serde(default)]
+    pub max_raw_ethy_qp: Option<i64>,
+    #[serde(default)]
+    pub max_mcast_grp: Option<i64>,
+    #[serde(default)]
+    pub max_mcast_qp_attach: Option<i64>,
+    #[serde(default)]
+    pub max_total_mcast_qp_attach: Option<i64>,
+    #[serde(default)]
+    pub max_fmr: Option<i64>,
+    #[serde(default)]
+    pub max_map_per_fmr: Option<i64>,
     pub max_pkeys: u32,
+    /// Exponent of 4.096 µs.
+    #[serde(default)]
+    pub local_ca_ack_delay: Option<u32>,
+    /// Interrupt vectors for completions.
+    #[serde(default)]
+    pub num_comp_vectors: Option<i64>,
+    /// All 64 bits where the driver gives them, else the lower 32.
     pub device_cap_flags: u64,
-    pub ports: Vec<VerbsPort>,
+    /// What the extended query adds; `None` when library or driver has no such query.
+    #[serde(default)]
+    pub extended: Option<VerbsExtended>,
+    /// Completion counters; `None` from a library before v65 or a driver without them.
+    #[serde(default)]
+    pub comp_cntr_caps: Option<VerbsCompletionCounters>,
+}
+
+/// What `ibv_query_device_ex` adds (names of `struct ibv_device_attr_ex`); a field that the driver
+/// does not know is zero, as the library gives it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are those of struct ibv_device_attr_ex")]
+pub struct VerbsExtended {
+    pub odp_general_caps: u64,
+    pub odp_rc_caps: u32,
+    pub odp_uc_caps: u32,
+    pub odp_ud_caps: u32,
+    pub odp_xrc_caps: u32,
+    pub completion_timestamp_mask: u64,
+    pub hca_core_clock_khz: u64,
+    pub device_cap_flags_ex: u64,
+    pub max_tso_bytes: u32,
+    pub tso_supported_qpts: u32,
+    pub rss_supported_qpts: u32,
+    pub rss_max_rwq_indirection_tables: u32,
+    pub rss_max_rwq_indirection_table_size: u32,
+    pub rss_rx_hash_fields_mask: u64,
+    pub rss_rx_hash_function: u32,
+    pub max_wq_type_rq: u32,
+    pub qp_rate_limit_min_kbps: u32,
+    pub qp_rate_limit_max_kbps: u32,
+    pub pacing_supported_qpts: u32,
+    pub raw_packet_caps: u32,
+    pub tm_max_rndv_hdr_bytes: u32,
+    pub tm_max_num_tags: u32,
+    pub tm_flags: u32,
+    pub tm_max_ops: u32,
+    pub tm_max_sge: u32,
+    pub max_cq_count: u32,
+    pub max_cq_period_us: u32,
+    pub max_dm_bytes: u64,
+    pub pci_atomic_fetch_add: u32,
+    pub pci_atomic_swap: u32,
+    pub pci_atomic_compare_swap: u32,
+}
+
+/// What `ibv_query_comp_cntr_caps` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerbsCompletionCounters {
+    /// Most counters.
+    pub max_counters: u32,
+    /// What they can count, as a mask.
+    pub supported_qp_attach_ops: u32,
 }
 
 /// A port's attributes as `ibv_query_port` gives them.
+///
+/// Codes and masks are those of `infiniband/verbs.h`. What an older program recorded is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerbsPort {
     /// Port number, from 1.
     pub number: u32,
-    /// Active MTU in bytes.
+    /// Logical state: 1 down, 2 initialise, 3 armed, 4 active, 5 active defer.
+    #[serde(default)]
+    pub state_code: Option<u32>,
+    /// Physical state: 2 polling, 3 disabled, 5 link up.
+    #[serde(default)]
+    pub phys_state_code: Option<u32>,
+    /// 0 unspecified, 1 InfiniBand, 2 Ethernet.
+    #[serde(default)]
+    pub link_layer_code: Option<u32>,
+    /// Active MTU in bytes; `None` for a code that is no MTU.
     pub active_mtu: Option<u32>,
-    /// Largest MTU in bytes.
+    /// Largest MTU in bytes; `None` for a code that is no MTU.
     pub max_mtu: Option<u32>,
+    /// Active MTU as a code: 1 is 256 bytes, 5 is 4096.
+    #[serde(default)]
+    pub active_mtu_code: Option<u32>,
+    /// Largest MTU as a code.
+    #[serde(default)]
+    pub max_mtu_code: Option<u32>,
+    /// Local identifier, 0 on Ethernet.
+    #[serde(default)]
+    pub lid: Option<u32>,
+    /// Local identifier of the subnet manager.
+    #[serde(default)]
+    pub sm_lid: Option<u32>,
+    /// Low bits of the LID that are ignored.
+    #[serde(default)]
+    pub lmc: Option<u32>,
+    /// Service level of the subnet manager.
+    #[serde(default)]
+    pub sm_sl: Option<u32>,
     /// Length of the GID table.
     pub gid_tbl_len: u32,
     /// Length of the `P_Key` table.
@@ -85,4 +272,82 @@ pub struct VerbsPort {
     pub max_msg_bytes: u32,
     /// Port capability bits (`PortInfo:CapabilityMask`).
     pub port_cap_flags: u32,
+    /// Further capability bits (`PortInfo:CapabilityMask2`).
+    #[serde(default)]
+    pub port_cap_flags2: Option<u32>,
+    /// Virtual lanes as a code: 1 is 1, 2 is 2, 3 is 4, 4 is 8, 5 is 15.
+    #[serde(default)]
+    pub max_vl_num_code: Option<u32>,
+    /// Packets with a wrong `P_Key`.
+    #[serde(default)]
+    pub bad_pkey_cntr: Option<u32>,
+    /// Packets with a wrong `Q_Key`.
+    #[serde(default)]
+    pub qkey_viol_cntr: Option<u32>,
+    /// Delay of the subnet as an exponent of 4.096 µs.
+    #[serde(default)]
+    pub subnet_timeout: Option<u32>,
+    /// What the subnet manager has initialised.
+    #[serde(default)]
+    pub init_type_reply: Option<u32>,
+    /// Width as a code: 1 is 1X, 2 is 4X, 4 is 8X, 8 is 12X, 16 is 2X.
+    #[serde(default)]
+    pub active_width_code: Option<u32>,
+    /// Speed per lane as a code of 8 bits: 1 is SDR, 128 is NDR.
+    #[serde(default)]
+    pub active_speed_code: Option<u32>,
+    /// The same with room for XDR (256); 0 from a library before v49.
+    #[serde(default)]
+    pub active_speed_ex_code: Option<u32>,
+    /// Effective rate of the link, of all ports of a bond together; `None` from a library before
+    /// v62 or a driver without the query.
+    #[serde(default)]
+    pub effective_bps: Option<u64>,
+}
+
+impl VerbsPort {
+    /// Lanes of the link; `None` for a code that is no width.
+    #[must_use]
+    pub fn lanes(&self) -> Option<u32> {
+        match self.active_width_code? {
+            1 => Some(1),
+            2 => Some(4),
+            4 => Some(8),
+            8 => Some(12),
+            16 => Some(2),
+            _ => None,
+        }
+    }
+
+    /// Nominal bits per second of one lane; `None` for a code that is no speed.
+    #[must_use]
+    pub fn lane_bps(&self) -> Option<u64> {
+        let narrow = self.active_speed_code?;
+        let code = self.active_speed_ex_code.filter(|code| *code != 0).unwrap_or(narrow);
+        let tenths = match code {
+            1 => 25,
+            2 => 50,
+            4 | 8 => 100,
+            16 => 140,
+            32 => 250,
+            64 => 500,
+            128 => 1000,
+            256 => 2000,
+            _ => return None,
+        };
+        Some(tenths * 100_000_000)
+    }
+
+    /// Virtual lanes; `None` for a code that is no such number.
+    #[must_use]
+    pub fn virtual_lanes(&self) -> Option<u32> {
+        match self.max_vl_num_code? {
+            1 => Some(1),
+            2 => Some(2),
+            3 => Some(4),
+            4 => Some(8),
+            5 => Some(15),
+            _ => None,
+        }
+    }
 }

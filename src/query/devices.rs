@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{Gid, NodeType, Protocol, VerbsDevice};
+use crate::model::{Gid, NodeType, Protocol, VerbsDevice, VerbsExtended};
 
 /// The listing of `rdmactl devices`: one row for each port.
 #[derive(Debug)]
@@ -42,9 +42,9 @@ impl Listing for Devices {
             |row| row.of_port(|port| Value::hex(port.lid));
         "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer"] "LID of the subnet manager"
             |row| row.of_port(|port| Value::hex(port.sm_lid));
-        "port.active_mtu" "MTU" Right Verbose ["verbs"] "Active RDMA MTU in bytes"
+        "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.active_mtu));
-        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs"] "Largest RDMA MTU in bytes"
+        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.max_mtu));
         "port.netdev_mtu" "NETDEV_MTU" Right Asked
             ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
@@ -83,6 +83,142 @@ impl Listing for Devices {
             |row| limit(row, |verbs| verbs.max_mr);
         "device.verbs.max_srq" "MAX_SRQ" Right Asked ["verbs"] "Most shared receive queues"
             |row| limit(row, |verbs| verbs.max_srq);
+        "device.verbs.transport_type" "TRANSPORT_TYPE" Right Asked ["verbs"] "Transport of the device as a code: 0 InfiniBand and RoCE, 1 iWARP, 4 unspecified"
+            |row| number(row, |verbs| verbs.transport_type.map(i64::from));
+        "device.verbs.vendor_id" "VENDOR_ID" Right Asked ["verbs"] "Vendor of the device (an IEEE OUI)"
+            |row| mask(row, |verbs| Some(verbs.vendor_id.into()));
+        "device.verbs.vendor_part_id" "VENDOR_PART_ID" Right Asked ["verbs"] "The vendor's number of the part"
+            |row| number(row, |verbs| Some(verbs.vendor_part_id.into()));
+        "device.verbs.hw_ver" "HW_VER" Right Asked ["verbs"] "Hardware version in verbs"
+            |row| mask(row, |verbs| Some(verbs.hw_ver.into()));
+        "device.verbs.phys_port_cnt" "PHYS_PORT_CNT" Right Asked ["verbs"] "Number of ports in verbs"
+            |row| number(row, |verbs| Some(verbs.phys_port_cnt.into()));
+        "device.verbs.max_mr_size" "MAX_MR_SIZE" Right Asked ["verbs"] "Largest memory region in bytes"
+            |row| mask(row, |verbs| Some(verbs.max_mr_size));
+        "device.verbs.page_size_cap" "PAGE_SIZE_CAP" Right Asked ["verbs"] "Memory page sizes, as a mask"
+            |row| mask(row, |verbs| Some(verbs.page_size_cap));
+        "device.verbs.max_qp_wr" "MAX_QP_WR" Right Asked ["verbs"] "Most outstanding requests of a work queue"
+            |row| number(row, |verbs| Some(verbs.max_qp_wr));
+        "device.verbs.device_cap_flags" "DEVICE_CAP_FLAGS" Right Asked ["verbs"] "Capabilities of the device, as a mask"
+            |row| mask(row, |verbs| Some(verbs.device_cap_flags));
+        "device.verbs.max_sge" "MAX_SGE" Right Asked ["verbs"] "Most scatter/gather entries of a request"
+            |row| number(row, |verbs| Some(verbs.max_sge));
+        "device.verbs.max_sge_rd" "MAX_SGE_RD" Right Asked ["verbs"] "Most scatter/gather entries of an RDMA read"
+            |row| number(row, |verbs| verbs.max_sge_rd);
+        "device.verbs.max_cqe" "MAX_CQE" Right Asked ["verbs"] "Most entries of a completion queue"
+            |row| number(row, |verbs| Some(verbs.max_cqe));
+        "device.verbs.max_pd" "MAX_PD" Right Asked ["verbs"] "Most protection domains"
+            |row| number(row, |verbs| Some(verbs.max_pd));
+        "device.verbs.max_qp_rd_atom" "MAX_QP_RD_ATOM" Right Asked ["verbs"] "Most RDMA reads and atomics outstanding at a queue pair as target"
+            |row| number(row, |verbs| Some(verbs.max_qp_rd_atom));
+        "device.verbs.max_ee_rd_atom" "MAX_EE_RD_ATOM" Right Asked ["verbs"] "The same for an end-to-end context"
+            |row| number(row, |verbs| verbs.max_ee_rd_atom);
+        "device.verbs.max_res_rd_atom" "MAX_RES_RD_ATOM" Right Asked ["verbs"] "The same for the whole device"
+            |row| number(row, |verbs| verbs.max_res_rd_atom);
+        "device.verbs.max_qp_init_rd_atom" "MAX_QP_INIT_RD_ATOM" Right Asked ["verbs"] "Most RDMA reads and atomics that a queue pair starts at once"
+            |row| number(row, |verbs| verbs.max_qp_init_rd_atom);
+        "device.verbs.max_ee_init_rd_atom" "MAX_EE_INIT_RD_ATOM" Right Asked ["verbs"] "The same for an end-to-end context"
+            |row| number(row, |verbs| verbs.max_ee_init_rd_atom);
+        "device.verbs.atomic_cap" "ATOMIC_CAP" Right Asked ["verbs"] "Atomics: 0 none, 1 within the device, 2 global"
+            |row| number(row, |verbs| verbs.atomic_cap.map(i64::from));
+        "device.verbs.max_ee" "MAX_EE" Right Asked ["verbs"] "Most end-to-end contexts"
+            |row| number(row, |verbs| verbs.max_ee);
+        "device.verbs.max_rdd" "MAX_RDD" Right Asked ["verbs"] "Most reliable datagram domains"
+            |row| number(row, |verbs| verbs.max_rdd);
+        "device.verbs.max_mw" "MAX_MW" Right Asked ["verbs"] "Most memory windows"
+            |row| number(row, |verbs| verbs.max_mw);
+        "device.verbs.max_raw_ipv6_qp" "MAX_RAW_IPV6_QP" Right Asked ["verbs"] "Most raw IPv6 queue pairs"
+            |row| number(row, |verbs| verbs.max_raw_ipv6_qp);
+        "device.verbs.max_raw_ethy_qp" "MAX_RAW_ETHY_QP" Right Asked ["verbs"] "Most raw Ethertype queue pairs"
+            |row| number(row, |verbs| verbs.max_raw_ethy_qp);
+        "device.verbs.max_mcast_grp" "MAX_MCAST_GRP" Right Asked ["verbs"] "Most multicast groups"
+            |row| number(row, |verbs| verbs.max_mcast_grp);
+        "device.verbs.max_mcast_qp_attach" "MAX_MCAST_QP_ATTACH" Right Asked ["verbs"] "Most queue pairs in one multicast group"
+            |row| number(row, |verbs| verbs.max_mcast_qp_attach);
+        "device.verbs.max_total_mcast_qp_attach" "MAX_TOTAL_MCAST_QP_ATTACH" Right Asked ["verbs"] "Most queue pairs in all multicast groups"
+            |row| number(row, |verbs| verbs.max_total_mcast_qp_attach);
+        "device.verbs.max_ah" "MAX_AH" Right Asked ["verbs"] "Most address handles"
+            |row| number(row, |verbs| Some(verbs.max_ah));
+        "device.verbs.max_fmr" "MAX_FMR" Right Asked ["verbs"] "Most fast memory regions"
+            |row| number(row, |verbs| verbs.max_fmr);
+        "device.verbs.max_map_per_fmr" "MAX_MAP_PER_FMR" Right Asked ["verbs"] "Most mappings of a fast memory region"
+            |row| number(row, |verbs| verbs.max_map_per_fmr);
+        "device.verbs.max_srq_wr" "MAX_SRQ_WR" Right Asked ["verbs"] "Most requests in a shared receive queue"
+            |row| number(row, |verbs| verbs.max_srq_wr);
+        "device.verbs.max_srq_sge" "MAX_SRQ_SGE" Right Asked ["verbs"] "Most scatter entries of a request in a shared receive queue"
+            |row| number(row, |verbs| verbs.max_srq_sge);
+        "device.verbs.max_pkeys" "MAX_PKEYS" Right Asked ["verbs"] "Most partitions"
+            |row| number(row, |verbs| Some(verbs.max_pkeys.into()));
+        "device.verbs.local_ca_ack_delay" "LOCAL_CA_ACK_DELAY" Right Asked ["verbs"] "Local acknowledgement delay, as an exponent of 4.096 us"
+            |row| number(row, |verbs| verbs.local_ca_ack_delay.map(i64::from));
+        "device.verbs.num_comp_vectors" "NUM_COMP_VECTORS" Right Asked ["verbs"] "Interrupt vectors for completions"
+            |row| number(row, |verbs| verbs.num_comp_vectors);
+        "device.verbs.extended.odp_general_caps" "ODP_GENERAL_CAPS" Right Asked ["verbs"] "On-demand paging in general, as a mask"
+            |row| extra_mask(row, |verbs| verbs.odp_general_caps);
+        "device.verbs.extended.odp_rc_caps" "ODP_RC_CAPS" Right Asked ["verbs"] "On-demand paging on RC queue pairs"
+            |row| extra_mask(row, |verbs| verbs.odp_rc_caps.into());
+        "device.verbs.extended.odp_uc_caps" "ODP_UC_CAPS" Right Asked ["verbs"] "On-demand paging on UC queue pairs"
+            |row| extra_mask(row, |verbs| verbs.odp_uc_caps.into());
+        "device.verbs.extended.odp_ud_caps" "ODP_UD_CAPS" Right Asked ["verbs"] "On-demand paging on UD queue pairs"
+            |row| extra_mask(row, |verbs| verbs.odp_ud_caps.into());
+        "device.verbs.extended.odp_xrc_caps" "ODP_XRC_CAPS" Right Asked ["verbs"] "On-demand paging on XRC queue pairs"
+            |row| extra_mask(row, |verbs| verbs.odp_xrc_caps.into());
+        "device.verbs.extended.completion_timestamp_mask" "COMPLETION_TIMESTAMP_MASK" Right Asked ["verbs"] "Valid bits of a completion's time stamp"
+            |row| extra_mask(row, |verbs| verbs.completion_timestamp_mask);
+        "device.verbs.extended.hca_core_clock_khz" "HCA_CORE_CLOCK_KHZ" Right Asked ["verbs"] "Clock of the device in kHz"
+            |row| extra_number(row, |verbs| verbs.hca_core_clock_khz);
+        "device.verbs.extended.device_cap_flags_ex" "DEVICE_CAP_FLAGS_EX" Right Asked ["verbs"] "Capabilities of the device, all 64 bits"
+            |row| extra_mask(row, |verbs| verbs.device_cap_flags_ex);
+        "device.verbs.extended.max_tso_bytes" "MAX_TSO_BYTES" Right Asked ["verbs"] "Largest payload of segmentation offload in bytes"
+            |row| extra_number(row, |verbs| verbs.max_tso_bytes.into());
+        "device.verbs.extended.tso_supported_qpts" "TSO_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types with segmentation offload"
+            |row| extra_mask(row, |verbs| verbs.tso_supported_qpts.into());
+        "device.verbs.extended.rss_supported_qpts" "RSS_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types with receive side scaling"
+            |row| extra_mask(row, |verbs| verbs.rss_supported_qpts.into());
+        "device.verbs.extended.rss_max_rwq_indirection_tables" "RSS_MAX_RWQ_INDIRECTION_TABLES" Right Asked ["verbs"] "Most indirection tables of receive side scaling"
+            |row| extra_number(row, |verbs| verbs.rss_max_rwq_indirection_tables.into());
+        "device.verbs.extended.rss_max_rwq_indirection_table_size" "RSS_MAX_RWQ_INDIRECTION_TABLE_SIZE" Right Asked ["verbs"] "Largest indirection table of receive side scaling"
+            |row| extra_number(row, |verbs| verbs.rss_max_rwq_indirection_table_size.into());
+        "device.verbs.extended.rss_rx_hash_fields_mask" "RSS_RX_HASH_FIELDS_MASK" Right Asked ["verbs"] "Fields that the receive hash can take"
+            |row| extra_mask(row, |verbs| verbs.rss_rx_hash_fields_mask);
+        "device.verbs.extended.rss_rx_hash_function" "RSS_RX_HASH_FUNCTION" Right Asked ["verbs"] "Functions that the receive hash can be"
+            |row| extra_mask(row, |verbs| verbs.rss_rx_hash_function.into());
+        "device.verbs.extended.max_wq_type_rq" "MAX_WQ_TYPE_RQ" Right Asked ["verbs"] "Most receive work queues"
+            |row| extra_number(row, |verbs| verbs.max_wq_type_rq.into());
+        "device.verbs.extended.qp_rate_limit_min_kbps" "QP_RATE_LIMIT_MIN_KBPS" Right Asked ["verbs"] "Lowest pace of a queue pair in kb/s"
+            |row| extra_number(row, |verbs| verbs.qp_rate_limit_min_kbps.into());
+        "device.verbs.extended.qp_rate_limit_max_kbps" "QP_RATE_LIMIT_MAX_KBPS" Right Asked ["verbs"] "Highest pace of a queue pair in kb/s"
+            |row| extra_number(row, |verbs| verbs.qp_rate_limit_max_kbps.into());
+        "device.verbs.extended.pacing_supported_qpts" "PACING_SUPPORTED_QPTS" Right Asked ["verbs"] "Queue pair types that can be paced"
+            |row| extra_mask(row, |verbs| verbs.pacing_supported_qpts.into());
+        "device.verbs.extended.raw_packet_caps" "RAW_PACKET_CAPS" Right Asked ["verbs"] "Capabilities of raw packet queue pairs"
+            |row| extra_mask(row, |verbs| verbs.raw_packet_caps.into());
+        "device.verbs.extended.tm_max_rndv_hdr_bytes" "TM_MAX_RNDV_HDR_BYTES" Right Asked ["verbs"] "Largest rendezvous header of tag matching in bytes"
+            |row| extra_number(row, |verbs| verbs.tm_max_rndv_hdr_bytes.into());
+        "device.verbs.extended.tm_max_num_tags" "TM_MAX_NUM_TAGS" Right Asked ["verbs"] "Most tags"
+            |row| extra_number(row, |verbs| verbs.tm_max_num_tags.into());
+        "device.verbs.extended.tm_flags" "TM_FLAGS" Right Asked ["verbs"] "Tag matching flags"
+            |row| extra_mask(row, |verbs| verbs.tm_flags.into());
+        "device.verbs.extended.tm_max_ops" "TM_MAX_OPS" Right Asked ["verbs"] "Most outstanding tag operations"
+            |row| extra_number(row, |verbs| verbs.tm_max_ops.into());
+        "device.verbs.extended.tm_max_sge" "TM_MAX_SGE" Right Asked ["verbs"] "Most scatter entries of a tagged receive"
+            |row| extra_number(row, |verbs| verbs.tm_max_sge.into());
+        "device.verbs.extended.max_cq_count" "MAX_CQ_COUNT" Right Asked ["verbs"] "Most completions that moderation gathers"
+            |row| extra_number(row, |verbs| verbs.max_cq_count.into());
+        "device.verbs.extended.max_cq_period_us" "MAX_CQ_PERIOD_US" Right Asked ["verbs"] "Longest wait of completion moderation in us"
+            |row| extra_number(row, |verbs| verbs.max_cq_period_us.into());
+        "device.verbs.extended.max_dm_bytes" "MAX_DM_BYTES" Right Asked ["verbs"] "Device memory in bytes"
+            |row| extra_number(row, |verbs| verbs.max_dm_bytes);
+        "device.verbs.extended.pci_atomic_fetch_add" "PCI_ATOMIC_FETCH_ADD" Right Asked ["verbs"] "Sizes of fetch-and-add over PCI"
+            |row| extra_mask(row, |verbs| verbs.pci_atomic_fetch_add.into());
+        "device.verbs.extended.pci_atomic_swap" "PCI_ATOMIC_SWAP" Right Asked ["verbs"] "Sizes of swap over PCI"
+            |row| extra_mask(row, |verbs| verbs.pci_atomic_swap.into());
+        "device.verbs.extended.pci_atomic_compare_swap" "PCI_ATOMIC_COMPARE_SWAP" Right Asked ["verbs"] "Sizes of compare-and-swap over PCI"
+            |row| extra_mask(row, |verbs| verbs.pci_atomic_compare_swap.into());
+        "device.verbs.comp_cntr_caps.max_counters" "MAX_COUNTERS" Right Asked ["verbs"] "Most completion counters"
+            |row| number(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.max_counters.into()));
+        "device.verbs.comp_cntr_caps.supported_qp_attach_ops" "SUPPORTED_QP_ATTACH_OPS" Right Asked ["verbs"] "What completion counters can count, as a mask"
+            |row| mask(row, |verbs| Some(verbs.comp_cntr_caps.as_ref()?.supported_qp_attach_ops.into()));
     };
 
     fn is_unreadable(row: &DeviceRow<'_>, source: &str) -> bool {
@@ -91,9 +227,25 @@ impl Listing for Devices {
 }
 
 fn limit(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> i64) -> Value {
-    row.of_device(|device| {
-        device.verbs.as_ref().map_or(Value::Absent, |verbs| Value::Int(get(verbs)))
-    })
+    number(row, |verbs| Some(get(verbs)))
+}
+
+fn number(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> Option<i64>) -> Value {
+    let of = |verbs: &VerbsDevice| get(verbs).map_or(Value::Absent, Value::Int);
+    row.of_device(|device| device.verbs.as_ref().map_or(Value::Absent, of))
+}
+
+fn mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsDevice) -> Option<u64>) -> Value {
+    let of = |verbs: &VerbsDevice| get(verbs).map_or(Value::Absent, Value::Hex);
+    row.of_device(|device| device.verbs.as_ref().map_or(Value::Absent, of))
+}
+
+fn extra_number(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
+    number(row, |verbs| i64::try_from(get(verbs.extended.as_ref()?)).ok())
+}
+
+fn extra_mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
+    mask(row, |verbs| verbs.extended.as_ref().map(&get))
 }
 
 /// With an entry unreadable, another may look like the best and be the wrong one.

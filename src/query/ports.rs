@@ -1,6 +1,6 @@
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{GidKind, Port, Protocol};
+use crate::model::{GidKind, Port, Protocol, VerbsPort};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ impl Listing for Ports {
             ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "MTU of the network interface in bytes"
             |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
-        "port.active_mtu" "MTU" Right Verbose ["verbs"] "Active RDMA MTU in bytes"
+        "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.active_mtu));
-        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs"] "Largest RDMA MTU in bytes"
+        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.max_mtu));
         "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer"] "Local identifier"
             |row| row.of_port(|port| Value::hex(port.lid));
@@ -71,6 +71,46 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::text(port.link_speed.as_ref()));
         "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
             |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
+        "port.verbs.state_code" "STATE_CODE" Right Asked ["verbs", "port.verbs"] "Logical state in verbs: 1 down, 2 initialise, 3 armed, 4 active"
+            |row| of_verbs(row, |verbs| Value::int(verbs.state_code));
+        "port.verbs.phys_state_code" "PHYS_STATE_CODE" Right Asked ["verbs", "port.verbs"] "Physical state in verbs: 2 polling, 3 disabled, 5 link up"
+            |row| of_verbs(row, |verbs| Value::int(verbs.phys_state_code));
+        "port.verbs.link_layer_code" "LINK_LAYER_CODE" Right Asked ["verbs", "port.verbs"] "Link layer in verbs: 0 unspecified, 1 InfiniBand, 2 Ethernet"
+            |row| of_verbs(row, |verbs| Value::int(verbs.link_layer_code));
+        "port.verbs.lid" "VERBS_LID" Right Asked ["verbs", "port.verbs"] "LID in verbs, 0 on Ethernet"
+            |row| of_verbs(row, |verbs| Value::hex(verbs.lid));
+        "port.verbs.sm_lid" "VERBS_SM_LID" Right Asked ["verbs", "port.verbs"] "LID of the subnet manager in verbs"
+            |row| of_verbs(row, |verbs| Value::hex(verbs.sm_lid));
+        "port.verbs.lmc" "VERBS_LMC" Right Asked ["verbs", "port.verbs"] "Low bits of the LID that are ignored, in verbs"
+            |row| of_verbs(row, |verbs| Value::int(verbs.lmc));
+        "port.verbs.sm_sl" "VERBS_SM_SL" Right Asked ["verbs", "port.verbs"] "Service level of the subnet manager in verbs"
+            |row| of_verbs(row, |verbs| Value::int(verbs.sm_sl));
+        "port.verbs.gid_tbl_len" "GID_TBL_LEN" Right Asked ["verbs", "port.verbs"] "Length of the GID table"
+            |row| of_verbs(row, |verbs| Value::int(Some(verbs.gid_tbl_len)));
+        "port.verbs.pkey_tbl_len" "PKEY_TBL_LEN" Right Asked ["verbs", "port.verbs"] "Length of the P_Key table"
+            |row| of_verbs(row, |verbs| Value::int(Some(verbs.pkey_tbl_len)));
+        "port.verbs.max_msg_bytes" "MAX_MSG_BYTES" Right Asked ["verbs", "port.verbs"] "Largest message in bytes"
+            |row| of_verbs(row, |verbs| Value::int(Some(verbs.max_msg_bytes)));
+        "port.verbs.port_cap_flags" "PORT_CAP_FLAGS" Right Asked ["verbs", "port.verbs"] "Port capabilities, as a mask"
+            |row| of_verbs(row, |verbs| Value::hex(Some(verbs.port_cap_flags)));
+        "port.verbs.port_cap_flags2" "PORT_CAP_FLAGS2" Right Asked ["verbs", "port.verbs"] "Further port capabilities, as a mask"
+            |row| of_verbs(row, |verbs| Value::hex(verbs.port_cap_flags2));
+        "port.verbs.bad_pkey_cntr" "BAD_PKEY_CNTR" Right Asked ["verbs", "port.verbs"] "Packets with a wrong P_Key"
+            |row| of_verbs(row, |verbs| Value::int(verbs.bad_pkey_cntr));
+        "port.verbs.qkey_viol_cntr" "QKEY_VIOL_CNTR" Right Asked ["verbs", "port.verbs"] "Packets with a wrong Q_Key"
+            |row| of_verbs(row, |verbs| Value::int(verbs.qkey_viol_cntr));
+        "port.verbs.subnet_timeout" "SUBNET_TIMEOUT" Right Asked ["verbs", "port.verbs"] "Delay of the subnet as an exponent of 4.096 us"
+            |row| of_verbs(row, |verbs| Value::int(verbs.subnet_timeout));
+        "port.verbs.init_type_reply" "INIT_TYPE_REPLY" Right Asked ["verbs", "port.verbs"] "What the subnet manager has initialised"
+            |row| of_verbs(row, |verbs| Value::int(verbs.init_type_reply));
+        "port.verbs.max_vl_num_code" "VIRTUAL_LANES" Right Asked ["verbs", "port.verbs"] "Virtual lanes of the port"
+            |row| of_verbs(row, |verbs| Value::int(verbs.virtual_lanes()));
+        "port.verbs.active_width_code" "VERBS_WIDTH" Right Asked ["verbs", "port.verbs"] "Lanes of the link"
+            |row| of_verbs(row, |verbs| Value::int(verbs.lanes()));
+        "port.verbs.active_speed_code" "LANE_RATE" Right Asked ["verbs", "port.verbs"] "Nominal rate of one lane"
+            |row| of_verbs(row, |verbs| bits(verbs.lane_bps()));
+        "port.verbs.effective_bps" "EFFECTIVE" Right Asked ["verbs", "port.verbs"] "Effective rate, of all ports of a bond together"
+            |row| of_verbs(row, |verbs| bits(verbs.effective_bps));
     };
 
     fn is_unreadable(row: &DeviceRow<'_>, source: &str) -> bool {
@@ -91,4 +131,12 @@ fn pkeys(row: &DeviceRow<'_>) -> Value {
         return Value::Failed;
     }
     row.of_port(|port| Value::list(port.pkeys.as_deref()))
+}
+
+fn of_verbs(row: &DeviceRow<'_>, get: impl Fn(&VerbsPort) -> Value) -> Value {
+    row.of_port(|port| port.verbs.as_ref().map_or(Value::Absent, &get))
+}
+
+fn bits(rate: Option<u64>) -> Value {
+    rate.map_or(Value::Absent, Value::Bits)
 }

@@ -1,40 +1,79 @@
 //! The child's side of the verbs question: asks libibverbs in this very process.
 
-use crate::model::{VerbsAnswer, VerbsDevice, VerbsEntry, VerbsPort};
-use crate::sys::verbs::{Device, Mtu, PortAttr, VerbsError, list_devices};
+use crate::model::{
+    Guid, VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry,
+    VerbsExtended, VerbsPort, VerbsRefusal, VerbsStep,
+};
+use crate::sys::Errno;
+use crate::sys::verbs::{
+    Device, DeviceAttr, DeviceEntry, ExtendedAttr, Mtu, PortAttr, VerbsError, list_devices,
+};
 
 /// Asks libibverbs for every device and port. It may print to stderr and may hang: only the
 /// `agent verbs` process calls this.
 #[must_use]
 pub fn answer_verbs() -> VerbsAnswer {
     match list_devices() {
-        Ok(devices) => VerbsAnswer::Devices(
-            devices
-                .into_iter()
-                .map(|device| VerbsEntry {
-                    answer: query(&device.name).map_err(|error| error.to_string()),
-                    name: device.name,
-                })
-                .collect(),
-        ),
+        Ok(devices) => VerbsAnswer::Devices(devices.into_iter().map(entry).collect()),
         Err(error) => VerbsAnswer::Unavailable {
+            errno: list_errno(&error).map(|errno| errno.name().into_owned()),
             detail: error.to_string(),
             fix: error.fix().map(str::to_owned),
         },
     }
 }
 
-fn query(name: &str) -> Result<VerbsDevice, VerbsError> {
-    let device = Device::open(name)?;
-    let attr = device.attr()?;
+/// With what the library refused the list of devices.
+fn list_errno(error: &VerbsError) -> Option<Errno> {
+    match error {
+        VerbsError::NoKernelSupport => Some(Errno::NO_SYSTEM_CALL),
+        error => error.errno(),
+    }
+}
+
+fn entry(device: DeviceEntry) -> VerbsEntry {
+    let transport_type = device.transport_type;
+    let (answer, refused) = match query(&device.name, transport_type) {
+        Ok(attributes) => (Ok(attributes), None),
+        Err((step, error)) => (Err(error.to_string()), Some(step)),
+    };
+    VerbsEntry {
+        name: device.name,
+        node_guid: Some(Guid(device.guid)),
+        transport_type: Some(transport_type),
+        answer,
+        refused,
+    }
+}
+
+fn query(name: &str, transport_type: i32) -> Result<VerbsAttributes, (VerbsStep, VerbsError)> {
+    let device = Device::open(name).map_err(|error| (VerbsStep::Open, error))?;
+    let attr = device.attr().map_err(|error| (VerbsStep::QueryDevice, error))?;
+    let mut ports = Vec::new();
+    let mut refused_ports = Vec::new();
     // A port number is one byte in verbs, so ports above 255 cannot be asked.
-    let ports = (1..=u8::try_from(attr.port_count()).unwrap_or(u8::MAX))
-        .map(|number| device.port(number).map(|port| verbs_port(number, &port)))
-        .collect::<Result<_, _>>()?;
+    for number in 1..=u8::try_from(attr.port_count()).unwrap_or(u8::MAX) {
+        match device.port(number) {
+            Ok(port) => ports.push(verbs_port(number, &port)),
+            Err(error) => refused_ports.push(VerbsRefusal {
+                number: number.into(),
+                code: error.errno().map_or(Errno::IO.code(), Errno::code),
+                detail: error.to_string(),
+            }),
+        }
+    }
+    let device = verbs_device(&attr, transport_type);
+    Ok(VerbsAttributes { device, ports, refused_ports })
+}
+
+fn verbs_device(attr: &DeviceAttr, transport_type: i32) -> VerbsDevice {
     let flags = attr.extended.as_ref().map_or(0, |extended| extended.device_cap_flags);
     let basic = &attr.basic;
-    Ok(VerbsDevice {
+    VerbsDevice {
         fw_ver: basic.fw_ver.clone(),
+        node_guid: Some(Guid(basic.node_guid)),
+        sys_image_guid: Some(Guid(basic.sys_image_guid)),
+        transport_type: Some(transport_type),
         vendor_id: basic.vendor_id,
         vendor_part_id: basic.vendor_part_id,
         hw_ver: basic.hw_ver,
@@ -44,28 +83,107 @@ fn query(name: &str) -> Result<VerbsDevice, VerbsError> {
         max_qp: basic.max_qp,
         max_qp_wr: basic.max_qp_wr,
         max_sge: basic.max_sge,
+        max_sge_rd: Some(basic.max_sge_rd),
         max_cq: basic.max_cq,
         max_cqe: basic.max_cqe,
         max_mr: basic.max_mr,
         max_pd: basic.max_pd,
         max_ah: basic.max_ah,
         max_srq: basic.max_srq,
+        max_srq_wr: Some(basic.max_srq_wr),
+        max_srq_sge: Some(basic.max_srq_sge),
         max_qp_rd_atom: basic.max_qp_rd_atom,
-        max_pkeys: u32::from(basic.max_pkeys),
+        max_ee_rd_atom: Some(basic.max_ee_rd_atom),
+        max_res_rd_atom: Some(basic.max_res_rd_atom),
+        max_qp_init_rd_atom: Some(basic.max_qp_init_rd_atom),
+        max_ee_init_rd_atom: Some(basic.max_ee_init_rd_atom),
+        atomic_cap: Some(basic.atomic_cap),
+        max_ee: Some(basic.max_ee),
+        max_rdd: Some(basic.max_rdd),
+        max_mw: Some(basic.max_mw),
+        max_raw_ipv6_qp: Some(basic.max_raw_ipv6_qp),
+        max_raw_ethy_qp: Some(basic.max_raw_ethy_qp),
+        max_mcast_grp: Some(basic.max_mcast_grp),
+        max_mcast_qp_attach: Some(basic.max_mcast_qp_attach),
+        max_total_mcast_qp_attach: Some(basic.max_total_mcast_qp_attach),
+        max_fmr: Some(basic.max_fmr),
+        max_map_per_fmr: Some(basic.max_map_per_fmr),
+        max_pkeys: basic.max_pkeys.into(),
+        local_ca_ack_delay: Some(basic.local_ca_ack_delay.into()),
+        num_comp_vectors: Some(attr.num_comp_vectors),
         device_cap_flags: if flags == 0 { u64::from(basic.device_cap_flags) } else { flags },
-        ports,
-    })
+        extended: attr.extended.as_ref().map(verbs_extended),
+        comp_cntr_caps: attr.completion_counters.map(|caps| VerbsCompletionCounters {
+            max_counters: caps.max_counters,
+            supported_qp_attach_ops: caps.supported_qp_attach_ops,
+        }),
+    }
+}
+
+fn verbs_extended(attr: &ExtendedAttr) -> VerbsExtended {
+    VerbsExtended {
+        odp_general_caps: attr.odp_general_caps,
+        odp_rc_caps: attr.odp_rc_caps,
+        odp_uc_caps: attr.odp_uc_caps,
+        odp_ud_caps: attr.odp_ud_caps,
+        odp_xrc_caps: attr.odp_xrc_caps,
+        completion_timestamp_mask: attr.completion_timestamp_mask,
+        hca_core_clock_khz: attr.hca_core_clock_khz,
+        device_cap_flags_ex: attr.device_cap_flags,
+        max_tso_bytes: attr.max_tso,
+        tso_supported_qpts: attr.tso_supported_qpts,
+        rss_supported_qpts: attr.rss_supported_qpts,
+        rss_max_rwq_indirection_tables: attr.rss_max_rwq_indirection_tables,
+        rss_max_rwq_indirection_table_size: attr.rss_max_rwq_indirection_table_size,
+        rss_rx_hash_fields_mask: attr.rss_rx_hash_fields_mask,
+        rss_rx_hash_function: attr.rss_rx_hash_function.into(),
+        max_wq_type_rq: attr.max_wq_type_rq,
+        qp_rate_limit_min_kbps: attr.qp_rate_limit_min,
+        qp_rate_limit_max_kbps: attr.qp_rate_limit_max,
+        pacing_supported_qpts: attr.pacing_supported_qpts,
+        raw_packet_caps: attr.raw_packet_caps,
+        tm_max_rndv_hdr_bytes: attr.tm_max_rndv_hdr_size,
+        tm_max_num_tags: attr.tm_max_num_tags,
+        tm_flags: attr.tm_flags,
+        tm_max_ops: attr.tm_max_ops,
+        tm_max_sge: attr.tm_max_sge,
+        max_cq_count: attr.max_cq_count.into(),
+        max_cq_period_us: attr.max_cq_period.into(),
+        max_dm_bytes: attr.max_dm_size,
+        pci_atomic_fetch_add: attr.pci_atomic_fetch_add.into(),
+        pci_atomic_swap: attr.pci_atomic_swap.into(),
+        pci_atomic_compare_swap: attr.pci_atomic_compare_swap.into(),
+    }
 }
 
 fn verbs_port(number: u8, port: &PortAttr) -> VerbsPort {
     let bytes = |code| Mtu::from_code(code).map(Mtu::bytes);
     VerbsPort {
         number: u32::from(number),
+        state_code: Some(port.state),
+        phys_state_code: Some(port.phys_state.into()),
+        link_layer_code: Some(port.link_layer.into()),
         active_mtu: bytes(port.active_mtu),
         max_mtu: bytes(port.max_mtu),
+        active_mtu_code: Some(port.active_mtu),
+        max_mtu_code: Some(port.max_mtu),
+        lid: Some(port.lid.into()),
+        sm_lid: Some(port.sm_lid.into()),
+        lmc: Some(port.lmc.into()),
+        sm_sl: Some(port.sm_sl.into()),
         gid_tbl_len: u32::try_from(port.gid_tbl_len).unwrap_or(0),
         pkey_tbl_len: u32::from(port.pkey_tbl_len),
         max_msg_bytes: port.max_msg_sz,
         port_cap_flags: port.port_cap_flags,
+        port_cap_flags2: Some(port.port_cap_flags2.into()),
+        max_vl_num_code: Some(port.max_vl_num.into()),
+        bad_pkey_cntr: Some(port.bad_pkey_cntr),
+        qkey_viol_cntr: Some(port.qkey_viol_cntr),
+        subnet_timeout: Some(port.subnet_timeout.into()),
+        init_type_reply: Some(port.init_type_reply.into()),
+        active_width_code: Some(port.active_width.into()),
+        active_speed_code: Some(port.active_speed.into()),
+        active_speed_ex_code: Some(port.active_speed_ex),
+        effective_bps: port.speed_100mbps.map(|speed| speed.saturating_mul(100_000_000)),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// An errno value: compared and shown by name, never by number.
+/// An errno value: compared and shown by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Errno(i32);
 
@@ -82,6 +82,12 @@ impl Errno {
     #[must_use]
     pub fn from_code(code: i32) -> Self {
         Self(code.saturating_abs())
+    }
+
+    /// The number, for those that put it into an exit code.
+    #[must_use]
+    pub fn code(self) -> i32 {
+        self.0
     }
 
     /// The calling thread's last error.

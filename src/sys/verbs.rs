@@ -23,7 +23,7 @@ mod queue_pair;
 mod transition;
 
 pub use address::{AddressHandle, Grh, LocalRoute, Path, Target};
-pub use attr::{BasicAttr, DeviceAttr, ExtendedAttr};
+pub use attr::{BasicAttr, CompletionCounters, DeviceAttr, ExtendedAttr};
 pub use buffer::{Access, Buffer};
 pub use completion::{Batch, Completion, Opcode, Status};
 pub use completion_queue::{CompletionQueue, Notify};

@@ -71,6 +71,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         counters: None,
         active_mtu: None,
         max_mtu: None,
+        verbs: None,
     }
 }
 

@@ -195,6 +195,19 @@ pub struct DeviceAttr {
     pub extended: Option<ExtendedAttr>,
     /// Interrupt vectors for completions.
     pub num_comp_vectors: i64,
+    /// Completion counters; `None` from a library before v65 or a driver without them.
+    pub completion_counters: Option<CompletionCounters>,
+}
+
+/// `ibv_comp_cntr_caps`: counters of completions that need no completion queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CompletionCounters {
+    /// Highest value of a counter.
+    pub max_value: u64,
+    /// Most counters.
+    pub max_counters: u32,
+    /// What they can count, as a mask.
+    pub supported_qp_attach_ops: u32,
 }
 
 impl DeviceAttr {
@@ -203,11 +216,17 @@ impl DeviceAttr {
             basic: BasicAttr::copy(&attr.orig_attr),
             extended: Some(ExtendedAttr::copy(attr)),
             num_comp_vectors: number(vectors),
+            completion_counters: None,
         }
     }
 
     pub(super) fn legacy(attr: &ffi::ibv_device_attr, vectors: c_int) -> Self {
-        Self { basic: BasicAttr::copy(attr), extended: None, num_comp_vectors: number(vectors) }
+        Self {
+            basic: BasicAttr::copy(attr),
+            extended: None,
+            num_comp_vectors: number(vectors),
+            completion_counters: None,
+        }
     }
 
     /// Number of ports.

@@ -11,6 +11,15 @@ use crate::sys::ffi::{
     ibv_qp_attr, ibv_qp_init_attr,
 };
 
+/// `struct ibv_comp_cntr_caps`, new in v65: younger than the generated types.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::sys) struct CompletionCounterCaps {
+    pub(in crate::sys) max_value: u64,
+    pub(in crate::sys) max_counters: u32,
+    pub(in crate::sys) supported_qp_attach_ops: u32,
+}
+
 dl::functions! {
     /// What this program calls of libibverbs, in its default symbol versions.
     pub(in crate::sys) struct Calls;
@@ -48,6 +57,9 @@ dl::functions! {
             *mut ibv_context, *mut ibv_gid_entry, usize, u32, usize
         ) -> isize;
         fn ibv_query_port_speed(*mut ibv_context, u32, *mut u64) -> c_int;
+        fn _ibv_query_comp_cntr_caps(
+            *mut ibv_context, *mut CompletionCounterCaps, usize
+        ) -> c_int;
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attr::{DeviceAttr, text};
-use super::calls::Calls;
+use super::attr::{CompletionCounters, DeviceAttr, text};
+use super::calls::{Calls, CompletionCounterCaps};
 use super::error::{Operation, VerbsError};
 use super::inline::{self, DeviceAnswer};
 use crate::sys::device_file;
@@ -193,9 +193,23 @@ impl Device {
             .map_err(|errno| self.error(Operation::QueryDevice, errno))?;
         // SAFETY: as above; the number is set when the device is opened.
         let vectors = unsafe { (*self.context()).num_comp_vectors };
-        Ok(match answer {
+        let attr = match answer {
             DeviceAnswer::Extended(attr) => DeviceAttr::extended(&attr, vectors),
             DeviceAnswer::Legacy(attr) => DeviceAttr::legacy(&attr, vectors),
+        };
+        Ok(DeviceAttr { completion_counters: self.completion_counters(), ..attr })
+    }
+
+    fn completion_counters(&self) -> Option<CompletionCounters> {
+        let query = self.calls()._ibv_query_comp_cntr_caps?;
+        let mut caps = CompletionCounterCaps::default();
+        // SAFETY: the context is open, and the size is that of the structure to fill in.
+        let answer = unsafe { query(self.context(), &raw mut caps, size_of_val(&caps)) };
+        // An extra, as the rate of a port is: whatever keeps it away is no reason to lose the rest.
+        (answer == 0).then_some(CompletionCounters {
+            max_value: caps.max_value,
+            max_counters: caps.max_counters,
+            supported_qp_attach_ops: caps.supported_qp_attach_ops,
         })
     }
 

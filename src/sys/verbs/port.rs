@@ -188,7 +188,7 @@ impl Device {
         // SAFETY: the context is open, and the last argument is a number to fill in.
         let answer = unsafe { query(self.context(), u32::from(port), &raw mut speed) };
         // The rate is an extra: whatever keeps it away is no reason to lose the port.
-        (answer == 0 && speed != 0).then_some(speed)
+        (answer == 0).then_some(speed)
     }
 
     /// One GID of a port, all zeros when the slot is empty.
