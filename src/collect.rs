@@ -29,6 +29,9 @@ pub fn host_report(
     if parts.pkeys {
         sysfs::read_pkeys(&mut reader, &mut report);
     }
+    if parts.gpus {
+        sysfs::read_gpus(&mut reader, &mut report);
+    }
     if parts.counters {
         sysfs::read_counters(&mut reader, &mut report);
     }

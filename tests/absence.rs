@@ -63,10 +63,14 @@ fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
 /// Whether the change of an answer may turn one value into another: with a GID gone, another one
 /// is the best address, and with a `P_Key` gone, the others make the list.
 fn may_move(column: &str, question: &Question, removed: bool) -> bool {
-    let Question::File(path) = question else { return false };
+    let (Question::File(path) | Question::Link(path)) = question else { return false };
     let is_gid = path.contains("/gids/") && column == "port.address";
     let is_pkey = path.contains("/pkeys/") && column == "port.pkeys";
-    removed && (is_gid || is_pkey)
+    // An accelerator that is gone, or its place; a link of which nobody says how fast it could be.
+    let is_gpu =
+        (path.contains("/bus/pci/") || path.ends_with("/numa_node")) && column == "device.gpus";
+    let is_link = path.contains("/max_link_") && column.starts_with("device.pci_link");
+    removed && (is_gid || is_pkey || is_gpu || is_link)
 }
 
 fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {

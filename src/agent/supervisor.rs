@@ -271,7 +271,8 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts = Parts { verbs: true, resources: false, counters: false, pkeys: false };
+    const VERBS: Parts =
+        Parts { verbs: true, resources: false, counters: false, pkeys: false, gpus: false };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
         loop {

@@ -53,6 +53,7 @@ impl<'global, L: Listing> View<'global, L> {
         Ok(Parts {
             verbs: least.verbs || needs("verbs"),
             pkeys: least.pkeys || needs("port.pkeys"),
+            gpus: least.gpus || needs("gpus"),
             ..least
         })
     }

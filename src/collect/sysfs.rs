@@ -6,8 +6,10 @@
 mod counter;
 mod device;
 mod gid;
+mod gpu;
 mod netdev;
 mod pci;
+mod pci_link;
 mod pkey;
 mod place;
 mod port;
@@ -56,6 +58,15 @@ pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
             let path = format!("{path}/ports/{}", port.number);
             port.counters = Some(counter::read_port(reader, &key, &path));
         }
+    }
+}
+
+/// Finds the accelerators of the host, for each device by their distance.
+pub(super) fn read_gpus(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let folders: Vec<Option<String>> =
+        report.devices.iter().map(|device| pci::read_folder(reader, &device.name)).collect();
+    if folders.iter().any(Option::is_some) {
+        gpu::read(reader, &mut report.devices, &folders);
     }
 }
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Guid, Port, VerbsDevice};
+use super::{Counter, Gpu, Guid, PciLink, Port, VerbsDevice, VirtualFunctions};
 
 /// One RDMA device (HCA, RNIC) as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,14 @@ pub struct Device {
     pub pci: Option<String>,
     /// NUMA node of the PCI slot; `None` when the firmware does not say.
     pub numa_node: Option<u32>,
+    /// The processors near that slot, as the kernel lists them: `0-15,32-47`.
+    pub local_cpus: Option<String>,
+    /// The PCI Express link; `None` for software devices and inside virtual machines that show none.
+    pub pci_link: Option<PciLink>,
+    /// Virtual functions of the card; `None` where it has none to offer.
+    pub virtual_functions: Option<VirtualFunctions>,
+    /// The accelerators of the host, the nearest first; `None` unless asked for.
+    pub gpus: Option<Vec<Gpu>>,
     /// The ports, by number.
     pub ports: Vec<Port>,
     /// Counters of the device as a whole; `None` unless asked for.

@@ -79,11 +79,15 @@ pub struct Parts {
     /// The `P_Key` tables, of which each entry may cost a firmware command.
     #[serde(default)]
     pub pkeys: bool,
+    /// Accelerators, which are looked for among all PCI functions of the host.
+    #[serde(default)]
+    pub gpus: bool,
 }
 
 impl Parts {
     /// All there is, as captures have it.
-    pub const ALL: Self = Self { verbs: true, resources: true, counters: true, pkeys: true };
+    pub const ALL: Self =
+        Self { verbs: true, resources: true, counters: true, pkeys: true, gpus: true };
 }
 
 /// How an answer came from a host to here.

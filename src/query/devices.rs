@@ -2,7 +2,9 @@ use std::net::IpAddr;
 
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{Gid, NodeType, Protocol, VerbsDevice, VerbsExtended};
+use crate::model::{
+    Gid, NodeType, PciLink, PciPath, PciSpeed, Protocol, VerbsDevice, VerbsExtended,
+};
 
 /// The listing of `rdmactl devices`: one row for each port.
 #[derive(Debug)]
@@ -65,6 +67,28 @@ impl Listing for Devices {
             |row| row.of_device(|device| Value::int(device.numa_node));
         "device.pci" "PCI" Left Verbose ["device.pci"] "PCI address"
             |row| row.of_device(|device| Value::text(device.pci.as_ref()));
+        "device.local_cpus" "CPUS" Left Asked ["device.local_cpus", "device.pci"] "Processors near the slot"
+            |row| row.of_device(|device| Value::text(device.local_cpus.as_ref()));
+        "device.pci_link.current" "PCI_LINK" Left Verbose ["device.pci_link", "device.pci"]
+            "PCI Express link as it runs; `!` below what card and slot both can"
+            |row| pci_link(row, |link| Some(link.current));
+        "device.pci_link.card" "PCI_CARD" Left Asked ["device.pci_link", "device.pci"]
+            "The most that the card can on PCI Express"
+            |row| pci_link(row, |link| link.card);
+        "device.pci_link.slot" "PCI_SLOT" Left Asked ["device.pci_link", "device.pci"]
+            "The most that all can from the slot up to the processor"
+            |row| pci_link(row, |link| link.slot);
+        "device.pci_link.physical_function" "PF" Left Asked ["device.pci_link", "device.pci"]
+            "The physical function of a virtual one"
+            |row| row.of_device(|device| {
+                Value::text(device.pci_link.as_ref().and_then(|link| link.physical_function.as_ref()))
+            });
+        "device.virtual_functions" "VFS" Left Asked ["device.virtual_functions", "device.pci"]
+            "Virtual functions that are enabled, of those that can be"
+            |row| row.of_device(|device| Value::text(device.virtual_functions));
+        "device.gpus" "GPUS" Left Verbose ["gpus", "device.pci", "device.numa_node"]
+            "Accelerators and the way to them: PIX (one PCI switch), PXB, PHB, NODE; those beyond as a number"
+            gpus;
         "device.node_type" "TYPE" Left Asked ["device.node_type"] "Node type"
             |row| row.of_device(|device| Value::text(device.node_type.map(NodeType::word)));
         "device.node_desc" "DESCRIPTION" Left Asked ["device.node_desc"] "Node description"
@@ -246,6 +270,42 @@ fn extra_number(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Val
 
 fn extra_mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
     mask(row, |verbs| verbs.extended.as_ref().map(&get))
+}
+
+/// One side of the link; the running one is bad where the others promise more.
+fn pci_link(row: &DeviceRow<'_>, get: impl Fn(&PciLink) -> Option<PciSpeed>) -> Value {
+    if row.is_unreadable("device.pci_link") {
+        return Value::Failed;
+    }
+    row.of_device(|device| {
+        let Some(link) = &device.pci_link else { return Value::Absent };
+        match get(link) {
+            Some(speed) if speed == link.current && link.is_degraded == Some(true) => {
+                Value::Bad(speed.to_string())
+            }
+            speed => Value::text(speed),
+        }
+    })
+}
+
+/// The near ones by address, the others as a number.
+fn gpus(row: &DeviceRow<'_>) -> Value {
+    let sources = ["gpus", "device.pci", "device.numa_node"];
+    if row.device.is_some() && sources.iter().any(|source| row.is_unreadable(source)) {
+        return Value::Failed;
+    }
+    row.of_device(|device| {
+        let all = device.gpus.as_deref().unwrap_or_default();
+        let near = all.iter().filter_map(|gpu| {
+            let path = gpu.path.filter(|path| *path != PciPath::Sys)?;
+            Some(format!("{} {}", gpu.pci, path.word()))
+        });
+        let count = |path| all.iter().filter(|gpu| gpu.path == path).count();
+        let others = [(count(Some(PciPath::Sys)), "SYS"), (count(None), "of unknown NUMA node")];
+        let others = others.into_iter().filter(|(count, _)| *count > 0);
+        let others = others.map(|(count, word)| format!("{count} {word}"));
+        Value::list(Some(&near.chain(others).collect::<Vec<_>>()))
+    })
 }
 
 /// With an entry unreadable, another may look like the best and be the wrong one.

@@ -2,7 +2,7 @@
 
 use super::super::Reader;
 use super::place::{Parent, parse_index};
-use super::{CLASS, pci, port};
+use super::{CLASS, pci, pci_link, port};
 use crate::model::{Device, Guid, NodeType};
 
 /// The most ports that are read; the widest switch chips have 144.
@@ -32,6 +32,13 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
     let driver = place.driver.or_else(|| {
         place.is_virtual.then(|| derive_software_driver(netdev.as_deref(), node_type))?
     });
+    let folder = place.folder.as_deref();
+    let pci_link = folder.and_then(|folder| pci_link::read(reader, name, folder));
+    let virtual_functions =
+        folder.and_then(|folder| pci_link::read_virtual_functions(reader, name, folder));
+    let local_cpus = folder
+        .and_then(|folder| reader.text(&key("local_cpus"), &format!("{folder}/local_cpulist")))
+        .filter(|cpus| !cpus.is_empty());
     let parent = Parent { name, node_type, driver: driver.as_deref(), netdev: netdev.as_deref() };
     let ports = read_ports(reader, &parent);
     Device {
@@ -47,6 +54,10 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
         driver,
         pci: place.address,
         numa_node: place.numa_node,
+        local_cpus,
+        pci_link,
+        virtual_functions,
+        gpus: None,
         ports,
         counters: None,
         verbs: None,

@@ -9,6 +9,8 @@ pub(super) struct Place {
     pub(super) address: Option<String>,
     pub(super) driver: Option<String>,
     pub(super) numa_node: Option<u32>,
+    /// The function's own directory below `/sys/devices`; its parents are the bridges to it.
+    pub(super) folder: Option<String>,
     /// Below `/sys/devices/virtual`: no hardware (rxe, siw).
     pub(super) is_virtual: bool,
 }
@@ -31,8 +33,17 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
     let own = format!("{device}/numa_node");
     let numa_node =
         if address.is_some() { reader.value(&key, &own, parse_numa_node).flatten() } else { None };
+    let folder = real.as_deref().and_then(parse_folder);
     let is_virtual = real.is_some_and(|path| path.contains("/devices/virtual/"));
-    Place { address, driver, numa_node, is_virtual }
+    Place { address, driver, numa_node, folder, is_virtual }
+}
+
+/// Where the function of a device lies below `/sys/devices`.
+pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String> {
+    reader
+        .link(&format!("{name}/pci"), &format!("{CLASS}/{name}"))
+        .as_deref()
+        .and_then(parse_folder)
 }
 
 /// The deepest PCI address in a path; devices on the auxiliary bus sit below it.
@@ -40,8 +51,17 @@ pub(super) fn parse_pci_address(path: &str) -> Option<String> {
     path.split('/').rev().find(|part| is_pci_address(part)).map(str::to_owned)
 }
 
+/// Where the function lies that a link from below `/sys` leads to or through.
+pub(super) fn parse_folder(target: &str) -> Option<String> {
+    let real = target.trim_start_matches("../");
+    let parts: Vec<&str> = real.split('/').collect();
+    let last = parts.iter().rposition(|part| is_pci_address(part))?;
+    let is_plain = parts.iter().all(|part| !matches!(*part, "" | "." | ".."));
+    (is_plain && parts[0] == "devices").then(|| format!("/sys/{}", parts[..=last].join("/")))
+}
+
 /// `0000:0c:00.0`; domains of virtual machines and of VMD have more than four digits.
-fn is_pci_address(part: &str) -> bool {
+pub(super) fn is_pci_address(part: &str) -> bool {
     let hex = |text: &str, least: usize, most: usize| {
         (least..=most).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
     };
@@ -67,6 +87,18 @@ fn the_deepest_pci_address_counts() {
     assert_eq!(parse_pci_address(path).unwrap(), "0000:82:00.0");
     let auxiliary = "../../devices/pci10000:00/10000:01:00.1/mlx5_core.rdma.0/infiniband/mlx5_1";
     assert_eq!(parse_pci_address(auxiliary).unwrap(), "10000:01:00.1");
+}
+
+#[test]
+fn a_link_tells_the_folder_of_its_function() {
+    let target = "../../devices/pci0000:80/0000:80:02.2/0000:82:00.0/infiniband/mlx5_0";
+    let folder = "/sys/devices/pci0000:80/0000:80:02.2/0000:82:00.0";
+    assert_eq!(parse_folder(target).unwrap(), folder);
+    for other in
+        ["../../devices/virtual/infiniband/rxe0", "../devices/../x/0000:82:00.0", "/0000:82:00.0"]
+    {
+        assert_eq!(parse_folder(other), None, "{other}");
+    }
 }
 
 #[test]

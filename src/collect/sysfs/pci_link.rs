@@ -1,0 +1,112 @@
+//! The PCI Express link of a device: how fast it runs, and how fast it could.
+
+use super::super::Reader;
+use super::pci::is_pci_address;
+use super::place::parse_index;
+use crate::model::{PciLink, PciSpeed, VirtualFunctions};
+
+/// More bridges than any machine puts between a processor and a card.
+const MAX_BRIDGES: usize = 32;
+
+/// Reads the link of the function in `folder`.
+pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
+    let key = format!("{device}/pci_link");
+    // The registers of a virtual function read as zero: its link is that of the physical one.
+    let physical_function = reader
+        .link(&key, &format!("{folder}/physfn"))
+        .and_then(|target| Some(target.strip_prefix("../")?.to_owned()))
+        .filter(|name| is_pci_address(name));
+    let parent = above(folder)?;
+    let folder = physical_function
+        .as_ref()
+        .map_or_else(|| folder.to_owned(), |name| format!("{parent}/{name}"));
+    let current = read_speed(reader, &key, &folder, "current")?;
+    let card = read_speed(reader, &key, &folder, "max");
+    // Every bridge on the way counts: a wide card in a narrow slot is no fault of its link.
+    let slot = bridges(&folder)
+        .filter_map(|bridge| read_speed(reader, &key, bridge, "max"))
+        .reduce(|a, b| PciSpeed::new(a.lane_mtps.min(b.lane_mtps), a.lanes.min(b.lanes)));
+    let is_degraded = card.zip(slot).map(|(card, slot)| {
+        current.lane_mtps < card.lane_mtps.min(slot.lane_mtps)
+            || current.lanes < card.lanes.min(slot.lanes)
+    });
+    Some(PciLink { current, card, slot, is_degraded, physical_function })
+}
+
+/// Reads how many virtual functions a card has and can have.
+pub(super) fn read_virtual_functions(
+    reader: &mut Reader<'_>,
+    device: &str,
+    folder: &str,
+) -> Option<VirtualFunctions> {
+    let key = format!("{device}/virtual_functions");
+    let mut number = |file: &str| reader.value(&key, &format!("{folder}/{file}"), parse_index);
+    let (total, enabled) = (number("sriov_totalvfs"), number("sriov_numvfs"));
+    Some(VirtualFunctions { enabled: enabled?, total: total? })
+}
+
+/// The directories of the bridges above a function, from the nearest.
+fn bridges(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(above(folder), |path| above(path))
+        .take_while(|path| path.rsplit('/').next().is_some_and(is_pci_address))
+        .take(MAX_BRIDGES)
+}
+
+fn above(folder: &str) -> Option<&str> {
+    folder.rsplit_once('/').map(|(above, _)| above)
+}
+
+fn read_speed(reader: &mut Reader<'_>, key: &str, folder: &str, which: &str) -> Option<PciSpeed> {
+    let path = |what: &str| format!("{folder}/{which}_link_{what}");
+    let speed = reader.value(key, &path("speed"), parse_speed).flatten();
+    let width = reader.value(key, &path("width"), parse_width).flatten();
+    Some(PciSpeed::new(speed?, width?))
+}
+
+/// `32.0 GT/s PCIe`, `8 GT/s` on old kernels, `Unknown` where there is no link; in MT/s.
+#[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
+fn parse_speed(text: &str) -> Option<Option<u32>> {
+    if text.starts_with("Unknown") {
+        return Some(None);
+    }
+    let (number, _) = text.split_once(" GT/s")?;
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let (whole, tenth) = (parse_index(whole)?, parse_index(tenth).filter(|_| tenth.len() == 1)?);
+    whole.checked_mul(1_000)?.checked_add(tenth * 100).map(Some)
+}
+
+/// A number of lanes; 0 and 255 stand for none.
+#[expect(clippy::option_option, reason = "malformed, unknown and known are three answers")]
+fn parse_width(text: &str) -> Option<Option<u32>> {
+    match parse_index(text)? {
+        0 | 255 => Some(None),
+        lanes @ 1..=64 => Some(Some(lanes)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_spells_the_speed_its_own_way() {
+        assert_eq!(parse_speed("32.0 GT/s PCIe"), Some(Some(32_000)));
+        assert_eq!(parse_speed("2.5 GT/s"), Some(Some(2_500)));
+        assert_eq!(parse_speed("8 GT/s"), Some(Some(8_000)));
+        assert_eq!(parse_speed("Unknown speed"), Some(None));
+        for text in ["", "32", "fast GT/s", "2.55 GT/s", "4294968 GT/s"] {
+            assert_eq!(parse_speed(text), None, "{text}");
+        }
+        assert_eq!(parse_width("16"), Some(Some(16)));
+        assert_eq!((parse_width("0"), parse_width("65")), (Some(None), None));
+    }
+
+    #[test]
+    fn bridges_end_at_the_host() {
+        let folder = "/sys/devices/pci0000:80/0000:80:02.2/0000:81:00.0/0000:82:00.0";
+        let above: Vec<&str> = bridges(folder).collect();
+        assert_eq!(above.len(), 2, "{above:?}");
+        assert!(above[1].ends_with("/0000:80:02.2"));
+    }
+}
