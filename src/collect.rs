@@ -6,6 +6,7 @@
 
 mod nldev;
 mod reader;
+mod rtnetlink;
 mod sysfs;
 mod verbs;
 
@@ -26,6 +27,10 @@ pub fn host_report(
     let mut reader = Reader::new(source);
     sysfs::read_host(&mut reader, &mut report);
     nldev::read_netdevs(&mut reader, &mut report);
+    sysfs::read_rates(&mut reader, &mut report);
+    if parts.netdevs {
+        sysfs::read_netdevs(&mut reader, &mut report);
+    }
     if parts.pkeys {
         sysfs::read_pkeys(&mut reader, &mut report);
     }

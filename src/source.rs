@@ -18,7 +18,9 @@ mod verbs_self;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
-pub use netlink::{Attribute, Attributes, Message, Messages, RdmaCommand, RdmaQuery};
+pub use netlink::{
+    Attribute, Attributes, Message, Messages, RdmaCommand, RdmaQuery, RouteCommand, RouteQuery,
+};
 pub use question::Question;
 pub use recorded::Recorded;
 pub use recorder::Recorder;

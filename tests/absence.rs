@@ -61,16 +61,21 @@ fn add<'report, L: Listing<Row<'report> = DeviceRow<'report>>>(
 }
 
 /// Whether the change of an answer may turn one value into another: with a GID gone, another one
-/// is the best address, and with a `P_Key` gone, the others make the list.
+/// is the best address, and with a `P_Key` or an interface gone, the others make the list.
 fn may_move(column: &str, question: &Question, removed: bool) -> bool {
-    let (Question::File(path) | Question::Link(path)) = question else { return false };
-    let is_gid = path.contains("/gids/") && column == "port.address";
-    let is_pkey = path.contains("/pkeys/") && column == "port.pkeys";
-    // An accelerator that is gone, or its place; a link of which nobody says how fast it could be.
-    let is_gpu =
-        (path.contains("/bus/pci/") || path.ends_with("/numa_node")) && column == "device.gpus";
-    let is_link = path.contains("/max_link_") && column.starts_with("device.pci_link");
-    removed && (is_gid || is_pkey || is_gpu || is_link)
+    let path = question.to_string();
+    let is_interface = path.contains("/net/") || matches!(question, Question::Route(_));
+    removed
+        && match column {
+            "port.address" => path.contains("/gids/"),
+            "port.pkeys" => path.contains("/pkeys/"),
+            "port.vlans" => path.contains("/gids/") || is_interface,
+            "netdev.ipoib.children" => is_interface,
+            // An accelerator that is gone, or its place.
+            "device.gpus" => path.contains("/bus/pci/") || path.ends_with("/numa_node"),
+            // A link of which nobody says how fast it could be.
+            column => path.contains("/max_link_") && column.starts_with("device.pci_link"),
+        }
 }
 
 fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {

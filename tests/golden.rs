@@ -102,9 +102,12 @@ fn every_fixture_answers_as_committed() {
 fn every_json_output_fits_the_committed_schema() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     for fixture in fixtures() {
-        for flags in
-            [&["devices", "--json"][..], &["devices", "-v", "--json"], &["resources", "--json"]]
-        {
+        for flags in [
+            &["devices", "--json"][..],
+            &["devices", "-v", "--json"],
+            &["resources", "--json"],
+            &["ports", "--json"],
+        ] {
             let file = format!("{fixture}/capture.ndjson");
             let args: Vec<&str> = flags.iter().copied().chain(["--from", &file]).collect();
             let output = rdmactl(&args);

@@ -271,8 +271,14 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts =
-        Parts { verbs: true, resources: false, counters: false, pkeys: false, gpus: false };
+    const VERBS: Parts = Parts {
+        verbs: true,
+        resources: false,
+        counters: false,
+        pkeys: false,
+        gpus: false,
+        netdevs: false,
+    };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
         loop {

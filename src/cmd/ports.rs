@@ -10,6 +10,10 @@ use super::listing::{self, Recipe};
 
 /// Lists the ports of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let recipe = Recipe::<Ports> { parts: Parts::default(), nothing: "no port", rows: device_rows };
+    let recipe = Recipe::<Ports> {
+        parts: Parts { netdevs: true, ..Parts::default() },
+        nothing: "no port",
+        rows: device_rows,
+    };
     listing::run(global, term, &recipe, |_| {})
 }

@@ -7,6 +7,7 @@ mod counter;
 mod device;
 mod gid;
 mod gpu;
+mod interface;
 mod netdev;
 mod pci;
 mod pci_link;
@@ -15,6 +16,8 @@ mod place;
 mod port;
 mod port_caps;
 mod protocol;
+
+pub(super) use interface::{read_all as read_netdevs, read_rates};
 
 use super::Reader;
 use crate::model::{Device, HostReport};

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, HostFailure, Problem, Resource, VerbsState};
+use super::{Device, HostFailure, Netdev, Problem, Resource, VerbsState};
 
 /// What one host said of itself at one moment, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub struct HostReport {
     pub rdma_core: Option<bool>,
     /// The RDMA devices in the kernel's order of names.
     pub devices: Vec<Device>,
+    /// The interfaces of the ports, and those that hang together with them; `None` unless asked for.
+    pub netdevs: Option<Vec<Netdev>>,
     /// Whether verbs could be asked, and what the answer was.
     pub verbs: VerbsState,
     /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
@@ -41,6 +43,7 @@ impl HostReport {
             kernel: None,
             rdma_core: None,
             devices: Vec::new(),
+            netdevs: None,
             verbs: VerbsState::NotAsked,
             resources: None,
             problems: Vec::new(),
@@ -82,12 +85,21 @@ pub struct Parts {
     /// Accelerators, which are looked for among all PCI functions of the host.
     #[serde(default)]
     pub gpus: bool,
+    /// The interfaces of the ports.
+    #[serde(default)]
+    pub netdevs: bool,
 }
 
 impl Parts {
     /// All there is, as captures have it.
-    pub const ALL: Self =
-        Self { verbs: true, resources: true, counters: true, pkeys: true, gpus: true };
+    pub const ALL: Self = Self {
+        verbs: true,
+        resources: true,
+        counters: true,
+        pkeys: true,
+        gpus: true,
+        netdevs: true,
+    };
 }
 
 /// How an answer came from a host to here.

@@ -1,5 +1,5 @@
 use super::Value;
-use crate::model::{Device, HostReport, Port, PortState, Protocol, VerbsState};
+use crate::model::{Device, HostReport, Netdev, Port, PortState, Protocol, VerbsState};
 
 /// What one line of a listing is about: a port, or the device or host that has none.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,26 @@ impl DeviceRow<'_> {
         if is_unreadable { Value::Failed } else { self.of_port(get) }
     }
 
+    /// The interface of the port, where it was read.
+    pub(super) fn netdev(&self) -> Option<&Netdev> {
+        let name = self.port?.netdev.as_deref()?;
+        self.report.netdevs.as_ref()?.iter().find(|netdev| netdev.name == name)
+    }
+
+    /// A cell of the port's interface, as it was read.
+    pub(super) fn in_netdev(&self, get: impl Fn(&Netdev) -> Value) -> Value {
+        self.of_netdev(|_| self.netdev().map_or(Value::Absent, &get))
+    }
+
+    /// Whether some interface, or one of these parts of one, could not be read: what is made from
+    /// several interfaces may then lack one.
+    pub(super) fn is_netdev_part_unreadable(&self, parts: &[&str]) -> bool {
+        self.report.problems.iter().any(|problem| {
+            let mut key = problem.key.split('/');
+            key.next() == Some("netdevs") && key.nth(1).is_none_or(|part| parts.contains(&part))
+        })
+    }
+
     /// The model key of a source, as problems spell it.
     fn key(&self, source: &str) -> Option<String> {
         let device = self.device.map(|device| device.name.as_str());
@@ -69,6 +89,11 @@ impl DeviceRow<'_> {
             (Some(("device", field)), Some(device), _) => Some(format!("{device}/{field}")),
             (Some(("port", field)), Some(device), Some(port)) => {
                 Some(format!("{device}/{}/{field}", port.number))
+            }
+            // An interface without a name is the port's own cell.
+            (Some(("netdev", field)), _, Some(port)) => {
+                let name = port.netdev.as_deref()?;
+                Some(format!("netdevs/{name}/{}", field.replace('.', "/")))
             }
             // Without ports, what is known of them hangs on their directory.
             (Some(("port", _)), Some(device), None) => Some(format!("{device}/ports")),

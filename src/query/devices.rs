@@ -31,8 +31,10 @@ impl Listing for Devices {
         "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
-        "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] "Data rate of an active port"
-            |row| row.of_port(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+        "port.rate_bps" "RATE" Right Always
+            ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Data rate of an active port; on Ethernet the speed of its interface"
+            |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
         "port.netdev" "NETDEV" Left Always
             ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Network interface of the port"

@@ -1,6 +1,6 @@
 use super::column::columns;
 use super::{Column, DeviceRow, Listing, Value};
-use crate::model::{GidKind, Port, Protocol, VerbsPort};
+use crate::model::{Bond, GidKind, Ipoib, Netdev, Port, Protocol, VerbsPort};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
 #[derive(Debug)]
@@ -25,8 +25,10 @@ impl Listing for Ports {
         "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
-        "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] "Data rate of an active port"
-            |row| row.of_port(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+        "port.rate_bps" "RATE" Right Always
+            ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Data rate of an active port; on Ethernet the speed of its interface"
+            |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
         "port.lanes" "LANES" Left Always ["port.rate_bps", "port.link_layer", "device.node_type", "device.driver", "device.pci"]
             "Width and speed of an InfiniBand or Omni-Path link, as in 4X NDR"
             |row| row.of_port(|port| Value::text(lanes(port)));
@@ -34,10 +36,54 @@ impl Listing for Ports {
             ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Network interface of the port"
             |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
+        "netdev.operstate" "OPERSTATE" Left Always
+            ["netdev.operstate", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "State of the interface: up, down, lowerlayerdown, dormant, unknown"
+            |row| row.in_netdev(operstate);
         "port.netdev_mtu" "NETDEV_MTU" Right Always
             ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "MTU of the network interface in bytes"
             |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
+        "netdev.carrier_down_count" "FLAPS" Right Verbose
+            ["netdev.carrier_down_count", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "How often the interface lost its link"
+            |row| row.in_netdev(|netdev| Value::count(netdev.carrier_down_count));
+        "netdev.bond.mode" "BOND" Left Verbose
+            ["netdev.bond.mode", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "How a bond shares its members: 802.3ad, active-backup"
+            |row| row.in_netdev(|netdev| of_bond(netdev, |bond| Value::text(bond.mode.as_ref())));
+        "netdev.bond.members" "MEMBERS" Left Verbose
+            ["netdev.bond.members", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Members of a bond"
+            |row| row.in_netdev(|netdev| of_bond(netdev, |bond| words(&bond.members)));
+        "netdev.bond.active" "ACTIVE" Left Asked
+            ["netdev.bond.active", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "The member in use, in modes that use one"
+            |row| row.in_netdev(|netdev| of_bond(netdev, |bond| Value::text(bond.active.as_ref())));
+        "netdev.master" "MASTER" Left Verbose
+            ["netdev.master", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "The bond, bridge or team that the interface is part of"
+            |row| row.in_netdev(|netdev| Value::text(netdev.master.as_ref()));
+        "port.vlans" "VLANS" Left Verbose
+            ["port.gids", "port.link_layer", "device.node_type", "device.ports"]
+            "VLANs on the interface or among the GIDs, with their ids"
+            vlans;
+        "netdev.ipoib.mode" "IPOIB" Left Verbose
+            ["netdev.ipoib.mode", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Mode of an IPoIB interface: datagram or connected"
+            |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::text(ipoib.mode.as_ref())));
+        "netdev.ipoib.pkey" "PKEY" Right Verbose
+            ["netdev.ipoib.pkey", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Partition key of an IPoIB interface"
+            |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::hex(ipoib.pkey.map(u32::from))));
+        "netdev.ipoib.children" "PARTITIONS" Left Verbose
+            ["port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.driver", "device.pci"]
+            "IPoIB interfaces of further partitions, with partition key and MTU"
+            partitions;
+        "netdev.address" "MAC" Left Asked
+            ["netdev.address", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Hardware address of the interface"
+            |row| row.in_netdev(|netdev| Value::text(netdev.address.as_ref()));
         "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.active_mtu));
         "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
@@ -131,6 +177,65 @@ fn pkeys(row: &DeviceRow<'_>) -> Value {
         return Value::Failed;
     }
     row.of_port(|port| Value::list(port.pkeys.as_deref()))
+}
+
+/// Anything but up is marked; tunnels and dummies have no state, which is no fault.
+fn operstate(netdev: &Netdev) -> Value {
+    match netdev.operstate.as_deref() {
+        None => Value::Absent,
+        Some(word @ ("up" | "unknown")) => Value::Text(word.into()),
+        Some(word) => Value::Bad(word.into()),
+    }
+}
+
+fn of_bond(netdev: &Netdev, get: impl Fn(&Bond) -> Value) -> Value {
+    netdev.bond.as_ref().map_or(Value::Absent, get)
+}
+
+fn of_ipoib(netdev: &Netdev, get: impl Fn(&Ipoib) -> Value) -> Value {
+    netdev.ipoib.as_ref().map_or(Value::Absent, get)
+}
+
+fn words(words: &[String]) -> Value {
+    Value::text(Some(words.join(" ")).filter(|text| !text.is_empty()))
+}
+
+/// `bond0.100=100`
+fn vlans(row: &DeviceRow<'_>) -> Value {
+    let Some(port) = row.port else { return Value::Absent };
+    if row.is_unreadable("port.gids") || row.is_netdev_part_unreadable(&["vlan"]) {
+        return Value::Failed;
+    }
+    let is_above = |netdev: &&Netdev| {
+        let is_parent = netdev.vlan.as_ref().is_some_and(|vlan| vlan.parent == port.netdev);
+        let has_gid = port.gids.iter().any(|gid| gid.netdev.as_ref() == Some(&netdev.name));
+        port.netdev.is_some() && (is_parent || has_gid)
+    };
+    let name = |netdev: &Netdev| {
+        let id = netdev.vlan.as_ref()?.id.map_or_else(|| "-".to_owned(), |id| id.to_string());
+        Some(format!("{}={id}", netdev.name))
+    };
+    let all = row.report.netdevs.as_deref().unwrap_or_default();
+    words(&all.iter().filter(is_above).filter_map(name).collect::<Vec<_>>())
+}
+
+/// `ib0.8001=0x8001/2044`
+fn partitions(row: &DeviceRow<'_>) -> Value {
+    if row.is_netdev_part_unreadable(&["ipoib", "kind", "mtu"]) {
+        return Value::Failed;
+    }
+    let Some(ipoib) = row.netdev().and_then(|netdev| netdev.ipoib.as_ref()) else {
+        return Value::Absent;
+    };
+    let all = row.report.netdevs.as_deref().unwrap_or_default();
+    let describe = |name: &String| {
+        let netdev = all.iter().find(|netdev| netdev.name == *name);
+        let pkey = netdev.and_then(|netdev| netdev.ipoib.as_ref()?.pkey);
+        let pkey = pkey.map_or_else(|| "-".to_owned(), |pkey| format!("{pkey:#06x}"));
+        let mtu = netdev.and_then(|netdev| netdev.mtu);
+        format!("{name}={pkey}/{}", mtu.map_or_else(|| "-".to_owned(), |mtu| mtu.to_string()))
+    };
+    words(&ipoib.children.iter().map(describe).collect::<Vec<_>>())
 }
 
 fn of_verbs(row: &DeviceRow<'_>, get: impl Fn(&VerbsPort) -> Value) -> Value {

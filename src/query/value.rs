@@ -63,6 +63,13 @@ impl Value {
         number.map_or(Self::Absent, |number| Self::Int(number.into()))
     }
 
+    /// The count, or `Absent`.
+    pub(super) fn count(count: Option<u64>) -> Self {
+        count.map_or(Self::Absent, |count| {
+            i64::try_from(count).map_or_else(|_| Self::Text(count.to_string()), Self::Int)
+        })
+    }
+
     /// The number in hexadecimal, or `Absent`.
     pub(super) fn hex(number: Option<u32>) -> Self {
         number.map_or(Self::Absent, |number| Self::Hex(number.into()))

@@ -67,6 +67,11 @@ impl Live {
         Ok(last.map_or_else(|| real.clone(), |last| real.join(last)))
     }
 
+    /// How long the kernel may take for one answer.
+    fn patience(&self) -> Duration {
+        self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline().remaining())
+    }
+
     fn read_file(&self, path: &str) -> Answer {
         let read = || match &self.root {
             None if KernelFiles::hold(path) => self.kernel.read(path, LIMIT),
@@ -119,11 +124,11 @@ impl Source for Live {
                 Some(child) => child.ask(),
                 None => Err(ReadError::NotRecorded),
             },
-            Question::Rdma(_) if self.root.is_some() => Err(ReadError::NotRecorded),
-            Question::Rdma(query) => {
-                let patience = self.verbs.as_ref().map(|child| child.deadline().remaining());
-                netlink::ask(*query, patience.unwrap_or(Duration::MAX))
+            Question::Rdma(_) | Question::Route(_) if self.root.is_some() => {
+                Err(ReadError::NotRecorded)
             }
+            Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
+            Question::Route(query) => netlink::ask_route(query, self.patience()),
         }
     }
 

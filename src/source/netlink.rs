@@ -7,10 +7,13 @@ mod attributes;
 mod exchange;
 mod message;
 mod rdma;
+mod route;
 
 pub use attributes::{Attribute, Attributes};
 pub use message::{Message, Messages};
 pub use rdma::{RdmaCommand, RdmaQuery};
+pub use route::{RouteCommand, RouteQuery};
 
 pub(super) use exchange::Exchange;
-pub(super) use rdma::ask;
+pub(super) use rdma::ask as ask_rdma;
+pub(super) use route::ask as ask_route;

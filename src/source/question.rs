@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::RdmaQuery;
+use super::{RdmaQuery, RouteQuery};
 
 /// One thing to read. Paths are absolute, as seen on the machine that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,6 +19,8 @@ pub enum Question {
     Verbs,
     /// The messages of the kernel's RDMA netlink.
     Rdma(RdmaQuery),
+    /// The messages of the kernel's network configuration.
+    Route(RouteQuery),
 }
 
 impl fmt::Display for Question {
@@ -27,6 +29,7 @@ impl fmt::Display for Question {
             Self::File(path) | Self::Dir(path) | Self::Link(path) => out.write_str(path),
             Self::Verbs => out.write_str("libibverbs"),
             Self::Rdma(query) => query.fmt(out),
+            Self::Route(query) => query.fmt(out),
         }
     }
 }

@@ -6,8 +6,8 @@ use super::place::{Parent, Place, parse_index};
 use crate::model::{Gid, Protocol};
 
 /// `ARPHRD_ETHER` and `ARPHRD_INFINIBAND`, the types of interfaces.
-const ETHERNET: u32 = 1;
-const INFINIBAND: u32 = 32;
+pub(super) const ETHERNET: u32 = 1;
+pub(super) const INFINIBAND: u32 = 32;
 
 /// Finds the interface. On Ethernet the GIDs name it; rxe names it itself; `IPoIB` and iWARP
 /// interfaces share the bus device, and their `dev_port` counts from 0.
@@ -47,8 +47,8 @@ fn by_bus_device(
         reader.value(&key, &format!("{net}/type"), parse_index) == Some(kind)
             && reader.value(&key, &format!("{net}/dev_port"), parse_index) == number.checked_sub(1)
     });
-    if names.len() > 1 {
-        // Interfaces of further partitions name the one they were made from.
+    // Interfaces of further partitions name the one they were made from.
+    if kind == INFINIBAND {
         names.retain(|name| reader.text(&key, &format!("/sys/class/net/{name}/parent")).is_none());
     }
     // With one candidate unreadable, another may look right and be wrong.

@@ -80,6 +80,20 @@ pub(super) fn push_u32(request: &mut Vec<u8>, kind: u16, value: u32) {
     request.extend_from_slice(&value.to_ne_bytes());
 }
 
+/// Appends an attribute with a text and the zero behind it.
+pub(super) fn push_text(request: &mut Vec<u8>, kind: u16, text: &str) {
+    push_bytes(request, kind, &[text.as_bytes(), &[0]].concat());
+}
+
+/// Appends an attribute. What is too long for one is cut off: no request has such.
+pub(super) fn push_bytes(request: &mut Vec<u8>, kind: u16, payload: &[u8]) {
+    let length = u16::try_from(HEADER + payload.len()).unwrap_or(u16::MAX);
+    request.extend_from_slice(&length.to_ne_bytes());
+    request.extend_from_slice(&kind.to_ne_bytes());
+    request.extend(payload.iter().take(usize::from(length) - HEADER));
+    request.resize(align(request.len()), 0);
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

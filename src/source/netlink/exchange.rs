@@ -33,8 +33,8 @@ const NLM_F_DUMP: u16 = 0x300;
 
 /// One request and what belongs to its answer.
 pub(in crate::source) struct Exchange {
-    /// The netlink family's protocol.
-    pub(in crate::source) protocol: Protocol,
+    /// The netlink family's protocol; rtnetlink is the one without a number.
+    pub(in crate::source) protocol: Option<Protocol>,
     /// `nlmsg_type` of the request.
     pub(in crate::source) kind: u16,
     /// Whether all objects are asked for.
@@ -67,8 +67,8 @@ impl Exchange {
 
     fn attempt(&self, answer: &mut Vec<u8>, patience: Duration) -> Result<End, ReadError> {
         let kind = SocketType::RAW;
-        let protocol = Some(self.protocol);
-        let socket = socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, protocol)?;
+        let family = AddressFamily::NETLINK;
+        let socket = socket_with(family, kind, SocketFlags::CLOEXEC, self.protocol)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(patience))?;
         let kernel = SocketAddrNetlink::new(0, 0);
         sendto(&socket, &self.request()?, SendFlags::empty(), &kernel)?;

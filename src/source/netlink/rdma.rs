@@ -113,7 +113,7 @@ fn exchange(query: RdmaQuery) -> Exchange {
         push_u32(&mut payload, PORT_INDEX, port);
     }
     Exchange {
-        protocol: netlink::RDMA,
+        protocol: Some(netlink::RDMA),
         kind: NLDEV | query.command as u16,
         is_dump: query.command.is_dump(),
         payload,

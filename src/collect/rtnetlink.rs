@@ -1,0 +1,38 @@
+//! What rtnetlink says of interfaces, and sysfs does not show to everybody.
+
+use super::Reader;
+use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
+
+/// Bytes of a `struct ifinfomsg` before the attributes.
+const IFINFOMSG: usize = 16;
+
+/// Attributes of `include/uapi/linux/if_link.h`.
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_VLAN_ID: u16 = 1;
+
+/// The mark of a VLAN. `/proc/net/vlan` tells it to root only.
+pub(super) fn read_vlan_id(reader: &mut Reader<'_>, netdev: &str) -> Option<u16> {
+    let query = RouteQuery { command: RouteCommand::Link, netdev: netdev.to_owned() };
+    let (key, source) = (format!("netdevs/{netdev}/vlan/id"), query.to_string());
+    match reader.ask(&Question::Route(query)) {
+        Ok(answer) => {
+            let id = decode_vlan_id(&answer);
+            if id.is_none() {
+                reader.malformed(&key, &source, "a link without a VLAN id");
+            }
+            id
+        }
+        Err(error) => {
+            reader.unreadable(&key, &source, &error, None);
+            None
+        }
+    }
+}
+
+fn decode_vlan_id(answer: &[u8]) -> Option<u16> {
+    let message = Messages::new(answer).next()?;
+    let attributes = Attributes::new(message.payload.get(IFINFOMSG..)?);
+    let data = attributes.get(IFLA_LINKINFO)?.nest().get(IFLA_INFO_DATA)?;
+    u16::try_from(data.nest().get(IFLA_VLAN_ID)?.number()?).ok()
+}

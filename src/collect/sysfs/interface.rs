@@ -1,0 +1,287 @@
+//! The network interfaces of ports, and those that hang together with them.
+
+use std::collections::BTreeMap;
+
+use super::super::{Reader, rtnetlink};
+use super::netdev::{ETHERNET, INFINIBAND};
+use super::place::parse_index;
+use super::{CLASS, natural};
+use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan};
+use crate::model::{LinkLayer, Port};
+use crate::source::{Question, ReadError};
+
+/// More than this are refused: a host with 512 virtual functions has as many interfaces.
+const MOST: usize = 4096;
+
+/// Gives active Ethernet ports the speed of their interface. What the kernel says of the port itself
+/// is made up: InfiniBand's widths and speeds have no number for most of Ethernet's.
+pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostReport) {
+    for device in &mut report.devices {
+        for port in &mut device.ports {
+            match port.link_layer {
+                // It may be a made-up one.
+                None => port.rate_bps = None,
+                Some(layer) if is_ethernet(port, layer) => {
+                    let netdev = port.netdev.as_deref().filter(|_| is_active(port));
+                    let key = format!("{}/{}/rate_bps", device.name, port.number);
+                    port.rate_bps = netdev.and_then(|netdev| read_speed(reader, &key, netdev));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+fn is_ethernet(port: &Port, layer: LinkLayer) -> bool {
+    layer == LinkLayer::Ethernet || matches!(port.protocol, Some(Protocol::Roce | Protocol::Iwarp))
+}
+
+fn is_active(port: &Port) -> bool {
+    matches!(port.state, Some(PortState::Active | PortState::ActiveDefer))
+}
+
+/// Reads the interfaces of all ports in the report, and their kin.
+pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let mut wanted = first_names(reader, report);
+    let mut known: BTreeMap<String, Option<Netdev>> = BTreeMap::new();
+    while let Some(name) = wanted.pop() {
+        if known.contains_key(&name) {
+            continue;
+        }
+        if known.len() == MOST {
+            reader.too_long("netdevs", "/sys/class/net", MOST);
+            break;
+        }
+        let read = read(reader, &name, &mut wanted);
+        known.insert(name, read);
+    }
+    let mut netdevs: Vec<Netdev> = known.into_values().flatten().collect();
+    netdevs.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    let kin: Vec<(String, String)> = netdevs
+        .iter()
+        .filter_map(|child| Some((child.ipoib.as_ref()?.parent.clone()?, child.name.clone())))
+        .collect();
+    for netdev in &mut netdevs {
+        if let Some(ipoib) = &mut netdev.ipoib {
+            let own = kin.iter().filter(|(parent, _)| *parent == netdev.name);
+            ipoib.children = own.map(|(_, child)| child.clone()).collect();
+        }
+    }
+    report.netdevs = Some(netdevs);
+}
+
+/// The interfaces that ports and GIDs name, and all that share an InfiniBand device: those of
+/// further partitions are known by nothing else.
+fn first_names(reader: &mut Reader<'_>, report: &HostReport) -> Vec<String> {
+    let mut names = Vec::new();
+    for device in &report.devices {
+        for port in &device.ports {
+            names.extend(port.netdev.clone());
+            names.extend(port.gids.iter().filter_map(|gid| gid.netdev.clone()));
+        }
+        let is_ib = |port: &Port| matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
+        if device.ports.iter().any(is_ib) {
+            let key = format!("{}/netdev", device.name);
+            let folder = format!("{CLASS}/{}/device/net", device.name);
+            names.extend(reader.names(&key, &folder).unwrap_or_default());
+        }
+    }
+    names.retain(|name| !name.is_empty() && !name.contains('/') && !name.starts_with('.'));
+    names
+}
+
+/// The files of one interface. Only what its directory has is asked for.
+struct Place<'reader, 'source> {
+    reader: &'reader mut Reader<'source>,
+    name: &'reader str,
+    entries: Vec<String>,
+}
+
+/// `None` where there is no interface of that name in our network namespace.
+fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option<Netdev> {
+    let before = reader.problem_count();
+    let listed = reader.names(&format!("netdevs/{name}"), &format!("/sys/class/net/{name}"));
+    if listed.is_none() && reader.problem_count() == before {
+        return None;
+    }
+    let entries = listed.unwrap_or_default();
+    let mut place = Place { reader, name, entries };
+    let kind = place.number("kind", "type").map(|kind| match kind {
+        ETHERNET => NetdevKind::Ethernet,
+        INFINIBAND => NetdevKind::Infiniband,
+        _ => NetdevKind::Other,
+    });
+    let bond = place.has("bonding").then(|| place.bond());
+    let vlan = place.is_vlan().then(|| place.vlan());
+    let netdev = Netdev {
+        name: name.to_owned(),
+        kind,
+        mtu: place.number("mtu", "mtu"),
+        operstate: place.text("operstate", "operstate"),
+        carrier: place.value("carrier", "carrier", parse_carrier),
+        carrier_down_count: place
+            .value("carrier_down_count", "carrier_down_count", |text| text.parse().ok()),
+        speed_bps: read_speed(place.reader, &format!("netdevs/{name}/speed_bps"), name),
+        address: place.text("address", "address"),
+        master: place.master(),
+        ipoib: (kind == Some(NetdevKind::Infiniband)).then(|| place.ipoib()),
+        bond,
+        vlan,
+    };
+    wanted.extend(netdev.master.clone());
+    wanted.extend(netdev.bond.iter().flat_map(|bond| bond.members.clone()));
+    wanted.extend(netdev.vlan.iter().filter_map(|vlan| vlan.parent.clone()));
+    let uppers: Vec<String> = place.linked("upper_").map(str::to_owned).collect();
+    for upper in uppers {
+        // Bridges and containers may have made hundreds: only VLANs carry RDMA.
+        if (Place { reader: place.reader, name: &upper, entries: vec!["uevent".into()] }).is_vlan()
+        {
+            wanted.push(upper);
+        }
+    }
+    Some(netdev)
+}
+
+impl Place<'_, '_> {
+    fn has(&self, file: &str) -> bool {
+        self.entries.iter().any(|entry| entry == file)
+    }
+
+    /// A file's text; EINVAL is how the kernel says that there is none while the interface is down.
+    fn text(&mut self, field: &str, file: &str) -> Option<String> {
+        let top = file.split('/').next().unwrap_or(file).to_owned();
+        if !self.has(&top) {
+            return None;
+        }
+        let path = format!("/sys/class/net/{}/{file}", self.name);
+        text_of(self.reader, &format!("netdevs/{}/{field}", self.name), &path)
+    }
+
+    fn value<T>(
+        &mut self,
+        field: &str,
+        file: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(field, file)?;
+        let value = parse(&text);
+        if value.is_none() {
+            let path = format!("/sys/class/net/{}/{file}", self.name);
+            self.reader.malformed(&format!("netdevs/{}/{field}", self.name), &path, &text);
+        }
+        value
+    }
+
+    fn number(&mut self, field: &str, file: &str) -> Option<u32> {
+        self.value(field, file, parse_index)
+    }
+
+    /// The names behind links to interfaces above or below.
+    fn linked<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+        self.entries.iter().filter_map(move |entry| entry.strip_prefix(prefix))
+    }
+
+    fn master(&mut self) -> Option<String> {
+        if !self.has("master") {
+            return None;
+        }
+        let (name, reader) = (self.name, &mut *self.reader);
+        let key = format!("netdevs/{name}/master");
+        let target = reader.link(&key, &format!("/sys/class/net/{name}/master"))?;
+        target.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
+    }
+
+    fn bond(&mut self) -> Bond {
+        // `802.3ad 4`: the word, then its number.
+        let word = |text: &str| text.split_whitespace().next().map(str::to_owned);
+        Bond {
+            mode: self.value("bond/mode", "bonding/mode", word),
+            members: self
+                .text("bond/members", "bonding/slaves")
+                .map(|text| text.split_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            active: self
+                .text("bond/active", "bonding/active_slave")
+                .filter(|name| !name.is_empty()),
+        }
+    }
+
+    fn is_vlan(&mut self) -> bool {
+        let uevent = self.text("vlan", "uevent");
+        uevent.is_some_and(|text| text.lines().any(|line| line == "DEVTYPE=vlan"))
+    }
+
+    fn vlan(&mut self) -> Vlan {
+        Vlan {
+            id: rtnetlink::read_vlan_id(self.reader, self.name),
+            parent: self.linked("lower_").next().map(str::to_owned),
+        }
+    }
+
+    /// `dev_id` is never read: on `IPoIB` that writes to the kernel log.
+    fn ipoib(&mut self) -> Ipoib {
+        Ipoib {
+            mode: self.text("ipoib/mode", "mode"),
+            pkey: self.value("ipoib/pkey", "pkey", parse_pkey),
+            parent: self.text("ipoib/parent", "parent").filter(|name| !name.is_empty()),
+            children: Vec::new(),
+        }
+    }
+}
+
+fn text_of(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
+    let answer = reader.ask(&Question::File(path.to_owned()));
+    if answer.as_ref().is_err_and(ReadError::is_invalid) {
+        return None;
+    }
+    reader.text_of(key, path, answer)
+}
+
+/// The speed of an interface, which its file gives in megabits per second.
+fn read_speed(reader: &mut Reader<'_>, key: &str, netdev: &str) -> Option<u64> {
+    let path = format!("/sys/class/net/{netdev}/speed");
+    let text = text_of(reader, key, &path)?;
+    if is_unknown_speed(&text) {
+        return None;
+    }
+    let speed = parse_index(&text).map(|megabits| u64::from(megabits) * 1_000_000);
+    if speed.is_none() {
+        reader.malformed(key, &path, &text);
+    }
+    speed
+}
+
+/// Unknown is -1, the same as an unsigned number of either width, or 0.
+fn is_unknown_speed(text: &str) -> bool {
+    matches!(text, "-1" | "4294967295" | "65535" | "0")
+}
+
+fn parse_carrier(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// `0xffff`.
+fn parse_pkey(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'))?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+#[test]
+fn a_speed_may_be_unknown() {
+    for text in ["-1", "4294967295", "65535", "0"] {
+        assert!(is_unknown_speed(text), "{text}");
+    }
+    assert!(!is_unknown_speed("100000") && !is_unknown_speed("-2"));
+}
+
+#[test]
+fn a_partition_key_is_hexadecimal() {
+    assert_eq!(parse_pkey("0x8001"), Some(0x8001));
+    for text in ["", "8001", "0x", "0x+1", "0x10000"] {
+        assert_eq!(parse_pkey(text), None, "{text}");
+    }
+}
