@@ -16,7 +16,7 @@ BINARY := $(TARGET_DIR)/release/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
 
-.PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo bench \
+.PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo fuzz bench \
 	completions install clean-room clean
 
 help: ## this list
@@ -51,6 +51,9 @@ lab-test-vm:
 
 demo: setup release ## four RDMA nodes without hardware: look, ping, break, ping again
 	@packaging/demo $(NODE_BINARY)
+
+fuzz: ## 15 minutes for each fuzz target; adds the time to FUZZING.md
+	@fuzz/run
 
 bench: release ## measures; see packaging/bench
 	@packaging/bench $(NODE_BINARY)

@@ -143,7 +143,11 @@ impl Capture {
         Self::parse(BufReader::new(file), path)
     }
 
-    fn parse(mut input: impl BufRead, path: &Path) -> Result<Self, CaptureError> {
+    /// Reads what a file of that name holds.
+    ///
+    /// # Errors
+    /// As for [`Capture::read`].
+    pub fn parse(mut input: impl BufRead, path: &Path) -> Result<Self, CaptureError> {
         let fault = |line, cause: String| CaptureError::line(path, line, cause);
         let mut text = Vec::new();
         let mut number = 0;

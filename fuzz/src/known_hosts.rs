@@ -1,0 +1,33 @@
+//! Records of host keys, of any content.
+
+use std::path::Path;
+
+use rdmactl::fleet::known_hosts::{HostKey, KnownHosts, Lookup, Verdict};
+
+/// An ed25519 key as it comes over the wire, and as it stands in a file.
+const BLOB: &[u8] = b"\0\0\0\x0bssh-ed25519\0\0\0\x20rdmactl-fuzz-rdmactl-fuzz-012345";
+const TEXT: &str = "AAAAC3NzaC1lZDI1NTE5AAAAIHJkbWFjdGwtZnV6ei1yZG1hY3RsLWZ1enotMDEyMzQ1";
+
+/// Looks a host up: the first line is its name, the others are the record, and what follows a zero
+/// byte is a key that the host shows. A key that is not in the record is never known.
+pub fn run(data: &[u8]) {
+    let (text, shown) =
+        data.split_at(data.iter().position(|byte| *byte == 0).unwrap_or(data.len()));
+    let text = String::from_utf8_lossy(text);
+    let (name, record) = text.split_once('\n').unwrap_or(("web", &text));
+    let mut known = KnownHosts::default();
+    known.add(Path::new("fuzzed"), record);
+    for lookup in [Lookup::host(name, 22), Lookup::host(name, 2222), Lookup::alias(name)] {
+        let found = known.of(&lookup);
+        let key = HostKey::from_blob(BLOB).expect("a key");
+        if found.judge(&key, 1_700_000_000) == Verdict::Known {
+            assert!(record.contains(TEXT), "{record:?}");
+        }
+        if let Some(key) = shown.get(1..).and_then(HostKey::from_blob) {
+            assert!(key.fingerprint().len() <= 60 && key.kind().len() <= shown.len());
+            let _ = found.judge(&key, 1_700_000_000);
+        }
+        let order = found.order_algorithms(&["ssh-ed25519", "rsa-sha2-512", "ssh-rsa"]);
+        assert_eq!(order.split(',').count(), 3, "{order}");
+    }
+}

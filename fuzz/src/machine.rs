@@ -1,0 +1,131 @@
+//! A machine that answers as a fixture does, but for what the fuzzer says.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use rdmactl::capture::Capture;
+use rdmactl::collect::host_report;
+use rdmactl::model::{Parts, Via};
+use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Source};
+
+use super::shown;
+
+/// The fixtures that the fuzzer can begin with.
+const FIXTURES: [&[u8]; 6] = [
+    include_bytes!("../../tests/fixtures/mlx5_roce/capture.ndjson"),
+    include_bytes!("../../tests/fixtures/mlx5_ib/capture.ndjson"),
+    include_bytes!("../../tests/fixtures/rxe_siw/capture.ndjson"),
+    include_bytes!("../../tests/fixtures/hfi1/capture.ndjson"),
+    include_bytes!("../../tests/fixtures/efa/capture.ndjson"),
+    include_bytes!("../../tests/fixtures/broken/capture.ndjson"),
+];
+
+/// After so many questions nothing is there any more: a machine of 4096 devices with 256 ports is
+/// in bounds, and takes too long to be tried often.
+const PATIENCE: usize = 3_000;
+
+/// The most bytes of JSON for a question and for a byte that was answered. A problem names its
+/// path three times; a byte may become `\u001b`, in a value and in the problem it is quoted by.
+const PER_QUESTION: usize = 4_096;
+const PER_BYTE: usize = 16;
+
+/// What is recorded of one host.
+struct Base {
+    recorded: Recorded,
+    /// By kind of question and last part of the path: devices that the fuzzer makes up have files
+    /// too.
+    by_name: HashMap<(u8, String), Answer>,
+}
+
+/// A fixture and what is changed in it.
+pub(crate) struct Machine<'changes> {
+    base: &'static Base,
+    change: &'changes dyn Fn(&Question) -> Option<Answer>,
+    questions: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl<'changes> Machine<'changes> {
+    /// The machine of a fixture, whose number may be any.
+    pub(crate) fn new(
+        fixture: usize,
+        change: &'changes dyn Fn(&Question) -> Option<Answer>,
+    ) -> Self {
+        let base = &bases()[fixture % FIXTURES.len()];
+        Self { base, change, questions: Cell::new(0), bytes: Cell::new(0) }
+    }
+
+    /// Reads all of it and prints it in every form.
+    pub(crate) fn read(&self) {
+        let report = host_report(self, Parts::ALL, "fuzzed", Via::File);
+        let length = shown::print(&[report]);
+        let most = PER_QUESTION * (self.questions.get() + 16) + PER_BYTE * self.bytes.get();
+        assert!(length <= most, "{length} bytes of JSON for {} bytes", self.bytes.get());
+    }
+}
+
+impl Source for Machine<'_> {
+    fn ask(&self, question: &Question) -> Answer {
+        self.questions.set(self.questions.get() + 1);
+        if self.questions.get() > PATIENCE {
+            return Err(absent());
+        }
+        let answer = (self.change)(question).unwrap_or_else(|| self.base.answer(question));
+        self.bytes.set(self.bytes.get() + answer.as_ref().map_or(0, Vec::len));
+        answer
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn answered_ns(&self, _question: &Question) -> Option<u64> {
+        None
+    }
+}
+
+impl Base {
+    fn new(entries: Vec<Entry>) -> Self {
+        let mut by_name = HashMap::new();
+        for entry in &entries {
+            if let Some(name) = name_of(&entry.question) {
+                by_name.entry(name).or_insert_with(|| entry.answer.clone());
+            }
+        }
+        Self { recorded: Recorded::new(entries, None), by_name }
+    }
+
+    fn answer(&self, question: &Question) -> Answer {
+        match self.recorded.ask(question) {
+            Err(ReadError::NotRecorded) => name_of(question)
+                .and_then(|name| self.by_name.get(&name).cloned())
+                .unwrap_or_else(|| Err(absent())),
+            answer => answer,
+        }
+    }
+}
+
+fn name_of(question: &Question) -> Option<(u8, String)> {
+    let (kind, path) = match question {
+        Question::File(path) => (0, path),
+        Question::Dir(path) => (1, path),
+        Question::Link(path) => (2, path),
+        _ => return None,
+    };
+    Some((kind, path.rsplit('/').next()?.to_owned()))
+}
+
+fn absent() -> ReadError {
+    ReadError::from("ENOENT".to_owned())
+}
+
+fn bases() -> &'static [Base] {
+    static BASES: OnceLock<Vec<Base>> = OnceLock::new();
+    BASES.get_or_init(|| {
+        let hosts = FIXTURES.iter().flat_map(|text| {
+            Capture::parse(*text, std::path::Path::new("fixture")).expect("a fixture").hosts
+        });
+        hosts.map(|(_, entries)| Base::new(entries)).collect()
+    })
+}

@@ -1,0 +1,45 @@
+//! Messages of netlink, of any content.
+
+use rdmactl::source::{Attribute, Attributes, Messages, Question};
+
+use super::machine::Machine;
+
+/// How deep attributes are followed into each other.
+const DEEPEST: usize = 8;
+
+/// Reads machines that answer one question with these bytes: the first line is the question, as it
+/// stands in a capture file.
+pub fn run(data: &[u8]) {
+    let Some(split) = data.iter().position(|byte| *byte == b'\n') else { return };
+    let (question, answer) = (&data[..split], &data[split + 1..]);
+    walk(answer);
+    let Ok(question) = serde_json::from_slice::<Question>(question) else { return };
+    let change = |asked: &Question| (*asked == question).then(|| Ok(answer.to_vec()));
+    // Those with netlink answers: RoCE and the software devices.
+    for fixture in [0, 2] {
+        Machine::new(fixture, &change).read();
+    }
+}
+
+/// Goes through all that is in the bytes: what is found lies within them, and no part twice.
+fn walk(bytes: &[u8]) {
+    let mut length = 0;
+    for message in Messages::new(bytes) {
+        length += 16 + message.payload.len();
+        assert!(inside(Attributes::new(message.payload), DEEPEST) <= message.payload.len());
+    }
+    assert!(length <= bytes.len());
+}
+
+fn inside(attributes: Attributes<'_>, depth: usize) -> usize {
+    let length = |attribute: Attribute<'_>| {
+        let payload = attribute.payload.len();
+        assert!(attribute.text().is_none_or(|text| text.len() <= payload));
+        assert!(attribute.number().is_none() || payload <= 8);
+        if depth > 0 {
+            assert!(inside(attribute.nest(), depth - 1) <= payload);
+        }
+        4 + payload
+    };
+    attributes.map(length).sum()
+}

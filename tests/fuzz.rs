@@ -1,0 +1,84 @@
+//! The fuzz targets over their committed corpus and mutations of it, without a fuzzer.
+#![expect(clippy::expect_used, reason = "a test without its corpus fails")]
+
+#[allow(
+    missing_docs,
+    dead_code,
+    unreachable_pub,
+    reason = "the library of the fuzz package, which has its own workspace"
+)]
+#[path = "../fuzz/src/lib.rs"]
+mod targets;
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
+
+use targets::TARGETS;
+
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let files = fs::read_dir(folder).expect("a corpus");
+    files.map(|file| fs::read(file.expect("a seed").path()).expect("its bytes")).collect()
+}
+
+#[test]
+fn the_committed_corpus_holds() {
+    for (name, run) in TARGETS {
+        let seeds = corpus(name);
+        assert!(seeds.len() >= 3, "{name}");
+        for seed in &seeds {
+            run(seed);
+        }
+    }
+}
+
+/// A seed in which some bytes are others, some are gone, and the tail may be another seed's.
+fn apply(seeds: &[Vec<u8>], first: Index, other: Index, edits: &[(Index, u8)]) -> Vec<u8> {
+    let mut bytes = first.get(seeds).clone();
+    for (at, byte) in edits {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = at.index(bytes.len());
+        match byte % 4 {
+            0 => drop(bytes.remove(at)),
+            1 => bytes[at] ^= 1 << (byte >> 5),
+            2 => bytes[at] = *byte,
+            _ => {
+                let tail = other.get(seeds);
+                bytes.truncate(at);
+                bytes.extend_from_slice(&tail[at.min(tail.len())..]);
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn what_is_like_the_corpus_holds() {
+    for (name, run) in TARGETS {
+        let seeds = corpus(name);
+        let edits = prop::collection::vec((any::<Index>(), any::<u8>()), 1..12);
+        let strategy = (any::<Index>(), any::<Index>(), edits)
+            .prop_map(|(first, other, edits)| apply(&seeds, first, other, &edits));
+        TestRunner::default()
+            .run(&strategy, |bytes| {
+                run(&bytes);
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn every_target_is_built_by_the_fuzz_package() {
+    let manifest = include_str!("../fuzz/Cargo.toml");
+    let built: Vec<&str> =
+        manifest.lines().filter_map(|line| line.strip_prefix("name = ")).skip(1).collect();
+    let named: Vec<String> = TARGETS.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    assert_eq!(built, named);
+}
