@@ -245,7 +245,7 @@ _rdmactl() {
             return 0
             ;;
         rdmactl__subcmd__capture)
-            opts="-H -l -F -f -o -w -s -n -v -h --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
+            opts="-H -l -F -f -o -w -s -n -v -h --redact --hosts --from --root --save --timeout --fanout --login --ssh-config --upload --no-upload --format --json --columns --where --sort --no-header --verbose --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -234,6 +234,7 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s s -l sort -d
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l redact -d 'Replace host names, addresses, GUIDs, serial numbers, paths and names of programs'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l upload -d 'Send this program to hosts that have none; it removes itself'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l no-upload -d 'Never send this program to a host'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l json -d 'The same as --format json'

@@ -7,6 +7,7 @@
 
 mod error;
 mod line;
+mod redact;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;

@@ -67,7 +67,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
-        Command::Capture(_) => capture::run(global, term),
+        Command::Capture(args) => capture::run(global, args, term),
         Command::Completions(args) => completions::run(args, term),
         Command::Man(args) => man::run(args),
         Command::Agent(args) => agent::run(args, term),

@@ -1,7 +1,9 @@
 //! `rdmactl capture`: the raw answers of one host or many in a file.
 
+use anyhow::Context as _;
+
 use crate::capture::Capture;
-use crate::cli::Global;
+use crate::cli::{CaptureArgs, Global};
 use crate::model::Parts;
 use crate::render::notes;
 use crate::term::Term;
@@ -10,8 +12,8 @@ use super::outcome::say;
 use super::{Outcome, hosts, local};
 
 /// Records what the flags name to a file or to stdout.
-pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let (capture, reports) = if let Some(path) = &global.from {
+pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
+    let (mut capture, reports) = if let Some(path) = &global.from {
         (Capture::read(path)?, Vec::new())
     } else if let Some(set) = &global.hosts {
         let (reports, capture) = hosts::record_hosts(global, set, Parts::ALL)?;
@@ -20,6 +22,9 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         let (report, capture) = local::record(global, Parts::ALL)?;
         (capture, vec![report])
     };
+    if args.redact {
+        capture = capture.redacted().context("no random numbers on this host")?;
+    }
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
     } else {

@@ -1,0 +1,139 @@
+//! Takes out of a capture what tells whose machines it is of: names, addresses, serial numbers,
+//! paths.
+//!
+//! Each becomes a pseudonym of the same kind, by a key that is drawn for this run and forgotten with
+//! it. Equal things have equal pseudonyms in every spelling and on every host, so that what belonged
+//! together still does: the GID of a MAC is the GID of its pseudonym, and networks keep who is in
+//! them. What has no rule is left out: a question that nobody thought of cannot give anybody away.
+
+mod address;
+mod file;
+mod hardware;
+mod names;
+mod netlink;
+mod permutation;
+mod secret;
+mod text;
+
+use crate::model::{HostFailure, VerbsAnswer};
+use crate::source::{Answer, Entry, Question, ReadError, RouteQuery};
+
+use super::{Capture, CapturedHost};
+use names::Names;
+use secret::Secret;
+
+/// What stands where something was left out.
+const LEFT_OUT: &str = "left out by --redact";
+
+impl Capture {
+    /// The same capture with pseudonyms.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn redacted(self) -> Result<Self, getrandom::Error> {
+        let redactor = Redactor::new(Secret::fresh()?, &self);
+        // Digits alone are an address only where the capture says elsewhere that they are: the first
+        // pass finds out which ones.
+        let _ = redactor.capture(&self);
+        Ok(redactor.capture(&self))
+    }
+}
+
+/// The rules, with the key and the names of one capture.
+struct Redactor {
+    secret: Secret,
+    names: Names,
+}
+
+impl Redactor {
+    fn new(secret: Secret, capture: &Capture) -> Self {
+        let names = Names::of(capture.hosts.iter().map(|(head, _)| head.host.as_str()));
+        Self { secret, names }
+    }
+
+    fn capture(&self, capture: &Capture) -> Capture {
+        let host = |(head, entries): &(CapturedHost, Vec<Entry>)| {
+            let head = CapturedHost {
+                host: self.host_name(&head.host),
+                failure: head.failure.as_ref().map(failure),
+                ..head.clone()
+            };
+            (head, entries.iter().map(|entry| self.entry(entry)).collect())
+        };
+        Capture { taken_ns: capture.taken_ns, hosts: capture.hosts.iter().map(host).collect() }
+    }
+
+    fn entry(&self, entry: &Entry) -> Entry {
+        let (question, answer) = match &entry.question {
+            Question::File(path) => {
+                (Question::File(self.path(path)), some(entry, |bytes| self.file(path, bytes)))
+            }
+            Question::Dir(path) => {
+                (Question::Dir(self.path(path)), some(entry, |bytes| self.listing(path, bytes)))
+            }
+            Question::Link(path) => {
+                let target =
+                    |bytes: &[u8]| Some(self.path(std::str::from_utf8(bytes).ok()?).into());
+                (Question::Link(self.path(path)), some(entry, target))
+            }
+            Question::Verbs => (Question::Verbs, some(entry, |bytes| self.verbs(bytes))),
+            Question::Route(query) => {
+                let netdev = self.token(&query.netdev);
+                let query = RouteQuery { netdev, ..query.clone() };
+                (Question::Route(query), some(entry, |bytes| self.route(bytes)))
+            }
+            Question::Rdma(query) => {
+                (Question::Rdma(*query), some(entry, |bytes| self.rdma(bytes)))
+            }
+        };
+        Entry { question, answer, at_ns: entry.at_ns }
+    }
+
+    /// Only what this program knows of an answer of libibverbs is kept.
+    fn verbs(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let answer: VerbsAnswer = serde_json::from_slice(bytes).ok()?;
+        let mut json = serde_json::to_value(&answer).ok()?;
+        self.json("", &mut json);
+        serde_json::to_vec(&json).ok()
+    }
+
+    fn json(&self, key: &str, value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) if key != "fw_ver" => *text = self.text(text),
+            serde_json::Value::Number(number) if key.contains("guid") => {
+                *value = number.as_u64().map(|guid| self.guid(guid)).into();
+            }
+            serde_json::Value::Array(values) => {
+                for value in values {
+                    self.json(key, value);
+                }
+            }
+            serde_json::Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.json(key, value);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What `redact` makes of the bytes; `None` of it is left out.
+fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
+    match &entry.answer {
+        Ok(bytes) => redact(bytes).ok_or_else(|| ReadError::Process(LEFT_OUT.into())),
+        // It may quote what a library or a login said.
+        Err(ReadError::Process(_)) => {
+            Err(ReadError::Process(format!("it failed; why is {LEFT_OUT}")))
+        }
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// Why a host failed, without the words, which name users, files and addresses, and quote the host.
+fn failure(failure: &HostFailure) -> HostFailure {
+    HostFailure::new(failure.reason, format!("{}; the words are {LEFT_OUT}", failure.reason.word()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! What the files of a machine hold, by their paths.
+
+use super::Redactor;
+
+/// Files whose text looks like an address and is none: versions have four parts on some cards.
+const VERSIONS: [&str; 6] = ["fw_ver", "hw_rev", "board_id", "hca_type", "osrelease", "version"];
+
+/// Folders of numbers.
+const NUMBERS: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
+
+/// Lines of `/proc/PID/status` that are kept.
+const STATUS: [&str; 5] = ["Name", "State", "Tgid", "Pid", "PPid"];
+
+impl Redactor {
+    /// The content of a file; `None` of one that has no rule.
+    pub(super) fn file(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let name = path.rsplit('/').next().unwrap_or("");
+        if path == "/proc/sys/kernel/osrelease" {
+            return Some(bytes.to_vec());
+        }
+        if path.starts_with("/proc/") && name == "status" {
+            return Some(self.status(text).into_bytes());
+        }
+        if !path.starts_with("/sys/") {
+            return None;
+        }
+        let is_count = NUMBERS.iter().any(|folder| path.contains(folder))
+            && text.trim().parse::<u64>().is_ok();
+        let redacted = match name {
+            _ if is_count || VERSIONS.contains(&name) => text.to_owned(),
+            "node_desc" | "ifalias" => self.description(text),
+            _ if ["serial", "vpd", "uuid", "asset"].iter().any(|word| name.contains(word)) => {
+                self.serial(text)
+            }
+            _ => self.text(text),
+        };
+        Some(redacted.into_bytes())
+    }
+
+    /// Names in a directory, one a line.
+    pub(super) fn listing(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        if !path.starts_with("/sys/") {
+            return None;
+        }
+        let text = std::str::from_utf8(bytes).ok()?;
+        let names = text.split('\n').map(|name| self.token(name));
+        Some(names.collect::<Vec<_>>().join("\n").into_bytes())
+    }
+
+    fn status(&self, text: &str) -> String {
+        let line = |line: &str| {
+            let (key, value) = line.split_once(':')?;
+            let value = match key {
+                "Name" => format!("\t{}", self.program(value.trim())),
+                _ if STATUS.contains(&key) => value.to_owned(),
+                _ => return None,
+            };
+            Some(format!("{key}:{value}\n"))
+        };
+        text.lines().filter_map(line).collect()
+    }
+}

@@ -1,0 +1,322 @@
+//! Names of hosts, programs and paths.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use super::Redactor;
+
+/// Ends of host names that say nothing of their owner.
+const ENDS: [&str; 10] =
+    ["com", "org", "net", "edu", "gov", "mil", "local", "localhost", "internal", "localdomain"];
+
+/// Words of the kernel's own that a host may be called, too: they stay in texts.
+const WORDS: [&str; 26] = [
+    "class",
+    "device",
+    "devices",
+    "infiniband",
+    "net",
+    "ports",
+    "port",
+    "gids",
+    "types",
+    "ndevs",
+    "pkeys",
+    "state",
+    "active",
+    "down",
+    "counters",
+    "bus",
+    "pci",
+    "drivers",
+    "module",
+    "virtual",
+    "node",
+    "rate",
+    "sys",
+    "proc",
+    "kernel",
+    "link",
+];
+
+/// Words in the description of a node that say nothing of its owner.
+const DESCRIPTION: [&str; 22] = [
+    "mellanox",
+    "nvidia",
+    "technologies",
+    "connectx",
+    "connectx-3",
+    "connectx-4",
+    "connectx-5",
+    "connectx-6",
+    "connectx-7",
+    "connectx-8",
+    "bluefield",
+    "infiniband",
+    "infinihost",
+    "hca",
+    "hfi",
+    "efa-rdma",
+    "intel",
+    "omni-path",
+    "adapter",
+    "virtual",
+    "switch",
+    "node",
+];
+
+/// Programs that many have.
+const PROGRAMS: [&str; 62] = [
+    "rdmactl",
+    "rping",
+    "ucmatose",
+    "rdma_server",
+    "rdma_client",
+    "rstream",
+    "riostream",
+    "udaddy",
+    "mckey",
+    "cmtime",
+    "ibv_rc_pingpong",
+    "ibv_uc_pingpong",
+    "ibv_ud_pingpong",
+    "ibv_xsrq_pingpo",
+    "ib_write_bw",
+    "ib_write_lat",
+    "ib_read_bw",
+    "ib_read_lat",
+    "ib_send_bw",
+    "ib_send_lat",
+    "ib_atomic_bw",
+    "ib_atomic_lat",
+    "qperf",
+    "iperf",
+    "ucx_perftest",
+    "fi_pingpong",
+    "opensm",
+    "ibacm",
+    "srp_daemon",
+    "python",
+    "perl",
+    "ruby",
+    "java",
+    "node",
+    "bash",
+    "sh",
+    "mpirun",
+    "mpiexec",
+    "orted",
+    "prted",
+    "hydra_pmi_proxy",
+    "slurmd",
+    "slurmstepd",
+    "pbs_mom",
+    "systemd",
+    "sshd",
+    "nfsd",
+    "kworker",
+    "ksoftirqd",
+    "mount",
+    "qemu-system-x",
+    "containerd",
+    "dockerd",
+    "nvme",
+    "iscsid",
+    "tgtd",
+    "smbd",
+    "ceph-osd",
+    "lnet",
+    "beegfs-storage",
+    "beegfs-meta",
+    "beegfs-mgmtd",
+];
+
+/// Parts of the kernel that hold RDMA objects.
+const MODULES: [&str; 26] = [
+    "ib_core",
+    "ib_cm",
+    "ib_mad",
+    "ib_sa",
+    "ib_ipoib",
+    "ib_iser",
+    "ib_isert",
+    "ib_srp",
+    "ib_srpt",
+    "ib_umad",
+    "ib_uverbs",
+    "iw_cm",
+    "rdma_cm",
+    "rdma_ucm",
+    "rdma_rxe",
+    "siw",
+    "rpcrdma",
+    "nvme_rdma",
+    "nvmet_rdma",
+    "rds_rdma",
+    "smc",
+    "ko2iblnd",
+    "beegfs",
+    "mlx5_ib",
+    "rnbd_client",
+    "rtrs_core",
+];
+
+/// First parts of paths that hold programs and what the kernel shows, and no user's files.
+const SYSTEM: [&str; 10] =
+    ["sys", "proc", "dev", "usr", "lib", "lib64", "bin", "sbin", "etc", "boot"];
+
+/// First parts of paths that every machine has, with users' names and files below.
+const TOPS: [&str; 12] =
+    ["home", "root", "mnt", "media", "scratch", "tmp", "var", "opt", "srv", "run", "data", "work"];
+
+/// What is known of the names and numbers of a capture.
+pub(super) struct Names {
+    /// Parts of host names, in small letters.
+    hosts: HashSet<String>,
+    /// MAC addresses and GUIDs that were met where nothing else can stand.
+    numbers: RefCell<HashSet<u64>>,
+}
+
+impl Names {
+    pub(super) fn of<'names>(hosts: impl Iterator<Item = &'names str>) -> Self {
+        let is_telling = |label: &&str| {
+            label.len() > 1
+                && !label.bytes().all(|letter| letter.is_ascii_digit())
+                && !ENDS.contains(label)
+                && !WORDS.contains(label)
+        };
+        let mut labels = HashSet::new();
+        for host in hosts.filter(|host| host.parse::<IpAddr>().is_err() && !host.contains('/')) {
+            let host = host.to_lowercase();
+            labels.extend(host.split(['.', '@', ':']).filter(is_telling).map(str::to_owned));
+        }
+        Self { hosts: labels, numbers: RefCell::default() }
+    }
+
+    /// Remembers a MAC address or a GUID.
+    pub(super) fn learn(&self, number: u64) {
+        self.numbers.borrow_mut().insert(number);
+    }
+
+    /// Whether a number is known to be a MAC address or a GUID.
+    pub(super) fn know(&self, number: u64) -> bool {
+        self.numbers.borrow().contains(&number)
+    }
+
+    pub(super) fn is_host(&self, label: &str) -> bool {
+        self.hosts.contains(&label.to_lowercase())
+    }
+}
+
+impl Redactor {
+    /// The name of a host in a header: a name, an address, or the root that was read.
+    pub(super) fn host_name(&self, name: &str) -> String {
+        if name.starts_with('/') {
+            return self.path(name);
+        }
+        let text = self.text(name);
+        if text != name && name.parse::<IpAddr>().is_ok() {
+            return text;
+        }
+        let (name, port) = match name.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => {
+                (name, format!(":{port}"))
+            }
+            _ => (name, String::new()),
+        };
+        if name.parse::<IpAddr>().is_ok() {
+            return format!("{}{port}", self.text(name));
+        }
+        let (user, name) = match name.split_once('@') {
+            Some((user, name)) => (format!("{}@", self.label(user)), name),
+            None => (String::new(), name),
+        };
+        let labels: Vec<String> = name.split('.').map(|label| self.label(label)).collect();
+        format!("{user}{}{port}", labels.join("."))
+    }
+
+    /// A part of a host name, or a word that may be one.
+    pub(super) fn label(&self, label: &str) -> String {
+        let small = label.to_lowercase();
+        if small.is_empty() || ENDS.contains(&small.as_str()) {
+            return label.to_owned();
+        }
+        format!("h{:012x}", self.secret.number("host", small.as_bytes()) >> 16)
+    }
+
+    /// What a person wrote: every word that is not known to say nothing becomes a pseudonym.
+    pub(super) fn description(&self, text: &str) -> String {
+        let word = |word: &str| {
+            let small = word.to_lowercase();
+            let stem = small.trim_end_matches(|letter: char| "0123456789-_".contains(letter));
+            let is_device =
+                stem.starts_with("mlx") || ["rxe", "siw", "hfi1", "hca"].contains(&stem);
+            let is_known = DESCRIPTION.iter().any(|known| [&small[..], stem].contains(known));
+            let is_model = small.strip_prefix("mt").is_some_and(|rest| {
+                !rest.is_empty() && rest.bytes().all(|digit| digit.is_ascii_digit())
+            });
+            if is_device || is_known || is_model || stem.is_empty() {
+                return word.to_owned();
+            }
+            let labels: Vec<String> = word.split('.').map(|label| self.label(label)).collect();
+            labels.join(".")
+        };
+        let lines = text.split('\n').map(|line| {
+            let words: Vec<String> = line.split(' ').map(word).collect();
+            words.join(" ")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// A serial number.
+    pub(super) fn serial(&self, text: &str) -> String {
+        if text.trim().is_empty() {
+            return text.to_owned();
+        }
+        format!("serial-{:012x}\n", self.secret.number("serial", text.trim().as_bytes()) >> 16)
+    }
+
+    /// The name of a process; well-known programs keep theirs.
+    pub(super) fn program(&self, name: &str) -> String {
+        let stem = name.trim_end_matches(|letter: char| "0123456789./:-uH".contains(letter));
+        if PROGRAMS.contains(&name) || PROGRAMS.contains(&stem) || name.is_empty() {
+            return name.to_owned();
+        }
+        // Linux has 15 bytes for it.
+        format!("prog-{:010x}", self.secret.number("program", name.as_bytes()) >> 24)
+    }
+
+    /// The name of a part of the kernel.
+    pub(super) fn module(&self, name: &str) -> String {
+        if MODULES.contains(&name) {
+            return name.to_owned();
+        }
+        format!("mod_{:010x}", self.secret.number("module", name.as_bytes()) >> 24)
+    }
+
+    /// A path: that of a user's file part by part, any other with the names and addresses in it.
+    pub(super) fn path(&self, path: &str) -> String {
+        let mut parts = path.split('/');
+        let is_absolute = path.starts_with('/');
+        let first = if is_absolute { parts.nth(1).unwrap_or("") } else { "" };
+        let is_system = !is_absolute
+            || first.is_empty()
+            || (SYSTEM.contains(&first) && !path.starts_with("/usr/local/"));
+        if is_system {
+            let parts: Vec<String> = path.split('/').map(|part| self.token(part)).collect();
+            return parts.join("/");
+        }
+        let hide = |part: &str| {
+            let tail = &part[part.trim_end_matches(['\n', ' ', ':', '.', '!']).len()..];
+            let part = &part[..part.len() - tail.len()];
+            if part.is_empty() {
+                return tail.to_owned();
+            }
+            format!("p{:012x}{tail}", self.secret.number("path", part.as_bytes()) >> 16)
+        };
+        let top = if TOPS.contains(&first) { first.to_owned() } else { hide(first) };
+        let parts = [String::new(), top].into_iter().chain(parts.map(hide));
+        parts.collect::<Vec<_>>().join("/")
+    }
+}

@@ -1,0 +1,210 @@
+//! Messages of the kernel's netlink: attributes that are known to be harmless stay, those with
+//! names and addresses are rewritten, and all others go.
+//!
+//! The numbers of RDMA are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`.
+
+use super::Redactor;
+use crate::source::{Attribute, Attributes, Messages};
+
+/// Bytes of a `struct nlmsghdr`, and of a `struct nlattr`.
+const MESSAGE: usize = 16;
+const ATTRIBUTE: usize = 4;
+
+/// What an attribute holds.
+enum Holds {
+    /// Other attributes.
+    Nest,
+    /// A number or a word that says nothing of the owner.
+    Plain,
+    /// The name of a device or an interface.
+    Name,
+    /// The name of a part of the kernel.
+    Module,
+    Guid,
+    /// The upper half of the GIDs of a port.
+    SubnetPrefix,
+    /// A `struct sockaddr_storage`.
+    Address,
+    /// Anything else.
+    Unknown,
+}
+
+fn holds(kind: u16) -> Holds {
+    match kind {
+        15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 71 | 72 | 74 | 75 | 86..=89 => {
+            Holds::Nest
+        }
+        // Indices, states, numbers and keys of objects, versions, names of counters, modes.
+        1
+        | 3..=5
+        | 9..=14
+        | 17
+        | 18
+        | 21..=28
+        | 32
+        | 37..=39
+        | 42
+        | 43
+        | 45
+        | 50
+        | 60..=70
+        | 73
+        | 76
+        | 77
+        | 84 => Holds::Plain,
+        2 | 51 => Holds::Name,
+        6 | 7 => Holds::Guid,
+        8 => Holds::SubnetPrefix,
+        29 => Holds::Module,
+        33 | 34 => Holds::Address,
+        _ => Holds::Unknown,
+    }
+}
+
+impl Redactor {
+    /// The messages of an answer of RDMA netlink; `None` where something is no message.
+    pub(super) fn rdma(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        rebuilt(bytes, |payload| self.attributes(payload))
+    }
+
+    /// The same of the settings of an interface: `enum` in `include/uapi/linux/if_link.h`.
+    pub(super) fn route(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        const IFINFOMSG: usize = 16;
+        const ADDRESS: u16 = 1;
+        const IFNAME: u16 = 3;
+        const MTU: u16 = 4;
+        const OPERSTATE: u16 = 16;
+        const LINKINFO: u16 = 18;
+        rebuilt(bytes, |payload| {
+            let (head, attributes) = payload.split_at_checked(IFINFOMSG)?;
+            let mut redacted = head.to_vec();
+            for Attribute { kind, payload } in Attributes::new(attributes) {
+                let changed = match kind {
+                    IFNAME => terminated(
+                        &self.token(std::str::from_utf8(payload).ok()?.trim_end_matches('\0')),
+                    ),
+                    MTU | OPERSTATE => payload.to_vec(),
+                    LINKINFO => link_info(payload)?,
+                    ADDRESS if payload.len() == 6 => {
+                        let mac = payload.iter().fold(0, |mac, byte| mac << 8 | u64::from(*byte));
+                        self.mac(mac).to_be_bytes().get(2..)?.to_vec()
+                    }
+                    _ => continue,
+                };
+                push(&mut redacted, kind, &changed)?;
+            }
+            Some(redacted)
+        })
+    }
+
+    fn attributes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut redacted = Vec::new();
+        for attribute in Attributes::new(bytes) {
+            let payload = attribute.payload;
+            let number = attribute.number();
+            let changed = match (holds(attribute.kind), number) {
+                (Holds::Nest, _) => self.attributes(payload)?,
+                (Holds::Plain, _) => payload.to_vec(),
+                (Holds::Name, _) => terminated(&self.token(attribute.text()?)),
+                (Holds::Module, _) => terminated(&self.module(attribute.text()?)),
+                (Holds::Guid, Some(guid)) => self.guid(guid).to_ne_bytes().to_vec(),
+                (Holds::SubnetPrefix, Some(prefix)) => {
+                    let gid = self.ipv6(u128::from(prefix) << 64) >> 64;
+                    u64::try_from(gid).ok()?.to_ne_bytes().to_vec()
+                }
+                (Holds::Address, _) => self.address_bytes(payload)?,
+                _ => continue,
+            };
+            push(&mut redacted, attribute.kind, &changed)?;
+        }
+        Some(redacted)
+    }
+
+    /// The address in a `struct sockaddr_storage` of a known family; what follows it is not kept.
+    fn address_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        // AF_INET, AF_INET6 and AF_IB: where the address begins, and what the structure has in all.
+        const INET: u16 = 2;
+        const INET6: u16 = 10;
+        const IB: u16 = 27;
+        let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
+        let mut redacted = vec![0; bytes.len()];
+        match family {
+            INET => {
+                let ip = u32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?);
+                redacted.get_mut(..4)?.copy_from_slice(bytes.get(..4)?);
+                redacted.get_mut(4..8)?.copy_from_slice(&self.ipv4(ip).to_be_bytes());
+            }
+            INET6 | IB => {
+                let ip = u128::from_be_bytes(bytes.get(8..24)?.try_into().ok()?);
+                let other = if family == IB { self.gid(ip) } else { self.ipv6(ip) };
+                // Family and port, or family and partition; the flow is a number of the sender's.
+                redacted.get_mut(..4)?.copy_from_slice(bytes.get(..4)?);
+                redacted.get_mut(8..24)?.copy_from_slice(&other.to_be_bytes());
+            }
+            // The unspecified end of a listener.
+            0 => {}
+            _ => return None,
+        }
+        Some(redacted)
+    }
+}
+
+/// The messages of an answer, each with another payload; `None` where something is no message.
+fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let messages = Messages::new(bytes);
+    if !messages.clone().last_is_whole() {
+        return None;
+    }
+    let mut redacted = Vec::new();
+    for message in messages {
+        let payload = change(message.payload)?;
+        let length = u32::try_from(MESSAGE + payload.len()).ok()?;
+        redacted.extend_from_slice(&length.to_ne_bytes());
+        redacted.extend_from_slice(&message.kind.to_ne_bytes());
+        redacted.extend_from_slice(&message.flags.to_ne_bytes());
+        redacted.extend_from_slice(&message.sequence.to_ne_bytes());
+        // The number of the process that asked.
+        redacted.extend_from_slice(&0_u32.to_ne_bytes());
+        redacted.extend_from_slice(&payload);
+    }
+    Some(redacted)
+}
+
+/// Appends an attribute.
+fn push(redacted: &mut Vec<u8>, kind: u16, payload: &[u8]) -> Option<()> {
+    let length = u16::try_from(ATTRIBUTE + payload.len()).ok()?;
+    redacted.extend_from_slice(&length.to_ne_bytes());
+    redacted.extend_from_slice(&kind.to_ne_bytes());
+    redacted.extend_from_slice(payload);
+    redacted.resize(redacted.len().next_multiple_of(4), 0);
+    Some(())
+}
+
+/// Of what kind an interface is, and the first of its own settings where that is a small number: the
+/// VLAN, the partition, the mode of a bond. The others may be addresses.
+fn link_info(bytes: &[u8]) -> Option<Vec<u8>> {
+    const KIND: u16 = 1;
+    const DATA: u16 = 2;
+    let mut redacted = Vec::new();
+    for Attribute { kind, payload } in Attributes::new(bytes) {
+        match kind {
+            KIND => push(&mut redacted, kind, payload)?,
+            DATA => {
+                let mut data = Vec::new();
+                let first = Attributes::new(payload).get(1);
+                if let Some(first) = first.filter(|first| first.payload.len() <= 2) {
+                    push(&mut data, 1, first.payload)?;
+                }
+                push(&mut redacted, kind, &data)?;
+            }
+            _ => {}
+        }
+    }
+    Some(redacted)
+}
+
+fn terminated(text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.push(0);
+    bytes
+}

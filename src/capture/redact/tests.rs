@@ -1,0 +1,294 @@
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+
+use super::*;
+use crate::model::{Reason, Via};
+use crate::source::{RdmaCommand, RdmaQuery};
+
+fn redactor(hosts: &[&str]) -> Redactor {
+    Redactor { secret: Secret::of(&[9; 32]), names: Names::of(hosts.iter().copied()) }
+}
+
+const GUID: u64 = 0x0002_c902_41ab_cdef;
+const MAC: u64 = 0x248a_073d_6cd1;
+const DIGITS: u64 = 0x5254_0012_3456;
+const IP: u32 = 0x0a14_1e28;
+const NAMES: [&str; 8] =
+    ["gpunode17", "acmelab", "alice", "supersim", "kernmod", "SN12345678", "zaphod", "private"];
+
+fn attribute(kind: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = u16::try_from(4 + payload.len()).unwrap().to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&kind.to_ne_bytes());
+    bytes.extend_from_slice(payload);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+fn message(attributes: &[Vec<u8>]) -> Vec<u8> {
+    let payload = attributes.concat();
+    let mut bytes = u32::try_from(16 + payload.len()).unwrap().to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&[1, 20, 2, 0, 1, 0, 0, 0]);
+    bytes.extend_from_slice(&4711_u32.to_ne_bytes());
+    bytes.extend_from_slice(&payload);
+    bytes
+}
+
+fn sockaddr(family: u16, at: usize, address: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 128];
+    bytes[..2].copy_from_slice(&family.to_ne_bytes());
+    bytes[2..4].copy_from_slice(&[0x1c, 0x06]);
+    bytes[at..at + address.len()].copy_from_slice(address);
+    bytes
+}
+
+fn file(path: &str, text: &str) -> Entry {
+    let answer = Ok(text.as_bytes().to_vec());
+    Entry { question: Question::File(path.into()), answer, at_ns: Some(7) }
+}
+
+/// A capture with a secret of each kind in each place where one can be.
+fn planted() -> Capture {
+    let device = |name: &str| format!("/sys/class/infiniband/mlx5_0/{name}");
+    let gid = |low: u64| grouped(u128::from(low) | 0xfe80 << 112, 32);
+    let eui = (MAC >> 24) << 40 | 0xfffe << 24 | MAC & 0xff_ffff;
+    let slaac = eui ^ 2 << 56;
+    let mlx = (MAC >> 24) << 40 | 0x0300 << 24 | MAC & 0xff_ffff;
+    let net = "/sys/class/net/enx248a073d6cd1";
+    let ipoib = format!("80:00:02:08:{}", pairs(&(u128::from(GUID) | 0xfe80 << 112).to_be_bytes()));
+    let texts = [
+        file(&device("node_desc"), "gpunode17 HCA-1 zaphod\n"),
+        file(&device("node_guid"), &format!("{}\n", grouped(GUID.into(), 16))),
+        file(&device("sys_image_guid"), &format!("{}\n", grouped(mlx.into(), 16))),
+        file(&device("ports/1/gids/0"), &format!("{}\n", gid(GUID))),
+        file(&device("ports/1/gids/1"), &format!("{}\n", gid(slaac))),
+        file(
+            &device("ports/1/gids/2"),
+            &format!("{}\n", grouped(u128::from(IP) | 0xffff << 32, 32)),
+        ),
+        file(&device("ports/1/gids/3"), &format!("{}\n", grouped(u128::from(MAC) << 80, 32))),
+        file(&device("note"), &format!("at 10.20.30.40:4791, {GUID:#018x} and {MAC:012X}\n")),
+        file(&format!("{net}/address"), &format!("{}\n", pairs(&MAC.to_be_bytes()[2..]))),
+        file(&format!("{net}/broadcast"), "ff:ff:ff:ff:ff:ff\n"),
+        file("/sys/class/net/ib0/address", &format!("{ipoib}\n")),
+        file("/sys/class/net/eth1/address", &format!("{}\n", pairs(&DIGITS.to_be_bytes()[2..]))),
+        file("/sys/class/net/eth1/note", &format!("{DIGITS:012x}\n")),
+        file("/sys/class/net/eth1/ifalias", "uplink of zaphod\n"),
+        file("/sys/devices/pci0000:00/0000:00:02.0/serial_number", "SN12345678\n"),
+        file("/proc/42/status", "Name:\tsupersim\nTgid:\t42\nUid:\t4711\nGroups: alice\n"),
+        file("/proc/42/cmdline", "/home/alice/supersim --private"),
+        file("/etc/acmelab.conf", "user=alice\n"),
+        file("/home/alice/private", "private"),
+    ];
+    let mut entries = texts.to_vec();
+    let mut answer = |question, answer| entries.push(Entry { question, answer, at_ns: None });
+    answer(Question::Dir("/sys/class/net".into()), Ok(b"enx248a073d6cd1\nib0\n".to_vec()));
+    answer(Question::Dir("/home/alice".into()), Ok(b"private\n".to_vec()));
+    let link = b"/home/alice/private/x".to_vec();
+    answer(Question::Link("/sys/class/net/gpunode17-ib0".into()), Ok(link));
+    let why = format!("cannot open /home/alice/lib: device {GUID:#018x} of gpunode17");
+    let verbs = serde_json::json!({"unavailable": {"detail": why, "fix": null, "by": "alice"}});
+    answer(Question::Verbs, Ok(verbs.to_string().into_bytes()));
+    let query = |command| Question::Rdma(RdmaQuery { command, device: Some(0), port: None });
+    let devices = message(&[
+        attribute(2, b"mlx5_0\0"),
+        attribute(6, &GUID.to_ne_bytes()),
+        attribute(7, &mlx.to_ne_bytes()),
+        attribute(999, b"alice\0"),
+    ]);
+    answer(query(RdmaCommand::Devices), Ok(devices));
+    let inet6 = (0x2001_0db8_u128 << 96 | u128::from(slaac)).to_be_bytes();
+    let ib = (u128::from(GUID) | 0xfe80 << 112).to_be_bytes();
+    let entry = [
+        attribute(33, &sockaddr(2, 4, &IP.to_be_bytes())),
+        attribute(34, &sockaddr(10, 8, &inet6)),
+        attribute(34, &sockaddr(27, 8, &ib)),
+        attribute(29, b"kernmod\0"),
+    ];
+    let ids = message(&[attribute(30, &attribute(31, &entry.concat()))]);
+    answer(query(RdmaCommand::CmIds), Ok(ids));
+    answer(query(RdmaCommand::QueuePairs), Err(ReadError::Process("alice said no".into())));
+    let head = CapturedHost::new("gpunode17.acmelab.example.com", Via::Agent, Some(5));
+    let why = "alice@gpunode17 was refused with /home/alice/.ssh/id_private";
+    let dead = CapturedHost::failed("alice@10.20.30.40", HostFailure::new(Reason::Auth, why));
+    Capture { taken_ns: 5, hosts: vec![(head, entries), (dead, Vec::new())] }
+}
+
+/// `0002:c903:…`
+fn grouped(number: u128, digits: usize) -> String {
+    let text = format!("{number:0digits$x}");
+    let groups: Vec<&str> = (0..digits / 4).map(|at| &text[at * 4..at * 4 + 4]).collect();
+    groups.join(":")
+}
+
+/// `00:02:c9:…`
+fn pairs(bytes: &[u8]) -> String {
+    let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    pairs.join(":")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+/// All spellings of some bytes: plain and backwards, each as it is, in hexadecimal and in base64 at
+/// every place of a group.
+fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let backwards: Vec<u8> = bytes.iter().rev().copied().collect();
+    let mut all = Vec::new();
+    for bytes in [bytes, &backwards] {
+        all.push(bytes.to_vec());
+        all.extend(
+            [hex(bytes), pairs(bytes), pairs(bytes).replace(':', "-")].map(String::into_bytes),
+        );
+        let four: Vec<String> = bytes.chunks(2).map(hex).collect();
+        all.push(four.join(":").into_bytes());
+        for skip in 0..3 {
+            let shifted = [&vec![0; skip][..], bytes].concat();
+            let coded = STANDARD_NO_PAD.encode(&shifted);
+            // The first and last letters hold bits of what stands around.
+            let inner = coded.get((skip * 8).div_ceil(6)..coded.len() - 1).unwrap_or_default();
+            all.push(inner.as_bytes().to_vec());
+        }
+    }
+    all.retain(|spelling| spelling.len() > 3);
+    all
+}
+
+/// The file, and what its base64 stands for, each also in small letters.
+fn haystacks(capture: &Capture) -> Vec<Vec<u8>> {
+    let mut text = Vec::new();
+    capture.write(&mut text).unwrap();
+    let mut all = vec![text.clone(), text.to_ascii_lowercase()];
+    for line in String::from_utf8(text).unwrap().lines() {
+        let json: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(coded) = json["base64"].as_str() {
+            all.push(STANDARD.decode(coded).unwrap());
+        }
+    }
+    all
+}
+
+fn holds(haystacks: &[Vec<u8>], needle: &[u8]) -> bool {
+    haystacks.iter().any(|hay| hay.windows(needle.len()).any(|window| window == needle))
+}
+
+#[test]
+fn no_planted_secret_is_left_in_any_spelling() {
+    let before = haystacks(&planted());
+    let redacted = planted().redacted().unwrap();
+    let after = haystacks(&redacted);
+    let mut secrets: Vec<Vec<u8>> = NAMES.iter().map(|name| name.as_bytes().to_vec()).collect();
+    secrets.extend([GUID.to_be_bytes().to_vec(), MAC.to_be_bytes()[2..].to_vec()]);
+    secrets.extend([DIGITS.to_be_bytes()[2..].to_vec(), IP.to_be_bytes().to_vec()]);
+    secrets.push(b"10.20.30.40".to_vec());
+    for secret in secrets {
+        assert!(
+            spellings(&secret).iter().any(|spelling| holds(&before, spelling)),
+            "{secret:?} is planted"
+        );
+        for spelling in spellings(&secret) {
+            let shown = String::from_utf8_lossy(&spelling);
+            assert!(!holds(&after, &spelling), "{shown} of {secret:?} is left");
+        }
+    }
+    let text = String::from_utf8_lossy(&after[0]).into_owned();
+    assert!(text.contains("ff:ff:ff:ff:ff:ff") && text.contains("HCA-1"), "{text}");
+    assert_eq!(redacted.hosts[1].0.failure.as_ref().unwrap().reason, Reason::Auth);
+}
+
+#[test]
+fn every_spelling_of_a_number_has_the_same_pseudonym() {
+    let redactor = redactor(&[]);
+    let other = redactor.guid(GUID);
+    assert_ne!(other, GUID);
+    let gid = |low: u64| u128::from(low) | 0xfe80 << 112;
+    for (text, expected) in [
+        (grouped(GUID.into(), 16), grouped(other.into(), 16)),
+        (format!("{GUID:#018x}"), format!("{other:#018x}")),
+        (format!("ibx{GUID:016x}"), format!("ibx{other:016x}")),
+        (pairs(&GUID.to_be_bytes()), pairs(&other.to_be_bytes())),
+        (grouped(gid(GUID), 32), grouped(gid(other), 32)),
+        (format!("{:032x}", gid(GUID)), format!("{:032x}", gid(other))),
+        (
+            format!("80:00:02:08:{}", pairs(&gid(GUID).to_be_bytes())),
+            format!("80:00:02:08:{}", pairs(&gid(other).to_be_bytes())),
+        ),
+    ] {
+        assert_eq!(redactor.text(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_made_of_a_mac_address_is_made_of_its_pseudonym() {
+    let redactor = redactor(&[]);
+    let mac = redactor.mac(MAC);
+    let eui = |mac: u64, middle: u64| (mac >> 24) << 40 | middle << 24 | mac & 0xff_ffff;
+    assert_ne!(mac, MAC);
+    assert_eq!(redactor.guid(eui(MAC, 0xfffe)), eui(mac, 0xfffe));
+    assert_eq!(redactor.guid(eui(MAC, 0xfffe) ^ 2 << 56), eui(mac, 0xfffe) ^ 2 << 56);
+    assert_eq!(redactor.guid(eui(MAC, 0x0300)), eui(mac, 0x0300));
+    assert_eq!(redactor.gid(u128::from(MAC) << 80), u128::from(mac) << 80);
+    assert_eq!(redactor.token("enx248a073d6cd1"), format!("enx{mac:012x}"));
+}
+
+#[test]
+fn networks_keep_who_is_in_them_and_kinds_stay() {
+    let redactor = redactor(&[]);
+    let ip = |text: &str| u32::from(text.parse::<std::net::Ipv4Addr>().unwrap());
+    let common = |one: u32, other: u32| (one ^ other).leading_zeros();
+    let hosts = ["10.9.0.1", "10.9.0.2", "10.9.1.1", "10.8.0.1", "192.168.1.7", "131.2.3.4"];
+    for one in hosts {
+        for other in hosts {
+            let (a, b) = (ip(one), ip(other));
+            assert_eq!(common(redactor.ipv4(a), redactor.ipv4(b)), common(a, b), "{one} {other}");
+        }
+        assert_eq!(redactor.ipv4(ip(one)) >> 24 == 10, ip(one) >> 24 == 10, "{one}");
+    }
+    for same in ["0.0.0.0", "127.0.0.1", "224.0.0.1", "255.255.255.0"] {
+        assert_eq!(redactor.ipv4(ip(same)), ip(same), "{same}");
+    }
+    for same in ["::", "::1", "fe80::", "ff02::1", "ff12:401b:ffff::1"] {
+        assert_eq!(redactor.text(same), same);
+    }
+    let mapped = redactor.gid(0xffff << 32 | u128::from(IP));
+    assert_eq!(mapped, 0xffff << 32 | u128::from(redactor.ipv4(IP)));
+    let [one, other] = ["2001:db8:1:2::5", "2001:db8:1:2::6"].map(|text| redactor.text(text));
+    let network = |text: &str| u128::from(text.parse::<std::net::Ipv6Addr>().unwrap()) >> 64;
+    assert_eq!(network(&one), network(&other));
+    assert_eq!(network(&one) >> 61, 1, "{one} is a global address");
+    assert_ne!((one, other), ("2001:db8:1:2::5".into(), "2001:db8:1:2::6".into()));
+}
+
+#[test]
+fn values_that_look_like_addresses_are_kept() {
+    let redactor = redactor(&["n1", "4", "active", "eth0-store"]);
+    for text in ["4: ACTIVE", "123456789012", "1234567890123456", "0000:82:00.0", "0x2651e84a"] {
+        assert_eq!(redactor.text(text), text);
+    }
+    let path = "../../devices/pci0000:80/0000:80:02.2/0000:82:00.0/infiniband/mlx5_0";
+    assert_eq!(redactor.path(path), path);
+    let version = redactor.file("/sys/class/infiniband/b0/fw_ver", b"227.0.131.0\n");
+    assert_eq!(version, Some(b"227.0.131.0\n".to_vec()));
+    let counter = "/sys/class/infiniband/b0/ports/1/counters/port_rcv_data";
+    assert_eq!(redactor.file(counter, b"248073003646\n"), Some(b"248073003646\n".to_vec()));
+    assert_eq!(redactor.program("kworker/0:1H"), "kworker/0:1H");
+    assert_eq!(redactor.program("python3.11"), "python3.11");
+    assert_ne!(redactor.program("python-alice"), "python-alice");
+}
+
+#[test]
+fn a_host_has_one_pseudonym_wherever_it_is_named() {
+    let redactor = redactor(&["n17.acmelab.example.com", "n18"]);
+    let name = redactor.label("n17");
+    assert!(redactor.host_name("N17.acmelab.example.com").starts_with(&format!("{name}.")));
+    assert!(redactor.host_name("n17:2222").eq(&format!("{name}:2222")));
+    assert_eq!(redactor.description("n17 mlx5_0\n"), format!("{name} mlx5_0\n"));
+    assert_eq!(redactor.text("n17-ib0 and n170"), format!("{name}-ib0 and n170"));
+    assert_ne!(redactor.host_name("n18"), redactor.host_name("n17"));
+    assert!(redactor.host_name("/home/alice/tree").starts_with("/home/p"));
+}

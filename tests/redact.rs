@@ -1,0 +1,148 @@
+//! What a redacted capture still tells: the same cells are equal to each other as before.
+#![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rdmactl::capture::Capture;
+use rdmactl::collect::host_report;
+use rdmactl::model::{HostReport, Parts, VerbsAnswer, Via};
+use rdmactl::query::{
+    Counters, Devices, Gids, Listing, Ports, Resources, Value, counter_rows, device_rows, gid_rows,
+    resource_rows,
+};
+use rdmactl::source::{Entry, Messages, Question, Recorded, Recorder};
+
+fn package(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let folders = fs::read_dir(package("tests/fixtures")).expect("fixtures").flatten();
+    folders
+        .map(|folder| folder.path().join("capture.ndjson"))
+        .filter(|path| path.exists())
+        .collect()
+}
+
+fn reports(capture: Capture) -> Vec<HostReport> {
+    let report = |(head, entries): (rdmactl::capture::CapturedHost, _)| {
+        host_report(&Recorded::new(entries, head.taken_ns), Parts::ALL, head.host, Via::File)
+    };
+    capture.hosts.into_iter().map(report).collect()
+}
+
+fn cells<L: Listing>(rows: &[L::Row<'_>]) -> Vec<Vec<Value>> {
+    rows.iter().map(|row| L::COLUMNS.iter().map(|column| column.value(row)).collect()).collect()
+}
+
+/// Cells of listings whose rows keep their order, those of resources and counters too.
+fn listings(reports: &[HostReport]) -> [Vec<Vec<Value>>; 5] {
+    [
+        cells::<Devices>(&device_rows(reports, true)),
+        cells::<Ports>(&device_rows(reports, true)),
+        cells::<Gids>(&gid_rows(reports, true)),
+        cells::<Counters>(&counter_rows(reports, true)),
+        cells::<Resources>(&resource_rows(reports)),
+    ]
+}
+
+#[test]
+fn what_was_equal_is_equal_and_what_was_different_is_different() {
+    let mut changed = 0;
+    for path in fixtures() {
+        let original = Capture::read(&path).expect("a fixture");
+        let redacted = original.clone().redacted().expect("random numbers");
+        let (before, after) = (listings(&reports(original)), listings(&reports(redacted)));
+        let (mut forth, mut back) = (HashMap::new(), HashMap::new());
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(before.len(), after.len(), "{}: rows", path.display());
+            for (old, new) in before.iter().flatten().zip(after.iter().flatten()) {
+                assert_eq!(old.is_unknown(), new.is_unknown(), "{}: {old}", path.display());
+                let (old, new) = (old.to_string(), new.to_string());
+                changed += usize::from(old != new);
+                let known = forth.entry(old.clone()).or_insert_with(|| new.clone());
+                assert_eq!(*known, new, "{}: {old} has two pseudonyms", path.display());
+                let known = back.entry(new.clone()).or_insert_with(|| old.clone());
+                assert_eq!(*known, old, "{}: {new} stands for two", path.display());
+            }
+        }
+    }
+    assert!(changed > 50, "{changed} cells have a pseudonym");
+}
+
+/// Whether an answer has the form that its question wants: some fixtures have others on purpose.
+fn is_sound(entry: &Entry) -> bool {
+    let Ok(bytes) = &entry.answer else { return false };
+    match &entry.question {
+        Question::Verbs => serde_json::from_slice::<VerbsAnswer>(bytes).is_ok(),
+        Question::Rdma(_) | Question::Route(_) => Messages::new(bytes).last_is_whole(),
+        _ => std::str::from_utf8(bytes).is_ok(),
+    }
+}
+
+#[test]
+fn nothing_that_the_collectors_use_is_left_out() {
+    for path in fixtures() {
+        let original = Capture::read(&path).expect("a fixture");
+        let redacted = original.clone().redacted().expect("random numbers");
+        for ((_, before), (_, after)) in original.hosts.iter().zip(&redacted.hosts) {
+            for (before, after) in before.iter().zip(after) {
+                let lost = before.answer.is_ok() && after.answer.is_err();
+                assert!(!lost || !is_sound(before), "{}: {}", path.display(), before.question);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_question_is_for_command_lines_or_environments() {
+    let is_private = |question: &Question| match question {
+        Question::File(path) | Question::Dir(path) | Question::Link(path) => {
+            ["cmdline", "environ"].iter().any(|name| path.ends_with(name))
+        }
+        _ => false,
+    };
+    for path in fixtures() {
+        for (head, entries) in Capture::read(&path).expect("a fixture").hosts {
+            let recorder = Recorder::new(Recorded::new(entries, head.taken_ns));
+            let _ = host_report(&recorder, Parts::ALL, "h", Via::File);
+            let asked = recorder.into_entries();
+            assert!(!asked.iter().any(|entry| is_private(&entry.question)), "{}", path.display());
+        }
+    }
+    // Nor is there any code that could ask.
+    let mut folders = vec![package("src/collect"), package("src/source")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("sources").flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let text = fs::read_to_string(entry.path()).expect("a source");
+            assert!(!text.contains("/cmdline") && !text.contains("/environ"), "{:?}", entry.path());
+        }
+    }
+}
+
+#[test]
+fn each_run_has_a_key_of_its_own() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let run = |name: &str| {
+        let saved = folder.path().join(name);
+        let status = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+            .args(["capture", "--redact", "--from"])
+            .arg(package("tests/fixtures/fleet/capture.ndjson"))
+            .arg("--save")
+            .arg(&saved)
+            .status()
+            .expect("rdmactl runs");
+        assert!(status.success());
+        fs::read_to_string(saved).expect("the redacted capture")
+    };
+    let (one, other) = (run("one"), run("other"));
+    assert_ne!(one, other);
+    assert!(!one.contains("\"n17\"") && one.contains("mlx5_0"), "{one}");
+}
