@@ -57,6 +57,7 @@ complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "counters" -d 'List 
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "resources" -d 'List who holds queue pairs, connections, memory regions and other objects'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "ping" -d 'Send RDMA messages between hosts, and say what is wrong where they do not pass'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "capture" -d 'Record what hosts answer, to be read again with --from'
+complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "compat" -d 'Print what ibstat and other older tools print, byte for byte'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "man" -d 'Write the man pages into a directory'
 complete -c rdmactl -n "__fish_rdmactl_needs_command" -f -a "agent" -d 'The remote end of rdmactl; it is started by rdmactl itself'
@@ -241,6 +242,32 @@ complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -l json -d 'The
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s n -l no-header -d 'Leave out the heading'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand capture" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l as -d 'As this release of rdma-core prints: 33 to 65; without it, the one that is installed' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l root -d 'Read /sys and /proc below this directory' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l save -d 'Also keep the raw answers in this file, to be read again with --from' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l timeout -d 'How long to wait for one host: 10, 2.5s, 500ms, 2m' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l fanout -d 'How many hosts to ask at once' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s l -l login -d 'Log in as this user' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s F -l ssh-config -d 'Read this file instead of ~/.ssh/config' -r -F
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s f -l format -d 'Form of the answer' -r -f -a "table\t'For people'
+plain\t'One line a row, cells parted by tabs'
+csv\t'Comma-separated values, numbers in their base units'
+json\t'For programs'
+ndjson\t'For programs, one line a host'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s o -l columns -d 'Columns to show: id,… replaces the usual ones, +id,… adds; help lists all' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s w -l where -d 'Only rows for which this holds, as in \'state!=active\', \'rate<400G or device~mlx5\'' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s s -l sort -d 'Rows in the order of this column; -COLUMN for the largest first' -r
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l color -d 'When to colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l upload -d 'Send this program to hosts that have none; it removes itself'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l no-upload -d 'Never send this program to a host'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -l json -d 'The same as --format json'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s n -l no-header -d 'Leave out the heading'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s v -l verbose -d 'Show more columns; this asks libibverbs, too'
+complete -c rdmactl -n "__fish_rdmactl_using_subcommand compat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -s H -l hosts -d 'Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host' -r
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l from -d 'Read a file that rdmactl wrote, instead of a host' -r -F
 complete -c rdmactl -n "__fish_rdmactl_using_subcommand completions" -l root -d 'Read /sys and /proc below this directory' -r -F

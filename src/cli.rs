@@ -4,6 +4,7 @@
 
 mod agent;
 mod capture;
+mod compat;
 mod counters;
 mod devices;
 mod duration;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
+pub use compat::CompatArgs;
 pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
@@ -64,6 +66,8 @@ pub enum Command {
     Ping(PingArgs),
     /// Record what hosts answer, to be read again with --from.
     Capture(CaptureArgs),
+    /// Print what ibstat and other older tools print, byte for byte.
+    Compat(CompatArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Write the man pages into a directory.

@@ -2,6 +2,7 @@
 
 mod agent;
 mod capture;
+mod compat;
 mod completions;
 mod counters;
 mod devices;
@@ -31,7 +32,7 @@ pub use outcome::{Advice, Outcome};
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(compat::expand(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return answer_usage(&error),
     };
@@ -68,6 +69,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Resources(args) => resources::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Capture(args) => capture::run(global, args, term),
+        Command::Compat(args) => compat::run(global, args, term),
         Command::Completions(args) => completions::run(args, term),
         Command::Man(args) => man::run(args),
         Command::Agent(args) => agent::run(args, term),

@@ -10,6 +10,7 @@ pub mod cli;
 pub mod clock;
 pub mod cmd;
 pub mod collect;
+pub mod compat;
 pub mod fleet;
 pub mod model;
 pub mod ping;

@@ -206,10 +206,50 @@ fn a_node_that_hangs_before_it_greets_is_a_dead_peer() {
     lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.dead"], &["agent"]);
 }
 
+/// Every call of an older tool that a node has, beside ours: stdout, stderr and exit code.
+const SIDE_BY_SIDE: &str = r#"
+for call in ibstat 'ibstat -l' 'ibstat -s' 'ibstat -p' 'ibstat -V' 'ibstat -h' \
+    "ibstat $(ls /sys/class/infiniband | head -1) 1" 'ibstat nowhere_0' \
+    ibstatus 'ibstatus -h' 'ibstatus nowhere_0' ibv_devices \
+    ibv_devinfo 'ibv_devinfo -v' 'ibv_devinfo -l' 'ibv_devinfo -h' 'ibv_devinfo -d nowhere_0' \
+    "ibv_devinfo -v -d $(ls /sys/class/infiniband | head -1) -i 1" 'ibv_devinfo -i 9'
+do
+    $call >/tmp/theirs 2>/tmp/theirs.err; theirs=$?
+    rdmactl compat --timeout 60s $call >/tmp/ours 2>/tmp/ours.err; ours=$?
+    sed -i 's/: \[[0-9]*\]/: [PID]/' /tmp/theirs.err /tmp/ours.err
+    if cmp -s /tmp/theirs /tmp/ours && cmp -s /tmp/theirs.err /tmp/ours.err && [ $theirs = $ours ]
+    then echo same
+    else
+        echo "$call: exit $theirs and $ours"
+        diff -u /tmp/theirs /tmp/ours; diff -u /tmp/theirs.err /tmp/ours.err
+    fi
+done
+rm -f /tmp/theirs /tmp/theirs.err /tmp/ours /tmp/ours.err
+"#;
+
+fn assert_older_tools_are_matched(lab: &Cluster, nodes: &[&str]) {
+    for node in nodes {
+        let said = lab.on(node, SIDE_BY_SIDE);
+        assert_eq!(said, "same\n".repeat(19), "{node}");
+    }
+}
+
+#[test]
+fn older_tools_are_matched_on_three_releases() {
+    let lab = roce();
+    assert_older_tools_are_matched(&lab, ALL);
+    for (node, tool) in [("n2", "ibstat"), ("n3", "ibv_devinfo")] {
+        assert_eq!(lab.compat(node, tool), lab.on(node, tool), "{tool} of {node} by -H");
+    }
+}
+
 #[test]
 fn soft_iwarp_is_connected_through_the_connection_manager() {
-    let nodes = ["--nodes", "2", "--node", "n1=12,iwarp", "--node", "n2=12,iwarp"];
-    let lab = Cluster::up("iwarp", &nodes);
+    let releases = ["n1=12,iwarp", "n2=13,iwarp", "n3=11,iwarp"];
+    let nodes =
+        ["--nodes", "3"].into_iter().chain(releases.iter().flat_map(|node| ["--node", node]));
+    let lab = Cluster::up("iwarp", &nodes.collect::<Vec<_>>());
+    assert_older_tools_are_matched(&lab, &["n1", "n2", "n3"]);
     let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
     matrix.assert_all_well(2);
     for pair in matrix.pairs() {

@@ -14,7 +14,7 @@ use crate::model::{HostReport, Parts, Via};
 use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
 
-use super::{Advice, Outcome};
+use super::{Advice, Outcome, local};
 
 /// Plays the role that the parent process names.
 pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -53,7 +53,7 @@ fn inventory(parts: Parts, limit: Duration) -> HostReport {
 fn recording(parts: Parts, limit: Duration) -> Recording {
     let recorder = Recorder::new(Live::new(VerbsChild::own(limit)));
     // The questions follow from the answers: whoever decodes them asks them.
-    let _ = host_report(&recorder, parts, "", Via::Agent);
+    let _ = local::ask(&recorder, parts, "", Via::Agent);
     recorder.into_recording()
 }
 

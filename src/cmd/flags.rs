@@ -21,6 +21,14 @@ const CAPTURE: &[Useless] = &[(
     "leave it out; list what a capture holds with rdmactl devices --from FILE",
 )];
 
+const COMPAT: &[Useless] = &[
+    (&["--save"], "keep the answers with rdmactl capture --save FILE"),
+    (
+        &["--columns", "--where", "--sort", "--no-header", "--json", "--format", "--verbose"],
+        "leave it out, or write it behind the tool when it is the tool's own option",
+    ),
+];
+
 const GENERATED: &[Useless] = &[(
     &[
         "--hosts",
@@ -69,6 +77,7 @@ pub(super) fn check(global: &Global, command: Option<&Command>) -> anyhow::Resul
         None => ("the summary", SUMMARY),
         Some(Command::Ping(_)) => ("ping", PING),
         Some(Command::Capture(_)) => ("capture", CAPTURE),
+        Some(Command::Compat(_)) => ("compat", COMPAT),
         Some(Command::Completions(_)) => ("completions", GENERATED),
         Some(Command::Man(_)) => ("man", GENERATED),
         Some(

@@ -10,6 +10,7 @@ use crate::capture::{Capture, CapturedHost};
 use crate::cli::Global;
 use crate::clock;
 use crate::collect::host_report;
+use crate::compat::ask_everything;
 use crate::model::{HostReport, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
@@ -55,13 +56,22 @@ pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostRepor
         (Live::new(VerbsChild::own(global.timeout)), name, Via::Local)
     };
     let recorder = Recorder::new(live);
-    let report = host_report(&recorder, parts, host.clone(), via);
+    let report = ask(&recorder, parts, &host, via);
     let captured = CapturedHost::new(host, via, recorder.taken_ns());
     let capture = Capture {
         taken_ns: report.taken_ns.unwrap_or_else(clock::wall_ns),
         hosts: vec![(captured, recorder.into_entries())],
     };
     Ok((report, capture))
+}
+
+/// Asks for a report; whoever records all of it gets what `compat` asks besides.
+pub(super) fn ask(recorder: &Recorder<Live>, parts: Parts, host: &str, via: Via) -> HostReport {
+    let report = host_report(recorder, parts, host, via);
+    if parts == Parts::ALL {
+        ask_everything(&recorder.once());
+    }
+    report
 }
 
 /// Writes a capture file.

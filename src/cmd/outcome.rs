@@ -18,6 +18,8 @@ pub enum Outcome {
     Nothing,
     /// A part could not be read.
     Incomplete,
+    /// The exit code of the tool that `compat` stands for.
+    Original(u8),
 }
 
 impl Outcome {
@@ -44,6 +46,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Problem => 1,
             Outcome::Nothing => 2,
             Outcome::Incomplete => 3,
+            Outcome::Original(code) => code,
         })
     }
 }

@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use super::{Answer, Entry, Question, Recording, Source};
 
@@ -7,12 +8,23 @@ use super::{Answer, Entry, Question, Recording, Source};
 pub struct Recorder<S> {
     source: S,
     entries: RefCell<Vec<Entry>>,
+    /// Where the first answer to a question is among the entries.
+    first: RefCell<HashMap<Question, usize>>,
 }
+
+/// A recorder that answers from its record what was asked before.
+#[derive(Debug)]
+pub struct Once<'recorder, S>(&'recorder Recorder<S>);
 
 impl<S: Source> Recorder<S> {
     /// Records what `source` answers.
     pub fn new(source: S) -> Self {
-        Self { source, entries: RefCell::default() }
+        Self { source, entries: RefCell::default(), first: RefCell::default() }
+    }
+
+    /// The same, for those who only fill what is missing: nothing is read a second time.
+    pub fn once(&self) -> Once<'_, S> {
+        Once(self)
     }
 
     /// What was asked and answered, in order.
@@ -30,7 +42,9 @@ impl<S: Source> Recorder<S> {
 impl<S: Source> Source for Recorder<S> {
     fn ask(&self, question: &Question) -> Answer {
         let answer = self.source.ask(question);
-        self.entries.borrow_mut().push(Entry {
+        let mut entries = self.entries.borrow_mut();
+        self.first.borrow_mut().entry(question.clone()).or_insert(entries.len());
+        entries.push(Entry {
             question: question.clone(),
             answer: answer.clone(),
             at_ns: self.source.answered_ns(question),
@@ -44,5 +58,22 @@ impl<S: Source> Source for Recorder<S> {
 
     fn answered_ns(&self, question: &Question) -> Option<u64> {
         self.source.answered_ns(question)
+    }
+}
+
+impl<S: Source> Source for Once<'_, S> {
+    fn ask(&self, question: &Question) -> Answer {
+        let known = self.0.first.borrow().get(question).copied();
+        let known =
+            known.and_then(|index| Some(self.0.entries.borrow().get(index)?.answer.clone()));
+        known.unwrap_or_else(|| self.0.ask(question))
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        self.0.taken_ns()
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.0.answered_ns(question)
     }
 }

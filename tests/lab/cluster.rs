@@ -105,6 +105,18 @@ impl Cluster {
         }
     }
 
+    /// What an older tool would print on a node, by the operator's rdmactl.
+    pub fn compat(&self, node: &str, tool: &str) -> String {
+        let output = Command::new(binary())
+            .args(["compat", "--timeout", TIMEOUT, "-H", node, "-F"])
+            .arg(&self.ssh_config)
+            .arg(tool)
+            .output()
+            .expect("rdmactl runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// Runs rdmactl and reads its JSON.
     pub fn rdmactl(&self, arguments: &[&str]) -> Answer {
         let output = Command::new(binary())

@@ -1,0 +1,131 @@
+//! `rdmactl compat`: the older tools, byte for byte; also when rdmactl goes by the name of one.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::capture::Capture;
+use crate::cli::{CompatArgs, Global};
+use crate::compat::{Call, Release, Tool, Transcript, run as answer};
+use crate::model::Parts;
+use crate::render::escape;
+use crate::source::{Live, Source, VerbsChild};
+use crate::term::Term;
+
+use super::{Advice, Outcome, hosts};
+
+/// The command line of a link that is named like a tool: `ibstat -l` is `rdmactl compat ibstat -l`.
+pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
+    let tool =
+        words.first().and_then(|word| Path::new(word).file_name()?.to_str()).map(str::to_owned);
+    let Some(tool) = tool.filter(|name| Tool::from_name(name).is_some()) else { return words };
+    let before = ["rdmactl".into(), "compat".into(), tool.into()];
+    before.into_iter().chain(words.into_iter().skip(1)).collect()
+}
+
+/// Prints what the original would, and ends as it would.
+pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Result<Outcome> {
+    let words: Vec<String> =
+        args.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some((name, args_of_tool)) = words.split_first() else { return Ok(Outcome::Complete) };
+    let Some(tool) = Tool::from_name(name) else {
+        let names: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
+        return Err(Advice::error(
+            format!("compat knows no tool {name}"),
+            format!("name one of {}, and its options behind it", names.join(", ")),
+        ));
+    };
+    let call = Call {
+        tool,
+        program: &program(tool),
+        args: args_of_tool,
+        release: args.release.and_then(Release::of),
+        pid: std::process::id(),
+    };
+    let transcript = match source(global)? {
+        Origin::Live(source) => answer(&call, &*source),
+        Origin::Copy(source) => answer(&call, &*source).map(|made| made_safe(made, term)),
+    }
+    .map_err(|error| Advice::error(error.to_string(), error.fix()))?;
+    term.answer(&transcript.stdout)?;
+    term.talk(&transcript.stderr);
+    Ok(Outcome::Original(transcript.code))
+}
+
+/// The name that the tool goes by in its own messages.
+fn program(tool: Tool) -> String {
+    let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
+    let is_link =
+        |word: &String| Path::new(word).file_name().is_some_and(|file| file == tool.name());
+    called.filter(is_link).unwrap_or_else(|| tool.name().to_owned())
+}
+
+/// Where the answers come from.
+enum Origin {
+    /// This machine.
+    Live(Box<dyn Source>),
+    /// A file or a directory, which may hold anything.
+    Copy(Box<dyn Source>),
+}
+
+fn source(global: &Global) -> anyhow::Result<Origin> {
+    if let Some(path) = &global.from {
+        return only_host(Capture::read(path)?, &path.display().to_string());
+    }
+    if let Some(set) = &global.hosts {
+        let (_, capture) = hosts::record_hosts(global, set, Parts::ALL)?;
+        return only_host(capture, set);
+    }
+    if let Some(root) = &global.root {
+        let live = Live::with_root(root)
+            .with_context(|| format!("cannot use {} as a root", root.display()))?;
+        return Ok(Origin::Copy(Box::new(live)));
+    }
+    Ok(Origin::Live(Box::new(Live::new(VerbsChild::own(global.timeout)))))
+}
+
+/// The one host of a capture.
+fn only_host(capture: Capture, place: &str) -> anyhow::Result<Origin> {
+    let mut hosts = capture.into_sources();
+    let count = hosts.len();
+    match (hosts.pop(), count) {
+        (Some((head, source)), 1) => match head.failure {
+            None => Ok(Origin::Copy(Box::new(source))),
+            Some(failure) => Err(anyhow::Error::new(failure).context(head.host)),
+        },
+        (_, count) => Err(Advice::error(
+            format!("{place} holds {count} hosts"),
+            "name one: compat prints what one machine prints",
+        )),
+    }
+}
+
+/// What a file says of another machine reaches no terminal raw; a pipe gets the bytes.
+fn made_safe(transcript: Transcript, term: Term) -> Transcript {
+    let safe = |text: String, is_terminal: bool| {
+        if !is_terminal {
+            return text;
+        }
+        let escape_line = |line: &str| {
+            line.split('\t').map(|part| escape(part).into_owned()).collect::<Vec<_>>().join("\t")
+        };
+        text.split('\n').map(escape_line).collect::<Vec<_>>().join("\n")
+    };
+    Transcript {
+        stdout: safe(transcript.stdout, term.is_answer_terminal()),
+        stderr: safe(transcript.stderr, term.is_talk_terminal()),
+        code: transcript.code,
+    }
+}
+
+#[test]
+fn a_link_with_the_name_of_a_tool_is_that_tool() {
+    let expanded = |words: &[&str]| {
+        let words = words.iter().map(OsString::from).collect();
+        expand(words).iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(expanded(&["/usr/bin/ibstat", "-l"]), ["rdmactl", "compat", "ibstat", "-l"]);
+    assert_eq!(expanded(&["rdmactl", "ibstat"]), ["rdmactl", "ibstat"]);
+    assert!(expanded(&[]).is_empty());
+}

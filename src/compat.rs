@@ -1,0 +1,184 @@
+//! The older tools' output, byte for byte: what `ibstat` and its kin would print here.
+//!
+//! One file for each tool. A tool asks a [`Source`] for raw answers, as the original asks the
+//! kernel, and makes text, text for stderr and an exit code of them; nothing is printed here. Formats,
+//! bugs included, were learnt by running the originals and by reading which bytes they print; see
+//! docs/compat.md for what is offered.
+
+mod error;
+mod getopt;
+mod ibdev2netdev;
+mod ibstat;
+mod ibstatus;
+mod ibv_devices;
+mod ibv_devinfo;
+mod number;
+mod reading;
+mod release;
+mod show_gids;
+mod transcript;
+mod umad;
+
+use crate::source::{Answer, Question, ReadError, Source};
+
+pub use error::CompatError;
+pub use release::Release;
+pub use transcript::Transcript;
+
+use reading::Reading;
+
+/// Where the kernel lists RDMA devices.
+const CLASS: &str = "/sys/class/infiniband";
+/// Where the kernel lists network interfaces.
+const NETS: &str = "/sys/class/net";
+
+/// A tool whose output can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// `ibstat` of infiniband-diags.
+    Ibstat,
+    /// `ibstatus` of infiniband-diags.
+    Ibstatus,
+    /// `ibv_devices` of libibverbs.
+    IbvDevices,
+    /// `ibv_devinfo` of libibverbs.
+    IbvDevinfo,
+    /// `ibdev2netdev` of mlnx-tools.
+    Ibdev2netdev,
+    /// `show_gids` of mlnx-tools.
+    ShowGids,
+}
+
+impl Tool {
+    /// Every tool.
+    pub const ALL: [Self; 6] = [
+        Self::Ibstat,
+        Self::Ibstatus,
+        Self::IbvDevices,
+        Self::IbvDevinfo,
+        Self::Ibdev2netdev,
+        Self::ShowGids,
+    ];
+
+    /// The name of the original.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ibstat => "ibstat",
+            Self::Ibstatus => "ibstatus",
+            Self::IbvDevices => "ibv_devices",
+            Self::IbvDevinfo => "ibv_devinfo",
+            Self::Ibdev2netdev => "ibdev2netdev",
+            Self::ShowGids => "show_gids",
+        }
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+}
+
+/// How a tool is called.
+#[derive(Debug, Clone)]
+pub struct Call<'call> {
+    /// The tool.
+    pub tool: Tool,
+    /// The name it goes by in its own messages, as in `argv[0]`.
+    pub program: &'call str,
+    /// Its arguments.
+    pub args: &'call [String],
+    /// The release of rdma-core whose output is wanted; `None` for the one installed there.
+    pub release: Option<Release>,
+    /// The process that some messages name.
+    pub pid: u32,
+}
+
+/// What the original would have said.
+///
+/// # Errors
+/// An option that is not offered; answers that are not recorded; no libibverbs.
+pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatError> {
+    let reading = Reading::new(source);
+    let release = match &call.release {
+        Some(release) => release.clone(),
+        None => Release::installed(source),
+    };
+    let mut out = Transcript::default();
+    let job = Job { call, reading: &reading, release };
+    match call.tool {
+        Tool::Ibstat => ibstat::run(&job, &mut out),
+        Tool::Ibstatus => {
+            ibstatus::run(&job, &mut out);
+            Ok(())
+        }
+        Tool::IbvDevices => ibv_devices::run(&job, &mut out),
+        Tool::IbvDevinfo => ibv_devinfo::run(&job, &mut out),
+        Tool::Ibdev2netdev => ibdev2netdev::run(&job, &mut out),
+        Tool::ShowGids => {
+            show_gids::run(&job, &mut out);
+            Ok(())
+        }
+    }?;
+    // Half an answer would look like a whole one.
+    match reading.into_missing() {
+        missing if missing.is_empty() => Ok(out),
+        missing => Err(CompatError::NotRecorded { tool: call.tool.name(), missing }),
+    }
+}
+
+/// Asks everything that the tools ask, so that a recording can answer in their place.
+///
+/// Left out is what only root may read and what says more of a machine than its RDMA: the product
+/// data of the cards, which `ibdev2netdev -v` prints.
+pub fn ask_everything(source: &dyn Source) {
+    let source = WithoutProductData(source);
+    let _ = Release::installed(&source);
+    let verbose = ["-v".to_owned()];
+    for tool in Tool::ALL {
+        let args = match tool {
+            Tool::IbvDevinfo | Tool::Ibdev2netdev => &verbose[..],
+            _ => &[],
+        };
+        // The newest release asks all that the older ones ask.
+        let release = Some(Release::newest());
+        let call = Call { tool, program: tool.name(), args, release, pid: 0 };
+        // What cannot be answered has been asked, and that is all that is wanted.
+        let _ = run(&call, &source);
+    }
+}
+
+/// A source that is not asked for the product data of cards.
+struct WithoutProductData<'source>(&'source dyn Source);
+
+impl Source for WithoutProductData<'_> {
+    fn ask(&self, question: &Question) -> Answer {
+        match question {
+            Question::File(path) if path.ends_with("/vpd") => Err(ReadError::NotRecorded),
+            question => self.0.ask(question),
+        }
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        self.0.taken_ns()
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.0.answered_ns(question)
+    }
+}
+
+/// A call with what it needs.
+struct Job<'job> {
+    call: &'job Call<'job>,
+    reading: &'job Reading<'job>,
+    release: Release,
+}
+
+impl Job<'_> {
+    /// Whether the wanted release is this one or a later one.
+    fn since(&self, major: u32) -> bool {
+        self.release.major >= major
+    }
+}

@@ -1,0 +1,59 @@
+/// Why there is no output like the original's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompatError {
+    /// The original has the option, and it is not offered here.
+    #[error("compat {tool} does not offer {option}")]
+    NotOffered {
+        /// The tool.
+        tool: &'static str,
+        /// The option, as it was written.
+        option: String,
+    },
+    /// The answers that the tool needs are in no recording, nor in another root directory.
+    #[error(
+        "compat {tool} cannot answer: {} not recorded{}",
+        missing[0],
+        more(missing.len() - 1)
+    )]
+    NotRecorded {
+        /// The tool.
+        tool: &'static str,
+        /// What is missing; never empty.
+        missing: Vec<String>,
+    },
+    /// libibverbs could not be asked; the original could not even start, or would hang.
+    #[error("compat {tool} cannot answer: {detail}")]
+    Unavailable {
+        /// The tool.
+        tool: &'static str,
+        /// What went wrong.
+        detail: String,
+        /// What brings it.
+        fix: Option<String>,
+    },
+}
+
+fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    }
+}
+
+impl CompatError {
+    /// What to type.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        match self {
+            Self::NotOffered { tool, .. } => {
+                format!("leave it out; docs/compat.md lists what {tool} takes here")
+            }
+            Self::NotRecorded { .. } => "record it again, on that host, with rdmactl capture \
+                                         --save FILE"
+                .to_owned(),
+            Self::Unavailable { fix, .. } => fix
+                .clone()
+                .unwrap_or_else(|| "look with rdmactl devices, which needs no library".into()),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Options as the C library's `getopt_long` takes them: in any order, joined, abbreviated.
+
+/// One option.
+pub(super) struct Opt {
+    pub(super) short: char,
+    pub(super) long: &'static str,
+    pub(super) takes_value: bool,
+}
+
+/// What stands on a command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// An option, with its value where it takes one.
+    Option(char, String),
+    /// No option of this program; what the C library says about it.
+    Bad(String),
+    /// Anything else.
+    Operand(String),
+}
+
+/// Takes a command line apart; behind something bad nothing is read.
+pub(super) fn parse(program: &str, opts: &[Opt], args: &[String]) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            words.extend(args.by_ref().cloned().map(Word::Operand));
+        } else if let Some(long) = arg.strip_prefix("--") {
+            words.push(parse_long(program, opts, long, &mut args));
+        } else if let Some(letters) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+            parse_short(program, opts, letters, &mut args, &mut words);
+        } else {
+            words.push(Word::Operand(arg.clone()));
+        }
+        if matches!(words.last(), Some(Word::Bad(_))) {
+            break;
+        }
+    }
+    words
+}
+
+fn parse_short<'args>(
+    program: &str,
+    opts: &[Opt],
+    letters: &str,
+    args: &mut impl Iterator<Item = &'args String>,
+    words: &mut Vec<Word>,
+) {
+    let mut rest = letters.chars();
+    while let Some(letter) = rest.next() {
+        let Some(opt) = opts.iter().find(|opt| opt.short == letter) else {
+            words.push(Word::Bad(format!("{program}: invalid option -- '{letter}'\n")));
+            return;
+        };
+        if !opt.takes_value {
+            words.push(Word::Option(letter, String::new()));
+            continue;
+        }
+        let joined = Some(rest.as_str().to_owned()).filter(|value| !value.is_empty());
+        words.push(match joined.or_else(|| args.next().cloned()) {
+            Some(value) => Word::Option(letter, value),
+            None => Word::Bad(format!("{program}: option requires an argument -- '{letter}'\n")),
+        });
+        return;
+    }
+}
+
+fn parse_long<'args>(
+    program: &str,
+    opts: &[Opt],
+    text: &str,
+    args: &mut impl Iterator<Item = &'args String>,
+) -> Word {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    let exact = opts.iter().find(|opt| opt.long == name);
+    let similar: Vec<&Opt> = opts.iter().filter(|opt| opt.long.starts_with(name)).collect();
+    let opt = match (exact, &similar[..]) {
+        (Some(opt), _) => opt,
+        (None, [opt]) => *opt,
+        (None, []) => {
+            return Word::Bad(format!("{program}: unrecognized option '--{text}'\n"));
+        }
+        (None, several) => {
+            let names: Vec<String> =
+                several.iter().map(|opt| format!("'--{}'", opt.long)).collect();
+            return Word::Bad(format!(
+                "{program}: option '--{text}' is ambiguous; possibilities: {}\n",
+                names.join(" ")
+            ));
+        }
+    };
+    let long = opt.long;
+    match (opt.takes_value, value) {
+        (false, None) => Word::Option(opt.short, String::new()),
+        (false, Some(_)) => {
+            Word::Bad(format!("{program}: option '--{long}' doesn't allow an argument\n"))
+        }
+        (true, Some(value)) => Word::Option(opt.short, value),
+        (true, None) => match args.next() {
+            Some(value) => Word::Option(opt.short, value.clone()),
+            None => Word::Bad(format!("{program}: option '--{long}' requires an argument\n")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTS: [Opt; 3] = [
+        Opt { short: 'd', long: "ib-dev", takes_value: true },
+        Opt { short: 'v', long: "verbose", takes_value: false },
+        Opt { short: 'V', long: "version", takes_value: false },
+    ];
+
+    fn words(args: &[&str]) -> Vec<Word> {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        parse("tool", &OPTS, &args)
+    }
+
+    #[test]
+    fn options_stand_anywhere_joined_or_not() {
+        let option = |letter, value: &str| Word::Option(letter, value.into());
+        let expected = [option('v', ""), option('d', "x")];
+        for args in [
+            &["-v", "-d", "x"][..],
+            &["-vdx"],
+            &["-vd", "x"],
+            &["--verb", "--ib-dev=x"],
+            &["--verbose", "--ib", "x"],
+        ] {
+            assert_eq!(words(args), expected, "{args:?}");
+        }
+        assert_eq!(
+            words(&["a", "-v", "--", "-d"]),
+            [Word::Operand("a".into()), option('v', ""), Word::Operand("-d".into())]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_as_the_c_library_does() {
+        for (args, said) in [
+            (&["-x"][..], "tool: invalid option -- 'x'\n"),
+            (&["-d"], "tool: option requires an argument -- 'd'\n"),
+            (&["--nope=1", "-v"], "tool: unrecognized option '--nope=1'\n"),
+            (
+                &["--ver"],
+                "tool: option '--ver' is ambiguous; possibilities: '--verbose' '--version'\n",
+            ),
+            (&["--verbose=1"], "tool: option '--verbose' doesn't allow an argument\n"),
+            (&["--ib-dev"], "tool: option '--ib-dev' requires an argument\n"),
+        ] {
+            assert_eq!(words(args), [Word::Bad(said.into())], "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! `ibstat`: InfiniBand devices and their ports from sysfs.
+
+use super::getopt::{Opt, Word, parse};
+use super::number::{parse_any, truncate};
+use super::reading::strerror;
+use super::umad::{self, Ca, Port};
+use super::{CLASS, CompatError, Job, Tool, Transcript};
+use crate::model::VerbsPort;
+
+const OPTS: [Opt; 8] = [
+    Opt { short: 'l', long: "list_of_cas", takes_value: false },
+    Opt { short: 's', long: "short", takes_value: false },
+    Opt { short: 'p', long: "port_list", takes_value: false },
+    Opt { short: 'z', long: "config", takes_value: true },
+    Opt { short: 'v', long: "verbose", takes_value: false },
+    Opt { short: 'd', long: "debug", takes_value: false },
+    Opt { short: 'h', long: "help", takes_value: false },
+    Opt { short: 'V', long: "version", takes_value: false },
+];
+/// Came with release 64; like the other common options it has nothing to do with `ibstat`.
+const PKEY_INDEX: Opt = Opt { short: 'Y', long: "pkey-idx", takes_value: true };
+
+/// Exit code of wrong usage, and of a panic.
+const USAGE: u8 = 2;
+const PANIC: u8 = 255;
+
+#[derive(Default)]
+struct Options {
+    list: bool,
+    short: bool,
+    port_list: bool,
+    operands: Vec<String>,
+}
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    if let Some(options) = options(job, out)? {
+        show(job, &options, out);
+    }
+    Ok(())
+}
+
+/// The options; `None` where one of them was the answer.
+fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Option<Options>, CompatError> {
+    let mut opts: Vec<Opt> = OPTS.into();
+    if job.since(64) {
+        opts.push(PKEY_INDEX);
+    }
+    let program = job.call.program;
+    let mut options = Options::default();
+    for word in parse(program, &opts, job.call.args) {
+        match word {
+            Word::Option('l', _) => options.list = true,
+            Word::Option('s', _) => options.short = true,
+            Word::Option('p', _) => options.port_list = true,
+            // The configuration names what `ibstat` has no use for; so does `-v`.
+            Word::Option('z' | 'v', _) => {}
+            Word::Option('V', _) => {
+                out.warn(format!("{program} BUILD VERSION: {}\n", job.release.text));
+                return Ok(None);
+            }
+            Word::Option('h', _) => {
+                usage(job, out);
+                return Ok(None);
+            }
+            Word::Option(letter, _) => {
+                let tool = Tool::Ibstat.name();
+                return Err(CompatError::NotOffered { tool, option: format!("-{letter}") });
+            }
+            Word::Bad(said) => {
+                out.warn(said);
+                usage(job, out);
+                return Ok(None);
+            }
+            Word::Operand(operand) => options.operands.push(operand),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn usage(job: &Job<'_>, out: &mut Transcript) {
+    let program = job.call.program;
+    let pkey_index = if job.since(64) {
+        "  --pkey-idx, -Y <idx>    P_Key table index for outgoing SA/GMP MADs \n                          \
+         (default 0)\n"
+    } else {
+        ""
+    };
+    out.warn(format!(
+        "
+Usage: {program} [options] <ca_name> [portnum]
+
+Options:
+  --list_of_cas, -l       list all IB devices
+  --short, -s             short output
+  --port_list, -p         show port list
+  --config, -z <config>   use config file, default: /etc/infiniband-diags/ibdiag.conf
+{pkey_index}  --verbose, -v           increase verbosity level
+  --debug, -d             raise debug level
+  --help, -h              help message
+  --version, -V           show version
+
+Examples:
+  {program} -l       # list all IB devices
+  {program} mthca0 2 # stat port 2 of 'mthca0'
+
+"
+    ));
+    out.code = USAGE;
+}
+
+fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) {
+    let mut names = match job.reading.names(CLASS) {
+        Ok(names) => names,
+        Err(error) if strerror(&error) == "No such file or directory" => Vec::new(),
+        Err(error) => {
+            panic(job, out, &format!("can't list IB device names: {}", strerror(&error)));
+            return;
+        }
+    };
+    names.retain(|name| {
+        let kind = umad::read_number(job.reading, &format!("{CLASS}/{name}/node_type"));
+        kind.is_ok_and(|kind| (1..=3).contains(&kind))
+    });
+    if let Some(wanted) = options.operands.first() {
+        names.retain(|name| name == wanted);
+        if names.is_empty() {
+            // The list of devices leaves no error behind.
+            panic(job, out, &format!("'{wanted}' IB device can't be found: Success"));
+            return;
+        }
+    }
+    job.reading.forget_error();
+    let port = options.operands.get(1).map_or(-1, |text| truncate(parse_any(text)).cast_signed());
+    for name in names {
+        let stays = if options.port_list {
+            list_ports(job, &name, out)
+        } else if options.list {
+            out.print(format!("{name}\n"));
+            true
+        } else {
+            show_device(job, &name, port, options.short, out)
+        };
+        if !stays {
+            break;
+        }
+    }
+}
+
+/// Prints the GUIDs of a device's ports; whether the program goes on.
+fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
+    let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
+        panic(job, out, &format!("can't list ports: {}", job.reading.last_error()));
+        return false;
+    };
+    for port in ca.ports.iter().filter(|port| port.guid != 0) {
+        out.print(format!("0x{:016x}\n", port.guid));
+    }
+    true
+}
+
+/// Prints a device, or one port of it; whether the program goes on.
+fn show_device(job: &Job<'_>, name: &str, port: i32, short: bool, out: &mut Transcript) -> bool {
+    let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
+        return (job.since(63) && is_no_endpoint(job, name, port)) || failed(job, name, out);
+    };
+    let speeds = effective_speeds(job, &ca.name);
+    let kind = node_type(ca.node_type);
+    if !short && port >= 0 {
+        let Some(found) = ca.port(port) else {
+            out.warn(format!(
+                "ibwarn: [{}] ca_stat: {kind}: '{name}' has no port number {port} - max ({})\n",
+                job.call.pid,
+                ca.port_count()
+            ));
+            return failed(job, name, out);
+        };
+        out.print(format!("{kind}: '{}'\n", ca.name));
+        show_port(found, "", "", &speeds, out);
+        return true;
+    }
+    out.print(format!("{kind} '{}'\n", ca.name));
+    out.print(format!("\t{kind} type: {}\n", ca.hca_type));
+    out.print(format!("\tNumber of ports: {}\n", ca.port_count()));
+    out.print(format!("\tFirmware version: {}\n", ca.fw_ver));
+    out.print(format!("\tHardware version: {}\n", ca.hw_rev));
+    out.print(format!("\tNode GUID: 0x{:016x}\n", ca.node_guid));
+    out.print(format!("\tSystem image GUID: 0x{:016x}\n", ca.system_guid));
+    for port in ca.ports.iter().filter(|_| !short) {
+        show_port(port, "\t", "\t\t", &speeds, out);
+    }
+    true
+}
+
+fn show_port(port: &Port, head: &str, indent: &str, speeds: &[VerbsPort], out: &mut Transcript) {
+    out.print(format!("{head}Port {}:\n", port.number));
+    let mut line = |text: String| out.print(format!("{indent}{text}\n"));
+    line(format!("State: {}", state(port.state)));
+    line(format!("Physical state: {}", phys_state(port.phys_state)));
+    let rate = port.rate.cast_signed();
+    line(match (port.is_fdr10, rate) {
+        (true, rate) => format!("Rate: {rate} (FDR10)"),
+        (false, 2) => "Rate: 2.5".into(),
+        (false, rate) => format!("Rate: {rate}"),
+    });
+    let speed = speeds.iter().find(|speed| i64::from(speed.number) == i64::from(port.number));
+    if let Some(bps) = speed.and_then(|speed| speed.effective_bps) {
+        line(format!("Effective speed: {}", gigabits(bps)));
+    }
+    line(format!("Base lid: {}", port.base_lid.cast_signed()));
+    line(format!("LMC: {}", port.lmc.cast_signed()));
+    line(format!("SM lid: {}", port.sm_lid.cast_signed()));
+    line(format!("Capability mask: 0x{:08x}", port.cap_mask));
+    line(format!("Port GUID: 0x{:016x}", port.guid));
+    line(format!("Link layer: {}", port.link_layer));
+}
+
+/// As `%g` writes it: rates stay far below the million Gb/s where that turns to exponents.
+fn gigabits(bps: u64) -> String {
+    let tenths = bps / 100_000_000;
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        tenth => format!("{}.{tenth}", tenths / 10),
+    }
+}
+
+/// The ports as libibverbs has them, for releases that print their effective speed. Without the
+/// library, a driver for the device, or a record of either, there are no such lines.
+fn effective_speeds(job: &Job<'_>, name: &str) -> Vec<VerbsPort> {
+    if !job.since(65) {
+        return Vec::new();
+    }
+    let entry = job.reading.verbs_if_any().into_iter().find(|entry| entry.name == name);
+    entry.and_then(|entry| entry.answer.ok()).map_or_else(Vec::new, |answer| answer.ports)
+}
+
+/// Since release 63 a device without a GID and without a connection manager is no failure.
+fn is_no_endpoint(job: &Job<'_>, name: &str, port: i32) -> bool {
+    let number = if port == -1 { 1 } else { port };
+    let folder = format!("{CLASS}/{name}/ports/{number}");
+    let has_gid = job.reading.file(&format!("{folder}/gids/0")).is_ok();
+    let cap_mask = umad::read_number(job.reading, &format!("{folder}/cap_mask")).unwrap_or(0);
+    !has_gid && cap_mask & 0x10000 == 0
+}
+
+/// Says that a device failed; whether the program goes on.
+fn failed(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
+    if job.since(54) {
+        let pid = job.call.pid;
+        out.warn(format!("ibwarn: [{pid}] main: stat of IB device '{name}' failed\n"));
+        return true;
+    }
+    let why = job.reading.last_error();
+    panic(job, out, &format!("stat of IB device '{name}' failed: {why}"));
+    false
+}
+
+fn panic(job: &Job<'_>, out: &mut Transcript, text: &str) {
+    out.warn(format!("ibpanic: [{}] main: {text}\n", job.call.pid));
+    out.code = PANIC;
+}
+
+fn node_type(code: u32) -> &'static str {
+    match code {
+        1 => "CA",
+        2 => "Switch",
+        3 => "Router",
+        _ => "???",
+    }
+}
+
+fn state(code: u32) -> &'static str {
+    match code {
+        1 => "Down",
+        2 => "Initializing",
+        3 => "Armed",
+        4 => "Active",
+        _ => "???",
+    }
+}
+
+fn phys_state(code: u32) -> &'static str {
+    match code {
+        0 => "No state change",
+        1 => "Sleep",
+        2 => "Polling",
+        3 => "Disabled",
+        4 => "PortConfigurationTraining",
+        5 => "LinkUp",
+        6 => "LinkErrorRecovery",
+        7 => "PhyTest",
+        _ => "???",
+    }
+}
+
+#[test]
+fn an_effective_speed_has_at_most_one_decimal() {
+    for (bps, text) in [(400_000_000_000, "400"), (2_500_000_000, "2.5"), (0, "0")] {
+        assert_eq!(gigabits(bps), text);
+    }
+}

@@ -1,0 +1,128 @@
+//! `ibstatus`: the ports of all devices, a shell script over sysfs.
+//!
+//! The script takes what it reads as words: runs of white space become one space.
+
+use super::reading::strerror;
+use super::{CLASS, Job, Transcript};
+use crate::source::ReadError;
+
+/// Exit code of help and of a fatal error.
+const FATAL: u8 = 255;
+
+/// The lines of a port: what is printed before the value, the file, and what stands for an
+/// unreadable one.
+const LINES: [(&str, &str, &str); 7] = [
+    ("\tdefault gid:\t", "gids/0", "unknown"),
+    ("\tbase lid:\t", "lid", "unknown"),
+    ("\tsm lid:\t\t", "sm_lid", "unknown"),
+    ("\tstate:\t\t", "state", "unknown"),
+    ("\tphys state:\t", "phys_state", "unknown"),
+    ("\trate:\t\t", "rate", "unknown"),
+    ("\tlink_layer:\t", "link_layer", "IB"),
+];
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
+    let args = job.call.args;
+    match args.first().map(String::as_str) {
+        Some("-h") => usage(job, out),
+        Some(first) if !first.is_empty() => {
+            // The script stops at the first empty argument.
+            for arg in args.iter().take_while(|arg| !arg.is_empty()) {
+                let device = arg.split(':').next().unwrap_or(arg);
+                let port = arg.rsplit(':').next().unwrap_or(arg);
+                let port = (port != device).then_some(port);
+                if !show(job, device, port, None, out) {
+                    break;
+                }
+            }
+        }
+        _ => show_all(job, out),
+    }
+}
+
+fn usage(job: &Job<'_>, out: &mut Transcript) {
+    let program = job.call.program.rsplit('/').next().unwrap_or(job.call.program);
+    out.print(format!(
+        "Usage:  {program}  [-h] [devname[:portnum]]
+\t-h:\tthis help screen
+\tExamples:
+\t\t{program} mthca1\t\t# shows status of all ports of 'mthca1'
+\t\t{program} mthca0:2\t# shows status port number 2 of 'mthca0'
+\t\t{program}\t\t# default: shows status of all 'mthca0' ports
+"
+    ));
+    out.code = FATAL;
+}
+
+fn show_all(job: &Job<'_>, out: &mut Transcript) {
+    let Ok(devices) = job.reading.names(CLASS) else {
+        fatal(out, "No devices");
+        return;
+    };
+    // The pattern of a shell stays as it is where nothing fits.
+    let devices = if devices.is_empty() { vec!["*".to_owned()] } else { devices };
+    for device in &devices {
+        if !show(job, device, None, Some(&devices), out) {
+            break;
+        }
+    }
+}
+
+/// Shows one port of a device, or all of them; whether the script goes on.
+///
+/// `here` are the names in the script's directory, to which it grows the pattern that is left of
+/// a device without ports; `None` where that is the caller's own directory.
+fn show(
+    job: &Job<'_>,
+    device: &str,
+    port: Option<&str>,
+    here: Option<&[String]>,
+    out: &mut Transcript,
+) -> bool {
+    let folder = format!("{CLASS}/{device}/ports");
+    let mut ports = match job.reading.names(&folder) {
+        Ok(ports) => ports,
+        // The script takes its own complaint for the ports.
+        Err(error) if error.is_denied() => {
+            ["Fatal", "error:", "No", "devices"].map(str::to_owned).into()
+        }
+        Err(_) => {
+            fatal(out, &format!("device '{device}': sys files not found ({folder})"));
+            return false;
+        }
+    };
+    if let Some(port) = port {
+        ports = port.split_whitespace().map(str::to_owned).collect();
+    } else if ports.is_empty() {
+        ports = here.map_or_else(|| vec!["*".to_owned()], <[String]>::to_vec);
+    }
+    for port in ports {
+        out.print(format!("Infiniband device '{device}' port {port} status:\n"));
+        for (head, file, unreadable) in LINES {
+            let path = format!("{folder}/{port}/{file}");
+            let text = read(job, &path, out).unwrap_or_else(|| unreadable.to_owned());
+            let words: String = text.split_whitespace().flat_map(|word| [" ", word]).collect();
+            out.print(format!("{head}{words}\n"));
+        }
+        out.print("\n");
+    }
+    true
+}
+
+/// A file's content. What is there and cannot be read, `cat` complains about.
+fn read(job: &Job<'_>, path: &str, out: &mut Transcript) -> Option<String> {
+    let error = match job.reading.file(path) {
+        Ok(text) => return Some(text),
+        Err(error) => error,
+    };
+    let is_silent = error.is_absent() || error.is_denied() || error == ReadError::NotRecorded;
+    if !is_silent {
+        out.warn(format!("cat: {path}: {}\n", strerror(&error)));
+    }
+    None
+}
+
+fn fatal(out: &mut Transcript, text: &str) {
+    out.print(format!("Fatal error:  {text}\n"));
+    out.code = FATAL;
+}

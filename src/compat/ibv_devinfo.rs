@@ -1,0 +1,152 @@
+//! `ibv_devinfo`: what libibverbs says of devices and ports.
+
+mod device;
+mod port;
+
+use super::getopt::{Opt, Word, parse};
+use super::number::{parse_any, truncate};
+use super::reading::Listed;
+use super::{CompatError, Job, Tool, Transcript};
+use crate::model::{VerbsEntry, VerbsStep};
+
+const OPTS: [Opt; 4] = [
+    Opt { short: 'd', long: "ib-dev", takes_value: true },
+    Opt { short: 'i', long: "ib-port", takes_value: true },
+    Opt { short: 'l', long: "list", takes_value: false },
+    Opt { short: 'v', long: "verbose", takes_value: false },
+];
+
+/// Exit code of wrong usage, and where there is no such device.
+const FAILED: u8 = 255;
+
+#[derive(Default)]
+struct Options {
+    device: Option<String>,
+    /// 0 is every port.
+    port: u32,
+    list: bool,
+    verbose: bool,
+}
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    let Some(options) = options(job, out) else { return Ok(()) };
+    let entries = match job.reading.verbs(Tool::IbvDevinfo.name())? {
+        Listed::Devices(entries) => entries,
+        Listed::Refused(why) => {
+            out.warn(format!("Failed to get IB devices list: {why}\n"));
+            out.code = FAILED;
+            return Ok(());
+        }
+    };
+    if options.list {
+        let plural = if entries.len() == 1 { "" } else { "s" };
+        out.print(format!("{} HCA{plural} found:\n", entries.len()));
+        for entry in entries {
+            out.print(format!("\t{}\n", entry.name));
+        }
+        out.print("\n");
+        return Ok(());
+    }
+    let wanted: Vec<&VerbsEntry> = match &options.device {
+        None => entries.iter().collect(),
+        Some(name) => entries.iter().find(|entry| entry.name == *name).into_iter().collect(),
+    };
+    if wanted.is_empty() {
+        out.warn(match &options.device {
+            None => "No IB devices found\n".into(),
+            Some(name) => format!("IB device '{name}' wasn't found\n"),
+        });
+        out.code = FAILED;
+    }
+    for entry in wanted {
+        out.code |= show(job, entry, &options, out);
+    }
+    Ok(())
+}
+
+/// The options; `None` where one of them was the answer.
+fn options(job: &Job<'_>, out: &mut Transcript) -> Option<Options> {
+    let mut options = Options::default();
+    for word in parse(job.call.program, &OPTS, job.call.args) {
+        match word {
+            Word::Option('d', name) => options.device = Some(name),
+            Word::Option('i', number) => {
+                let number = truncate(parse_any(&number)).cast_signed();
+                if number <= 0 {
+                    usage(job, out);
+                    out.code = 1;
+                    return None;
+                }
+                // The original keeps a byte of it.
+                options.port = u32::from(number.to_le_bytes()[0]);
+            }
+            Word::Option('v', _) => options.verbose = true,
+            // What stands behind it is not looked at.
+            Word::Option('l', _) => return Some(Options { list: true, ..options }),
+            Word::Bad(said) => {
+                out.warn(said);
+                usage(job, out);
+                out.code = FAILED;
+                return None;
+            }
+            // Words are ignored, so that `ibv_devinfo siw0` shows every device.
+            Word::Option(..) | Word::Operand(_) => {}
+        }
+    }
+    Some(options)
+}
+
+fn usage(job: &Job<'_>, out: &mut Transcript) {
+    let default = if job.since(47) { "all devices" } else { "first device found" };
+    out.print(format!(
+        "Usage: {}             print the ca attributes
+
+Options:
+  -d, --ib-dev=<dev>     use IB device <dev> (default {default})
+  -i, --ib-port=<port>   use port <port> of IB device (default all ports)
+  -l, --list             print only the IB devices names
+  -v, --verbose          print all the attributes of the IB device(s)
+",
+        job.call.program
+    ));
+}
+
+/// Prints a device and its ports; the exit code of it.
+fn show(job: &Job<'_>, entry: &VerbsEntry, options: &Options, out: &mut Transcript) -> u8 {
+    let attributes = match (&entry.answer, entry.refused) {
+        (Ok(attributes), _) => attributes,
+        (Err(_), Some(VerbsStep::QueryDevice)) => {
+            out.warn("Failed to query device props\n");
+            return 2;
+        }
+        (Err(_), _) => {
+            out.warn("Failed to open device\n");
+            return 1;
+        }
+    };
+    // The original counts ports in one byte.
+    let count = attributes.device.phys_port_cnt.min(u8::MAX.into());
+    if options.port > count {
+        out.warn("Invalid port requested for device\n");
+        return 4;
+    }
+    device::print(job, &entry.name, &attributes.device, options.verbose, out);
+    for number in 1..=count {
+        if options.port != 0 && options.port != number {
+            continue;
+        }
+        let Some(port) = attributes.ports.iter().find(|port| port.number == number) else {
+            let refused = attributes.refused_ports.iter().find(|port| port.number == number);
+            out.warn(format!("Failed to query port {number} props\n"));
+            return refused.map_or(FAILED, |port| port.code.to_le_bytes()[0]);
+        };
+        let is_infiniband = attributes.device.transport_type == Some(0);
+        port::print(job, port, options.verbose, is_infiniband, out);
+        if options.verbose && !port::print_gids(job, &entry.name, port, out) {
+            // Before release 37 this was forgotten on the way out.
+            return if job.since(37) { FAILED } else { 0 };
+        }
+        out.print("\n");
+    }
+    0
+}

@@ -1,0 +1,212 @@
+//! The part of a port, with its GIDs.
+
+use std::fmt::Display;
+use std::net::Ipv6Addr;
+
+use super::super::{CLASS, Job, Transcript};
+use crate::model::VerbsPort;
+use crate::source::ReadError;
+
+/// No table is longer; a larger number is a driver's mistake.
+const MAX_GIDS: u32 = 65_536;
+
+/// Prints a port but for its GIDs.
+pub(super) fn print(
+    job: &Job<'_>,
+    port: &VerbsPort,
+    verbose: bool,
+    is_infiniband: bool,
+    out: &mut Transcript,
+) {
+    let known = |value: Option<u32>| value.unwrap_or(0);
+    let named = |name: &str, code: u32| format!("{name} ({code})");
+    out.print(format!("\t\tport:\t{}\n", port.number));
+    row(out, "state", named(state(known(port.state_code)), known(port.state_code)));
+    row(out, "max_mtu", named(mtu(known(port.max_mtu_code)), known(port.max_mtu_code)));
+    row(out, "active_mtu", named(mtu(known(port.active_mtu_code)), known(port.active_mtu_code)));
+    row(out, "sm_lid", known(port.sm_lid));
+    row(out, "port_lid", known(port.lid));
+    row(out, "port_lmc", format_args!("0x{:02x}", known(port.lmc)));
+    row(out, "link_layer", link_layer(known(port.link_layer_code)));
+    if !verbose {
+        return;
+    }
+    row(out, "max_msg_sz", format_args!("{:#x}", port.max_msg_bytes));
+    row(out, "port_cap_flags", format_args!("0x{:08x}", port.port_cap_flags));
+    row(out, "port_cap_flags2", format_args!("0x{:04x}", known(port.port_cap_flags2)));
+    let lanes = port.virtual_lanes().map_or("invalid value".into(), |lanes| lanes.to_string());
+    row(out, "max_vl_num", named(&lanes, known(port.max_vl_num_code)));
+    row(out, "bad_pkey_cntr", format_args!("{:#x}", known(port.bad_pkey_cntr)));
+    row(out, "qkey_viol_cntr", format_args!("{:#x}", known(port.qkey_viol_cntr)));
+    row(out, "sm_sl", known(port.sm_sl));
+    row(out, "pkey_tbl_len", port.pkey_tbl_len);
+    row(out, "gid_tbl_len", port.gid_tbl_len);
+    row(out, "subnet_timeout", known(port.subnet_timeout));
+    row(out, "init_type_reply", known(port.init_type_reply));
+    let width = port.lanes().map_or("invalid width".into(), |lanes| lanes.to_string());
+    row(out, "active_width", named(&format!("{width}X"), known(port.active_width_code)));
+    let (speed, code) = speed(job, port);
+    row(out, "active_speed", named(speed, code));
+    if let Some(bps) = port.effective_bps.filter(|_| job.since(65)) {
+        let tenths = bps / 100_000_000;
+        row(out, "effective_speed", format_args!("{}.{} Gbps", tenths / 10, tenths % 10));
+    }
+    if is_infiniband {
+        let code = known(port.phys_state_code);
+        row(out, "phys_state", named(phys_state(code), code));
+    }
+}
+
+/// Prints the used GIDs; whether all could be read.
+pub(super) fn print_gids(
+    job: &Job<'_>,
+    device: &str,
+    port: &VerbsPort,
+    out: &mut Transcript,
+) -> bool {
+    let folder = format!("{CLASS}/{device}/ports/{}", port.number);
+    for index in 0..port.gid_tbl_len.min(MAX_GIDS) {
+        let gid = match job.reading.file(&format!("{folder}/gids/{index}")) {
+            Ok(text) => text.trim().parse::<Ipv6Addr>().ok(),
+            Err(ReadError::NotRecorded) => continue,
+            Err(_) => None,
+        };
+        let Some(gid) = gid else {
+            let number = port.number;
+            out.warn(format!("Failed to query gid to port {number}, index {index}\n"));
+            return false;
+        };
+        if gid.octets()[8..].iter().all(|byte| *byte == 0) {
+            continue;
+        }
+        let (text, word) = match gid_type(job, &folder, index) {
+            Some(GidType::First) => (full(gid), "RoCE v1"),
+            Some(GidType::Second) => (short(gid), "RoCE v2"),
+            None => continue,
+        };
+        let word =
+            if port.link_layer_code == Some(2) { format!(", {word}") } else { String::new() };
+        out.print(format!("\t\t\tGID[{index:3}]:\t\t{text}{word}\n"));
+    }
+    true
+}
+
+/// What a GID sends, in the library's two kinds.
+enum GidType {
+    /// InfiniBand, or `RoCE` v1.
+    First,
+    /// `RoCE` v2.
+    Second,
+}
+
+fn gid_type(job: &Job<'_>, folder: &str, index: u32) -> Option<GidType> {
+    match job.reading.file(&format!("{folder}/gid_attrs/types/{index}")) {
+        Ok(text) if text.trim() == "IB/RoCE v1" => Some(GidType::First),
+        Ok(text) if text.trim() == "RoCE v2" => Some(GidType::Second),
+        // On InfiniBand some kernels answer this instead of a type.
+        Err(error) if error.is_invalid() => Some(GidType::First),
+        // A kernel without these files knows no other kind.
+        Err(error) if error.is_absent() => {
+            let attrs = job.reading.names(&format!("{folder}/gid_attrs"));
+            attrs.is_err_and(|error| error.is_absent()).then_some(GidType::First)
+        }
+        _ => None,
+    }
+}
+
+/// All eight groups with four digits.
+fn full(gid: Ipv6Addr) -> String {
+    gid.segments().map(|group| format!("{group:04x}")).join(":")
+}
+
+/// As `inet_ntop` writes it: an address that ends in an IPv4 one behind zeros is written so, too.
+fn short(gid: Ipv6Addr) -> String {
+    let groups = gid.segments();
+    if groups[..6] == [0; 6] && groups[6] != 0 {
+        let [.., a, b, c, d] = gid.octets();
+        return format!("::{a}.{b}.{c}.{d}");
+    }
+    gid.to_string()
+}
+
+/// A line with its value in the sixth column of tabs, where the name leaves room.
+fn row(out: &mut Transcript, name: &str, value: impl Display) {
+    let width = 24 + name.len() + 1;
+    let tabs = (48_usize.saturating_sub(width)).div_ceil(8).max(1);
+    out.print(format!("\t\t\t{name}:{}{value}\n", "\t".repeat(tabs)));
+}
+
+fn state(code: u32) -> &'static str {
+    match code {
+        1 => "PORT_DOWN",
+        2 => "PORT_INIT",
+        3 => "PORT_ARMED",
+        4 => "PORT_ACTIVE",
+        _ => "invalid state",
+    }
+}
+
+fn mtu(code: u32) -> &'static str {
+    match code {
+        1 => "256",
+        2 => "512",
+        3 => "1024",
+        4 => "2048",
+        5 => "4096",
+        _ => "invalid MTU",
+    }
+}
+
+fn link_layer(code: u32) -> &'static str {
+    match code {
+        0 => "Unspecified",
+        1 => "InfiniBand",
+        2 => "Ethernet",
+        _ => "Unknown",
+    }
+}
+
+fn phys_state(code: u32) -> &'static str {
+    match code {
+        1 => "SLEEP",
+        2 => "POLLING",
+        3 => "DISABLED",
+        // The spelling is the original's.
+        4 => "PORT_CONFIGURATION TRAINNING",
+        5 => "LINK_UP",
+        6 => "LINK_ERROR_RECOVERY",
+        7 => "PHY TEST",
+        _ => "invalid physical state",
+    }
+}
+
+/// The speed's name and code: 49 learnt to look at the wider field, and of XDR; 39 of NDR.
+fn speed(job: &Job<'_>, port: &VerbsPort) -> (&'static str, u32) {
+    let wide = port.active_speed_ex_code.filter(|code| *code != 0 && job.since(49));
+    let code = wide.or(port.active_speed_code).unwrap_or(0);
+    let name = match code {
+        1 => "2.5 Gbps",
+        2 => "5.0 Gbps",
+        4 | 8 => "10.0 Gbps",
+        16 => "14.0 Gbps",
+        32 => "25.0 Gbps",
+        64 => "50.0 Gbps",
+        128 if job.since(39) => "100.0 Gbps",
+        256 if job.since(49) => "200.0 Gbps",
+        _ => "invalid speed",
+    };
+    (name, code)
+}
+
+#[test]
+fn addresses_are_shortened_as_inet_ntop_does() {
+    for (gid, text) in [
+        ("fe80::5054:ff:fe12:3456", "fe80::5054:ff:fe12:3456"),
+        ("::ffff:10.9.0.1", "::ffff:10.9.0.1"),
+        ("::c0a8:1", "::192.168.0.1"),
+        ("::1", "::1"),
+        ("0:0:1:0:0:0:0:1", "0:0:1::1"),
+    ] {
+        assert_eq!(short(gid.parse().unwrap()), text);
+    }
+}

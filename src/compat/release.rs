@@ -1,0 +1,77 @@
+use crate::source::{Question, Source};
+
+/// Where distributions put libraries.
+const FOLDERS: [&str; 6] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/lib/x86_64-linux-gnu",
+    "/lib64",
+];
+/// The newest release whose output is known, and the oldest.
+const NEWEST: u32 = 65;
+const OLDEST: u32 = 33;
+
+/// A release of rdma-core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// The number that decides about formats.
+    pub major: u32,
+    /// As its tools print it: `44.0`.
+    pub text: String,
+}
+
+impl Release {
+    /// The newest one that is known.
+    #[must_use]
+    pub fn newest() -> Self {
+        Self { major: NEWEST, text: format!("{NEWEST}.0") }
+    }
+
+    /// The release of that number; `None` for one that is not known.
+    #[must_use]
+    pub fn of(major: u32) -> Option<Self> {
+        (OLDEST..=NEWEST).contains(&major).then(|| Self { major, text: format!("{major}.0") })
+    }
+
+    /// The one whose libraries are installed, as the name says that `libibverbs.so.1` leads to;
+    /// the newest where none is. Older ones than the oldest known print as that one does.
+    #[must_use]
+    pub fn installed(source: &dyn Source) -> Self {
+        let libraries = ["libibverbs.so.1", "libibumad.so.3"];
+        libraries
+            .iter()
+            .flat_map(|library| FOLDERS.map(|folder| (*library, format!("{folder}/{library}"))))
+            .find_map(|(library, path)| {
+                let target = source.ask(&Question::Link(path)).ok()?;
+                parse_target(library, &String::from_utf8_lossy(&target))
+            })
+            .unwrap_or_else(Self::newest)
+    }
+}
+
+/// `libibverbs.so.1.14.44.0`: the interface's version, then the release's.
+fn parse_target(library: &str, target: &str) -> Option<Release> {
+    let file = target.trim_end().rsplit('/').next()?;
+    let numbers = file.strip_prefix(library)?.strip_prefix('.')?;
+    let (_, text) = numbers.split_once('.')?;
+    let digits = text.split('.').next()?;
+    // A vendor's own numbering, as 2404mlnx51, says nothing of the format.
+    let major: u32 = digits.parse().ok().filter(|major| (1..1000).contains(major))?;
+    Some(Release { major: major.clamp(OLDEST, NEWEST), text: text.to_owned() })
+}
+
+#[test]
+fn a_library_tells_its_release() {
+    let of =
+        |target| parse_target("libibverbs.so.1", target).map(|found| (found.major, found.text));
+    assert_eq!(of("libibverbs.so.1.14.44.0"), Some((44, "44.0".into())));
+    assert_eq!(of("libibverbs.so.1.11.33.2"), Some((33, "33.2".into())));
+    assert_eq!(of("/usr/lib64/libibverbs.so.1.14.57.0"), Some((57, "57.0".into())));
+    assert_eq!(of("libibverbs.so.1.8.28.0"), Some((33, "28.0".into())));
+    for target in ["", "libibverbs.so.1", "libibverbs.so.1.14.2404mlnx51", "libibumad.so.3.2.44.0"]
+    {
+        assert_eq!(of(target), None, "{target}");
+    }
+}

@@ -1,0 +1,70 @@
+//! `show_gids`: the used entries of the GID tables, a shell script over sysfs.
+
+use super::number::parse_hex;
+use super::reading::strerror;
+use super::{CLASS, Job, Transcript};
+
+/// Entries that the script leaves out.
+const EMPTY: [&str; 2] =
+    ["0000:0000:0000:0000:0000:0000:0000:0000", "fe80:0000:0000:0000:0000:0000:0000:0000"];
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
+    out.print("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n");
+    out.print("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n");
+    let mut count = 0;
+    let asked = job.call.args.first().filter(|device| !device.is_empty());
+    let devices = match asked {
+        Some(device) => device.split_whitespace().map(str::to_owned).collect(),
+        None => list(job, &format!("{CLASS}/"), out),
+    };
+    for device in devices {
+        for port in list(job, &format!("{CLASS}/{device}/ports/"), out) {
+            let folder = format!("{CLASS}/{device}/ports/{port}");
+            for index in list(job, &format!("{folder}/gids/"), out) {
+                if let Some(line) = entry(job, &folder, &index, out) {
+                    out.print(format!("{device}\t{port}\t{index}\t{line}\n"));
+                    count += 1;
+                }
+            }
+        }
+    }
+    out.print(format!("n_gids_found={count}\n"));
+}
+
+/// What `ls` prints of a directory, and says of one that is not there.
+fn list(job: &Job<'_>, path: &str, out: &mut Transcript) -> Vec<String> {
+    match job.reading.names(path.trim_end_matches('/')) {
+        Ok(names) => names,
+        Err(error) => {
+            out.warn(format!("ls: cannot access '{path}': {}\n", strerror(&error)));
+            Vec::new()
+        }
+    }
+}
+
+/// One entry behind its index; `None` for an empty one.
+fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Option<String> {
+    let path = format!("{folder}/gids/{index}");
+    let gid = match job.reading.file(&path) {
+        Ok(text) => text.trim().to_owned(),
+        Err(error) => {
+            out.warn(format!("cat: {path}: {}\n", strerror(&error)));
+            String::new()
+        }
+    };
+    if EMPTY.contains(&gid.as_str()) {
+        return None;
+    }
+    let attr = |kind: &str| job.reading.cat(&format!("{folder}/gid_attrs/{kind}/{index}"));
+    let netdev = attr("ndevs").unwrap_or_default();
+    let kind = attr("types").unwrap_or_default();
+    let version = kind.find(['v', 'V']).map_or("", |start| &kind[start..]);
+    let address = if gid.split(':').next() == Some("0000") {
+        // Two pairs of digits in each of the last two groups.
+        let byte = |start: usize| parse_hex(gid.get(start..start + 2).unwrap_or_default());
+        format!("\t{}.{}.{}.{}  \t", byte(30), byte(32), byte(35), byte(37))
+    } else {
+        "\t\t\t".into()
+    };
+    Some(format!("{gid}{address}{version}\t{netdev}"))
+}

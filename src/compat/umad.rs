@@ -1,0 +1,211 @@
+//! A device as libibumad reads it: all or nothing, from files of its own choice.
+
+use super::number::{parse_any, parse_decimal, parse_hex, truncate};
+use super::reading::Reading;
+use super::{CLASS, Transcript};
+use crate::source::ReadError;
+
+/// Room for a name, its end included.
+const NAME: usize = 20;
+/// The library knows ports 0 to 9: one with a higher number loses the whole device.
+const PORTS: i32 = 10;
+
+/// A device with all its ports.
+pub(super) struct Ca {
+    pub(super) name: String,
+    pub(super) node_type: u32,
+    pub(super) hca_type: String,
+    pub(super) fw_ver: String,
+    pub(super) hw_rev: String,
+    pub(super) node_guid: u64,
+    pub(super) system_guid: u64,
+    /// In the order of their numbers.
+    pub(super) ports: Vec<Port>,
+}
+
+/// A port.
+pub(super) struct Port {
+    pub(super) number: i32,
+    pub(super) state: u32,
+    pub(super) phys_state: u32,
+    pub(super) rate: u32,
+    /// Whether the rate's text names FDR10.
+    pub(super) is_fdr10: bool,
+    pub(super) base_lid: u32,
+    pub(super) lmc: u32,
+    pub(super) sm_lid: u32,
+    pub(super) cap_mask: u32,
+    pub(super) guid: u64,
+    pub(super) link_layer: String,
+}
+
+/// Why there is no device: something of it could not be read.
+pub(super) struct Unreadable;
+
+impl From<ReadError> for Unreadable {
+    fn from(_: ReadError) -> Self {
+        Self
+    }
+}
+
+impl Ca {
+    /// The highest number of a port.
+    pub(super) fn port_count(&self) -> i32 {
+        self.ports.last().map_or(0, |port| port.number)
+    }
+
+    /// The port of that number.
+    pub(super) fn port(&self, number: i32) -> Option<&Port> {
+        self.ports.iter().find(|port| port.number == number)
+    }
+
+    /// Reads a device.
+    pub(super) fn read(
+        reading: &Reading<'_>,
+        name: &str,
+        pid: u32,
+        out: &mut Transcript,
+    ) -> Result<Self, Unreadable> {
+        // Longer names lose their end, and with it the device.
+        let name = name.get(..NAME - 1).unwrap_or(name);
+        let folder = format!("{CLASS}/{name}");
+        let text = |file: &str, room| {
+            read_text(reading, &format!("{folder}/{file}"), room).unwrap_or_default()
+        };
+        let node_type = read_number(reading, &format!("{folder}/node_type"))?;
+        let fw_ver = text("fw_ver", 20);
+        let hw_rev = text("hw_rev", 20);
+        let hca_type = text("hca_type", 40);
+        let node_guid = read_groups(reading, &format!("{folder}/node_guid"), 32, 4)?;
+        let system_guid = read_groups(reading, &format!("{folder}/sys_image_guid"), 32, 4)?;
+        let folder = format!("{folder}/ports");
+        let mut ports = Vec::new();
+        for entry in reading.names(&folder)? {
+            let number = parse_decimal(&entry);
+            if entry != "0" && !(1..PORTS).contains(&number) {
+                return Err(Unreadable);
+            }
+            ports.push(Port::read(reading, name, &folder, number, pid, out)?);
+        }
+        ports.sort_by_key(|port| port.number);
+        Ok(Self {
+            name: name.to_owned(),
+            node_type,
+            hca_type,
+            fw_ver,
+            hw_rev,
+            node_guid,
+            system_guid,
+            ports,
+        })
+    }
+}
+
+impl Port {
+    fn read(
+        reading: &Reading<'_>,
+        device: &str,
+        folder: &str,
+        number: i32,
+        pid: u32,
+        out: &mut Transcript,
+    ) -> Result<Self, Unreadable> {
+        let folder = format!("{folder}/{number}");
+        let value = |file: &str| read_number(reading, &format!("{folder}/{file}"));
+        let lmc = value("lid_mask_count")?;
+        let sm_lid = value("sm_lid")?;
+        value("sm_sl")?;
+        let base_lid = value("lid")?;
+        let state = value("state")?;
+        let phys_state = value("phys_state")?;
+        let rate_path = format!("{folder}/rate");
+        let rate_text = read_text(reading, &rate_path, 32)?;
+        let cap_mask = value("cap_mask")?;
+        let link_layer = read_text(reading, &format!("{folder}/link_layer"), NAME)
+            .unwrap_or_else(|_| "IB".into());
+        let guid = read_groups(reading, &format!("{folder}/gids/0"), 64, 8)?;
+        let pkeys = format!("{folder}/pkeys");
+        let names: Vec<String> = reading
+            .names(&pkeys)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|name| name.bytes().all(|letter| letter.is_ascii_digit()))
+            .collect();
+        if names.is_empty() {
+            out.warn(format!(
+                "ibwarn: [{pid}] get_port: no pkeys found for {device}:{number} (at dir {pkeys})...\n"
+            ));
+            return Err(Unreadable);
+        }
+        for name in names {
+            read_number(reading, &format!("{pkeys}/{name}"))?;
+        }
+        Ok(Self {
+            number,
+            state,
+            phys_state,
+            rate: truncate(parse_any(&rate_text)),
+            is_fdr10: names_fdr10(&rate_text),
+            base_lid,
+            lmc,
+            sm_lid,
+            cap_mask,
+            guid,
+            link_layer,
+        })
+    }
+}
+
+/// Whether the word before the first bracket ends in FDR10.
+fn names_fdr10(rate: &str) -> bool {
+    let Some((before, _)) = rate.split_once(')') else { return false };
+    let Some(start) = before.len().checked_sub(5) else { return false };
+    before.get(start..).is_some_and(|word| word.eq_ignore_ascii_case("fdr10"))
+}
+
+/// A file's text in so many bytes, its end included, up to its last line break.
+fn read_text(reading: &Reading<'_>, path: &str, room: usize) -> Result<String, ReadError> {
+    let mut text = reading.file(path)?;
+    if text.len() >= room {
+        let end = (0..room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+    }
+    if let Some(end) = text.find('\0') {
+        text.truncate(end);
+    }
+    if let Some(end) = text.rfind('\n') {
+        text.truncate(end);
+    }
+    Ok(text)
+}
+
+/// A file's number.
+pub(super) fn read_number(reading: &Reading<'_>, path: &str) -> Result<u32, ReadError> {
+    Ok(truncate(parse_any(&read_text(reading, path, 32)?)))
+}
+
+/// The last four of so many groups of hexadecimal digits.
+fn read_groups(
+    reading: &Reading<'_>,
+    path: &str,
+    room: usize,
+    groups: usize,
+) -> Result<u64, Unreadable> {
+    let text = read_text(reading, path, room)?;
+    let mut parts = text.split([':', ' ', '\t', '\n']);
+    let mut value = 0_u64;
+    for _ in 0..groups {
+        let part = parts.next().ok_or(Unreadable)?;
+        value = value << 16 | parse_hex(part) & 0xffff;
+    }
+    Ok(value)
+}
+
+#[test]
+fn fdr10_is_known_by_the_word_before_the_bracket() {
+    assert!(names_fdr10("40 Gb/sec (4X FDR10)"));
+    assert!(names_fdr10("10 Gb/sec (1X fdr10)"));
+    for rate in ["56 Gb/sec (4X FDR)", "10 Gb/sec (4X)", "FDR10", ")", ""] {
+        assert!(!names_fdr10(rate), "{rate}");
+    }
+}
