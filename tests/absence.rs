@@ -2,9 +2,11 @@
 //! `?`, nothing panics, and a refusal is never silent.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
@@ -13,9 +15,51 @@ use rdmactl::query::{
     Column, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value, counter_rows,
     device_rows, gid_rows, resource_rows,
 };
-use rdmactl::source::{Entry, Question, ReadError, Recorded, Recorder};
+use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Recorder, Source};
 
 type Cells = BTreeMap<(Option<String>, Option<u32>, &'static str), Value>;
+
+/// A recording in which one answer is another.
+struct Changed<'recorded> {
+    recorded: &'recorded Recorded,
+    question: &'recorded Question,
+    answer: Answer,
+}
+
+impl Source for Changed<'_> {
+    fn ask(&self, question: &Question) -> Answer {
+        if question == self.question { self.answer.clone() } else { self.recorded.ask(question) }
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        self.recorded.taken_ns()
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.recorded.answered_ns(question)
+    }
+}
+
+/// Every entry of a host, or as many as are read in bearable time, evenly taken.
+fn sample(entries: &[Entry], most: usize) -> impl Iterator<Item = &Entry> {
+    entries.iter().step_by(entries.len().div_ceil(most).max(1))
+}
+
+/// Looks at each host of all fixtures, on all processors.
+fn for_each_host(look: impl Fn(&[Entry]) + Sync) {
+    let hosts = hosts();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((_, entries)) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            look(entries);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+}
 
 fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -29,10 +73,15 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
     hosts
 }
 
-fn read(entries: Vec<Entry>) -> (HostReport, Vec<Question>) {
-    let recorder = Recorder::new(Recorded::new(entries, None));
-    let report = host_report(&recorder, Parts::ALL, "h", Via::File);
-    let asked = recorder.into_entries().into_iter().map(|entry| entry.question).collect();
+fn report(source: &dyn Source) -> HostReport {
+    host_report(source, Parts::ALL, "h", Via::File)
+}
+
+/// The report, and what was asked for it.
+fn read(recorded: &Recorded) -> (HostReport, HashSet<Question>) {
+    let asking = Recorder::new(recorded.clone());
+    let report = report(&asking);
+    let asked = asking.into_entries().into_iter().map(|entry| entry.question).collect();
     (report, asked)
 }
 
@@ -115,15 +164,16 @@ fn failed<L: Listing>(rows: &[L::Row<'_>]) -> usize {
 
 #[test]
 fn a_refused_answer_shows_in_the_listing_it_is_for() {
-    for (_, entries) in hosts() {
-        let (whole, asked) = read(entries.clone());
-        for (index, entry) in entries.iter().enumerate() {
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let (whole, asked) = read(&recorded);
+        for entry in sample(entries, 200) {
             if entry.answer.is_err() || !asked.contains(&entry.question) {
                 continue;
             }
-            let mut changed = entries.clone();
-            changed[index].answer = Err(ReadError::from("EACCES".to_owned()));
-            let (report, _) = read(changed);
+            let question = &entry.question;
+            let answer = Err(ReadError::from("EACCES".to_owned()));
+            let report = report(&Changed { recorded: &recorded, question, answer });
             // What was garbled before may be as unreadable as after.
             let grows = |count: &dyn Fn(&[HostReport]) -> usize| {
                 let (before, after) = (std::slice::from_ref(&whole), std::slice::from_ref(&report));
@@ -147,32 +197,30 @@ fn a_refused_answer_shows_in_the_listing_it_is_for() {
             };
             assert!(shows, "{question} was refused, and no cell says so");
         }
-    }
+    });
 }
 
 #[test]
 fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
-    for (_, entries) in hosts() {
-        let (whole, asked) = read(entries.clone());
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let (whole, asked) = read(&recorded);
         let before = cells(&whole);
-        for index in 0..entries.len() {
+        for Entry { question, answer: was, .. } in sample(entries, 200) {
             for (errno, removed) in [("ENOENT", true), ("EACCES", false)] {
-                let mut changed = entries.clone();
-                let was_answered = changed[index].answer.is_ok();
-                changed[index].answer = Err(ReadError::from(errno.to_owned()));
-                let (report, _) = read(changed);
-                let question = &entries[index].question;
+                let answer = Err(ReadError::from(errno.to_owned()));
+                let report = report(&Changed { recorded: &recorded, question, answer });
                 check(&before, &cells(&report), question, removed);
                 let path = question.to_string();
                 let told = report.problems.iter().any(|problem| problem.source == path)
                     || (*question == Question::Verbs
                         && matches!(report.verbs, VerbsState::Unavailable { .. }));
-                if !removed && was_answered && asked.contains(question) {
+                if !removed && was.is_ok() && asked.contains(question) {
                     assert!(told, "{question:?} was refused without a word");
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -186,12 +234,14 @@ fn no_text_of_any_kind_panics() {
         b"../../..\n.\n/\n",
         &b":".repeat(60_000),
     ];
-    for (_, entries) in hosts() {
-        for index in 0..entries.len() {
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let (_, asked) = read(&recorded);
+        for Entry { question, .. } in sample(entries, 60).filter(|it| asked.contains(&it.question))
+        {
             for text in hostile {
-                let mut changed = entries.clone();
-                changed[index].answer = Ok(text.to_vec());
-                let (report, _) = read(changed);
+                let answer = Ok(text.to_vec());
+                let report = report(&Changed { recorded: &recorded, question, answer });
                 let reports = std::slice::from_ref(&report);
                 print::<Devices>(&device_rows(reports, true));
                 print::<Ports>(&device_rows(reports, true));
@@ -200,5 +250,5 @@ fn no_text_of_any_kind_panics() {
                 print::<Resources>(&resource_rows(reports));
             }
         }
-    }
+    });
 }

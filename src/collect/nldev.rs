@@ -10,7 +10,7 @@ mod resource;
 use std::collections::HashMap;
 
 use super::Reader;
-use crate::model::{Device, HostReport, Owner, Port, Protocol, Resource};
+use crate::model::{Device, HostReport, LinkLayer, Owner, Port, Protocol, Resource};
 use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
 use attr::Fields;
 
@@ -28,9 +28,13 @@ const OBJECTS: [RdmaCommand; 7] = [
 /// As many devices as sysfs is read of.
 const MAX_DEVICES: usize = 4096;
 
-/// Finds the interfaces of iWARP ports without a bus device: siw tells only here what it runs on.
+/// Finds the interfaces of Ethernet ports that nothing in sysfs names: siw tells only here what it runs
+/// on, MANA what its further ports are.
 pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let lacks = |port: &Port| port.netdev.is_none() && port.protocol == Some(Protocol::Iwarp);
+    let lacks = |port: &Port| {
+        let on_ethernet = port.link_layer == Some(LinkLayer::Ethernet);
+        port.netdev.is_none() && (on_ethernet || port.protocol == Some(Protocol::Iwarp))
+    };
     if !report.devices.iter().any(|device| device.ports.iter().any(lacks)) {
         return;
     }

@@ -138,6 +138,12 @@ impl<'source> Reader<'source> {
         self.note(key, path, detail, None);
     }
 
+    /// Notes a table of which so many entries were unreadable that the rest was not asked for.
+    pub(super) fn given_up(&mut self, key: &str, path: &str, failures: usize) {
+        let detail = format!("{path}: {failures} entries are unreadable; the rest is not read");
+        self.note(key, path, detail, None);
+    }
+
     fn note(&mut self, key: &str, path: &str, detail: String, fix: Option<&str>) {
         self.problems.push(Problem {
             key: key.to_owned(),

@@ -35,6 +35,9 @@ fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
 }
 
 fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
+    let answers = |name: &str| entries.iter().any(|one| one.name == name && one.answer.is_ok());
+    let answering = report.devices.iter().filter(|device| answers(&device.name));
+    let known: Vec<String> = answering.filter_map(|device| device.driver.clone()).collect();
     for device in &mut report.devices {
         let entry = entries.iter().position(|entry| entry.name == device.name);
         let problem = |key: String, detail, fix: Option<&str>| Problem {
@@ -54,6 +57,11 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
                 fill(device, attributes);
             }
             Some(Err(detail)) => report.problems.push(problem(whole, detail, None)),
+            // The planes of a multi-plane port (`smi1`) have no device file by design.
+            None if device.driver.as_ref().is_some_and(|driver| known.contains(driver)) => {
+                let detail = "libibverbs lists the driver's other devices, and not this one";
+                report.problems.push(problem(whole, detail.to_owned(), None));
+            }
             None => report.problems.push(problem(
                 whole,
                 "libibverbs has no driver for the device".to_owned(),

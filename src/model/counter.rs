@@ -44,6 +44,8 @@ pub enum CounterUnit {
     Ticks,
     /// Events or packets.
     Events,
+    /// How many of something there are at the moment, or were at most: it can fall.
+    Level,
 }
 
 impl CounterGroup {
@@ -69,6 +71,7 @@ impl CounterUnit {
             Self::Bytes => "bytes",
             Self::Ticks => "ticks",
             Self::Events => "events",
+            Self::Level => "level",
         }
     }
 }

@@ -12,9 +12,10 @@ pub struct Gid {
     pub index: u32,
     /// The 128-bit value.
     pub value: GidValue,
-    /// Which kind of packets it sends; `None` where the kernel does not say.
+    /// Which kind of packets it sends; `None` where the kernel does not say, and on iWARP, EFA and
+    /// usNIC, which have no kinds.
     pub kind: Option<GidKind>,
-    /// The interface whose address it is; `None` on InfiniBand and iWARP.
+    /// The interface whose address it is; `None` on InfiniBand, and on iWARP before Linux 6.6.
     pub netdev: Option<String>,
 }
 
@@ -24,7 +25,7 @@ pub struct Gid {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum GidKind {
-    /// InfiniBand, or an iWARP port's only entry.
+    /// InfiniBand or Omni-Path.
     Ib,
     /// RoCE v1: Ethernet frames, not routable.
     RoceV1,

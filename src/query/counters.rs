@@ -35,7 +35,7 @@ impl Listing for Counters {
         "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
             "How much since it was cleared; `!` where it stopped at its largest value"
             |row| row.counter.map_or(Value::Absent, value);
-        "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events"
+        "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events; a level can fall again"
             |row| Value::text(row.counter.map(|counter| counter.unit.word()));
         "counter.group" "GROUP" Left Always [] "Who counts: pma (the InfiniBand port counters), hardware (the driver) or cm_* (the connection manager)"
             |row| Value::text(row.counter.map(|counter| counter.group.word()));

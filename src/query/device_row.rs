@@ -50,12 +50,13 @@ impl DeviceRow<'_> {
         Value::or_failure(self.report, || self.of_port(of_port))
     }
 
-    /// A cell of the port's interface. On RoCE the GIDs name the interface, on siw RDMA netlink
-    /// does: without them, nothing is known of it.
+    /// A cell of the port's interface. On RoCE the GIDs name the interface, on others RDMA netlink
+    /// may: without them, nothing is known of it.
     pub(super) fn of_netdev(&self, get: impl Fn(&Port) -> Value) -> Value {
         let sources: &[&str] = match self.port.map(|port| (&port.netdev, port.protocol)) {
-            Some((None, Some(Protocol::Roce))) => &["port.gids"],
-            Some((None, Some(Protocol::Iwarp))) => &["netdev", "device.netdev"],
+            Some((None, Some(Protocol::Roce | Protocol::Iwarp) | None)) => {
+                &["port.gids", "netdev", "device.netdev"]
+            }
             _ => &[],
         };
         let is_unreadable = sources.iter().any(|source| self.is_unreadable(source));

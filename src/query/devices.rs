@@ -28,7 +28,8 @@ impl Listing for Devices {
             |row| row.state();
         "port.phys_state" "PHYS" Left Verbose ["port.phys_state"] "Physical state"
             |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
-        "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
+        "port.protocol" "LINK" Left Always
+            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "port.gids"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.rate_bps" "RATE" Right Always
@@ -39,12 +40,13 @@ impl Listing for Devices {
             ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Network interface of the port"
             |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
-        "port.address" "ADDRESS" Left Always ["port.link_layer", "device.node_type", "device.ports"]
+        "port.address" "ADDRESS" Left Always
+            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "device.ports"]
             "Best IP address among the GIDs of a RoCE port"
             address;
-        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer"] "Local identifier"
+        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer", "device.node_type", "device.driver"] "Local identifier"
             |row| row.of_port(|port| Value::hex(port.lid));
-        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer"] "LID of the subnet manager"
+        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer", "device.node_type", "device.driver"] "LID of the subnet manager"
             |row| row.of_port(|port| Value::hex(port.sm_lid));
         "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.active_mtu));
@@ -313,7 +315,7 @@ fn gpus(row: &DeviceRow<'_>) -> Value {
 /// With an entry unreadable, another may look like the best and be the wrong one.
 fn address(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| match port.protocol {
-        Some(Protocol::Roce) if row.is_unreadable("port.gids") => Value::Failed,
+        Some(Protocol::Roce) | None if row.is_unreadable("port.gids") => Value::Failed,
         Some(Protocol::Roce) => Value::text(best_address(&port.gids)),
         _ => Value::Absent,
     })

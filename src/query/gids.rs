@@ -47,7 +47,8 @@ impl Listing for Gids {
             });
         "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address in the GID"
             |row| Value::text(row.gid.and_then(address));
-        "gid.kind" "KIND" Left Always ["gid", "gid/kind"] "IB, RoCE v1 or RoCE v2"
+        "gid.kind" "KIND" Left Always ["gid", "gid/kind", "port.link_layer", "device.node_type", "device.driver"]
+            "IB, RoCE v1 or RoCE v2; none on iWARP, EFA and usNIC"
             |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
         "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the entry: the VLAN's, where it is one"
             |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));

@@ -22,14 +22,15 @@ impl Listing for Ports {
             |row| row.state();
         "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical state"
             |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
-        "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
+        "port.protocol" "LINK" Left Always
+            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "port.gids"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.rate_bps" "RATE" Right Always
             ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Data rate of an active port; on Ethernet the speed of its interface"
             |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
-        "port.lanes" "LANES" Left Always ["port.rate_bps", "port.link_layer", "device.node_type", "device.driver", "device.pci"]
+        "port.lanes" "LANES" Left Always ["port.rate_bps", "port.state", "port.link_layer", "device.node_type", "device.driver", "device.pci"]
             "Width and speed of an InfiniBand or Omni-Path link, as in 4X NDR"
             |row| row.of_port(|port| Value::text(lanes(port)));
         "port.netdev" "NETDEV" Left Always
@@ -88,14 +89,14 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::bytes(port.active_mtu));
         "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.max_mtu));
-        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer"] "Local identifier"
+        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer", "device.node_type", "device.driver"] "Local identifier"
             |row| row.of_port(|port| Value::hex(port.lid));
-        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer"] "LID of the subnet manager"
+        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer", "device.node_type", "device.driver"] "LID of the subnet manager"
             |row| row.of_port(|port| Value::hex(port.sm_lid));
-        "port.lmc" "LMC" Right Asked ["port.lmc", "port.link_layer"]
+        "port.lmc" "LMC" Right Asked ["port.lmc", "port.link_layer", "device.node_type", "device.driver"]
             "LID mask control: how many low bits of the LID choose a path"
             |row| row.of_port(|port| Value::int(port.lmc));
-        "port.sm_sl" "SM_SL" Right Asked ["port.sm_sl", "port.link_layer"]
+        "port.sm_sl" "SM_SL" Right Asked ["port.sm_sl", "port.link_layer", "device.node_type", "device.driver"]
             "Service level on which the subnet manager is asked"
             |row| row.of_port(|port| Value::int(port.sm_sl));
         "port.pkeys" "PKEYS" Left Verbose ["port.pkeys"]
@@ -164,9 +165,11 @@ impl Listing for Ports {
     }
 }
 
-/// What stands in brackets behind the rate: `4X NDR`. On Ethernet the kernel makes it up.
+/// What stands in brackets behind the rate: `4X NDR`. On Ethernet the kernel makes it up, and drivers do
+/// while a port is down.
 fn lanes(port: &Port) -> Option<&str> {
-    let is_real = matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
+    let is_real =
+        port.rate_bps.is_some() && matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
     let (_, words) = port.rate_text.as_deref().filter(|_| is_real)?.split_once('(')?;
     Some(words.trim_end_matches(')')).filter(|words| !words.is_empty())
 }

@@ -12,6 +12,9 @@ pub struct Note {
     pub fix: Option<String>,
 }
 
+/// More than anybody reads on a terminal.
+const MOST: usize = 100;
+
 /// A note before its hosts are gathered.
 #[derive(PartialEq, Eq, Hash, Clone)]
 struct Fact {
@@ -47,7 +50,15 @@ pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
             fix: fact.fix.map(|fix| escape(&fix).into_owned()),
         }
     };
-    order.into_iter().map(note).collect()
+    let rest = order.len().saturating_sub(MOST);
+    let mut notes: Vec<Note> = order.into_iter().take(MOST).map(note).collect();
+    if rest > 0 {
+        notes.push(Note {
+            text: format!("{rest} more problems of other kinds"),
+            fix: Some("see all of them with --json".into()),
+        });
+    }
+    notes
 }
 
 fn facts(report: &HostReport) -> Vec<Fact> {
@@ -83,4 +94,22 @@ fn missing_device(report: &HostReport) -> Option<Fact> {
         None => return None,
     };
     Some(Fact { text: format!("no RDMA device: {why}"), fix: Some(fix) })
+}
+
+#[test]
+fn a_flood_of_problems_ends_with_their_number() {
+    let mut report = HostReport::empty("n1", crate::model::Via::Local);
+    report.rdma_core = None;
+    report.problems = (0..MOST + 5)
+        .map(|number| crate::model::Problem {
+            key: format!("mlx5_0/1/gids/{number}"),
+            source: String::new(),
+            errno: None,
+            detail: "unreadable".into(),
+            fix: None,
+        })
+        .collect();
+    let notes = notes(&[report], false);
+    assert_eq!(notes.len(), MOST + 1);
+    assert_eq!(notes[MOST].text, "5 more problems of other kinds");
 }

@@ -12,8 +12,8 @@ use crate::source::{Question, ReadError};
 const MOST: usize = 4096;
 
 /// The largest values of the counters that stop instead of wrapping (IBA 16.1.3.5), by their names
-/// in `core/sysfs.c`. The data and packet counters are of 64 bits on all but old cards.
-const LIMITS: [(&str, u64); 13] = [
+/// in `core/sysfs.c`. Those of traffic have 32 bits on old cards (qib, mthca), 64 on all others.
+const LIMITS: [(&str, u64); 17] = [
     ("local_link_integrity_errors", 0xf),
     ("excessive_buffer_overrun_errors", 0xf),
     ("link_error_recovery", 0xff),
@@ -27,6 +27,10 @@ const LIMITS: [(&str, u64); 13] = [
     ("port_xmit_discards", 0xffff),
     ("VL15_dropped", 0xffff),
     ("port_xmit_wait", 0xffff_ffff),
+    ("port_xmit_data", 0xffff_ffff),
+    ("port_rcv_data", 0xffff_ffff),
+    ("port_xmit_packets", 0xffff_ffff),
+    ("port_rcv_packets", 0xffff_ffff),
 ];
 
 /// Reads the counters of a port below `path`; problems are those of `key`.
@@ -89,25 +93,64 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
 fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
     let is_pma = group == CounterGroup::Pma;
     let is_words = is_pma && name.ends_with("_data");
-    let limit = LIMITS.iter().find(|(known, _)| is_pma && *known == name).map(|(_, limit)| *limit);
-    // Old cards stop at 32 bits, new ones count in 64.
-    let limit = limit.or(is_words.then_some(0xffff_ffff));
+    let limit = LIMITS.iter().find(|(known, _)| *known == name).map(|(_, limit)| *limit);
+    let is_full = |value| value == u64::MAX || Some(value) == limit;
     Counter {
         group,
-        saturated: value.is_some() && value == limit,
+        saturated: is_pma && value.is_some_and(is_full),
         unit: match name.as_str() {
-            _ if is_words || name.ends_with("_bytes") => CounterUnit::Bytes,
-            "port_xmit_wait" => CounterUnit::Ticks,
-            _ => CounterUnit::Events,
+            _ if is_words => CounterUnit::Bytes,
+            "port_xmit_wait" if is_pma => CounterUnit::Ticks,
+            _ if is_pma => CounterUnit::Events,
+            name => unit_of_driver(name),
         },
         value: if is_words { value.map(|words| words.saturating_mul(4)) } else { value },
         name,
     }
 }
 
+/// What a driver's own counter counts, as its name tells: `tx_bytes`, erdma's `tx_bytes_cnt`, irdma's
+/// `ip4InOctets`, `bnxt_re`'s `active_qps`.
+fn unit_of_driver(name: &str) -> CounterUnit {
+    let is_bytes = ["_bytes", "_bytes_cnt", "Octets"].iter().any(|end| name.ends_with(end));
+    let is_level = ["active_", "watermark_"].iter().any(|start| name.starts_with(start))
+        || matches!(name, "current_rate" | "db_fifo_register");
+    match (is_bytes, is_level) {
+        (true, _) => CounterUnit::Bytes,
+        (false, true) => CounterUnit::Level,
+        (false, false) => CounterUnit::Events,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drivers_spell_bytes_and_levels_in_their_own_ways() {
+        let unit = |name: &str| counter(name.into(), CounterGroup::Hardware, Some(1)).unit;
+        for name in ["tx_bytes", "tx_bytes_cnt", "ip4InOctets", "rx_roce_only_bytes"] {
+            assert_eq!(unit(name), CounterUnit::Bytes, "{name}");
+        }
+        for name in ["active_qps", "watermark_mrs", "current_rate"] {
+            assert_eq!(unit(name), CounterUnit::Level, "{name}");
+        }
+        for name in ["tx_pkts", "Rcvd Out of order packets", "port_xmit_wait", "sent_cnps"] {
+            assert_eq!(unit(name), CounterUnit::Events, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_full_counter_of_either_width_is_marked() {
+        let full =
+            |name: &str, value| counter(name.into(), CounterGroup::Pma, Some(value)).saturated;
+        // qib showed all four of them so.
+        for name in ["port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets"] {
+            assert!(full(name, 0xffff_ffff) && full(name, u64::MAX), "{name}");
+            assert!(!full(name, 0x1_0000_0000), "{name}");
+        }
+        assert!(!full("unicast_xmit_packets", 0xffff_ffff));
+    }
 
     #[test]
     fn words_become_bytes_and_full_counters_are_marked() {

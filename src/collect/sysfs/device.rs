@@ -39,8 +39,15 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
     let local_cpus = folder
         .and_then(|folder| reader.text(&key("local_cpus"), &format!("{folder}/local_cpulist")))
         .filter(|cpus| !cpus.is_empty());
-    let parent = Parent { name, node_type, driver: driver.as_deref(), netdev: netdev.as_deref() };
-    let ports = read_ports(reader, &parent);
+    let numbers = read_port_numbers(reader, name);
+    let parent = Parent {
+        name,
+        node_type,
+        driver: driver.as_deref(),
+        has_one_port: numbers.len() == 1,
+        netdev: netdev.as_deref(),
+    };
+    let ports = numbers.into_iter().map(|number| port::read(reader, &parent, number)).collect();
     Device {
         name: name.to_owned(),
         node_type,
@@ -64,9 +71,9 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
     }
 }
 
-fn read_ports(reader: &mut Reader<'_>, parent: &Parent<'_>) -> Vec<crate::model::Port> {
-    let key = format!("{}/ports", parent.name);
-    let path = format!("{CLASS}/{}/ports", parent.name);
+fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
+    let key = format!("{name}/ports");
+    let path = format!("{CLASS}/{name}/ports");
     let names = reader.names(&key, &path).unwrap_or_default();
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
     numbers.sort_unstable();
@@ -74,7 +81,7 @@ fn read_ports(reader: &mut Reader<'_>, parent: &Parent<'_>) -> Vec<crate::model:
         reader.too_long(&key, &path, MAX_PORTS);
         numbers.truncate(MAX_PORTS);
     }
-    numbers.into_iter().map(|number| port::read(reader, parent, number)).collect()
+    numbers
 }
 
 /// The driver of a device without hardware: rxe is known by its `parent` file, and siw is the only

@@ -4,26 +4,44 @@ use std::net::Ipv6Addr;
 
 use super::super::Reader;
 use super::place::{Place, parse_index};
-use crate::model::{Gid, GidKind, GidValue};
+use crate::model::{Gid, GidKind, GidValue, LinkLayer, Protocol};
 use crate::source::{Question, ReadError};
 
 /// The longest table that is read; rxe has 1024 entries, mlx5 up to 256.
 const MAX_ENTRIES: usize = 4096;
+/// After so many entries that cannot be read the others are taken for the same.
+const MAX_FAILURES: usize = 32;
 
 /// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
-/// asked, which saves two of three reads.
-pub(super) fn read_table(reader: &mut Reader<'_>, place: &Place, on_ethernet: bool) -> Vec<Gid> {
+/// asked, which saves two of three reads. `None` where there is no table, or it cannot be listed.
+pub(super) fn read_table(
+    reader: &mut Reader<'_>,
+    place: &Place,
+    protocol: Option<Protocol>,
+    layer: Option<LinkLayer>,
+) -> Option<Vec<Gid>> {
     let key = format!("{}/gids", place.key);
     let folder = format!("{}/gids", place.path);
-    let names = reader.names(&key, &folder).unwrap_or_default();
+    let names = reader.names(&key, &folder)?;
     let mut indices: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
     indices.sort_unstable();
     if indices.len() > MAX_ENTRIES {
         reader.too_long(&key, &folder, MAX_ENTRIES);
         indices.truncate(MAX_ENTRIES);
     }
+    let on_ethernet = protocol == Some(Protocol::Roce);
+    // The others have one entry, which reads as if it were InfiniBand's.
+    let has_kinds = match protocol {
+        Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce),
+        None => layer == Some(LinkLayer::Infiniband),
+    };
     let mut gids = Vec::new();
+    let before = reader.problem_count();
     for index in indices {
+        if reader.problem_count() - before >= MAX_FAILURES {
+            reader.given_up(&key, &folder, MAX_FAILURES);
+            break;
+        }
         let entry = format!("{key}/{index}");
         let value = reader.value(&entry, &format!("{folder}/{index}"), parse_gid);
         let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
@@ -37,9 +55,9 @@ pub(super) fn read_table(reader: &mut Reader<'_>, place: &Place, on_ethernet: bo
         }
         let ndevs = format!("{}/gid_attrs/ndevs/{index}", place.path);
         let netdev = read_attr(reader, &format!("{entry}/netdev"), &ndevs);
-        gids.push(Gid { index, value, kind, netdev });
+        gids.push(Gid { index, value, kind: kind.filter(|_| has_kinds), netdev });
     }
-    gids
+    Some(gids)
 }
 
 /// EINVAL is the kernel's way to say that the entry has no such attribute.

@@ -19,8 +19,9 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
     for device in &mut report.devices {
         for port in &mut device.ports {
             match port.link_layer {
-                // It may be a made-up one.
+                // It may be a made-up one; erdma in RoCE mode says InfiniBand, too.
                 None => port.rate_bps = None,
+                Some(LinkLayer::Infiniband) if port.protocol.is_none() => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
                     let netdev = port.netdev.as_deref().filter(|_| is_active(port));
                     let key = format!("{}/{}/rate_bps", device.name, port.number);

@@ -25,8 +25,13 @@ pub(super) fn find(
             first.and_then(|gid| gid.netdev.clone()).or_else(|| parent.netdev.map(str::to_owned))
         }
         Protocol::Ib | Protocol::Opa => by_bus_device(reader, parent, place, number, INFINIBAND),
-        Protocol::Iwarp => by_bus_device(reader, parent, place, number, ETHERNET),
-        Protocol::Efa | Protocol::Usnic => None,
+        // Kernels from 6.6 name it in the GID as well; erdma's is on another bus device.
+        Protocol::Iwarp => first
+            .and_then(|gid| gid.netdev.clone())
+            .or_else(|| by_bus_device(reader, parent, place, number, ETHERNET)),
+        // The device hangs on the function of its Ethernet driver, enic.
+        Protocol::Usnic => by_bus_device(reader, parent, place, number, ETHERNET),
+        Protocol::Efa => None,
     }
 }
 
@@ -39,18 +44,27 @@ fn by_bus_device(
 ) -> Option<String> {
     let key = format!("{}/netdev", place.key);
     let before = reader.problem_count();
+    let mut in_doubt = false;
     let mut names =
         reader.names(&key, &format!("{CLASS}/{}/device/net", parent.name)).unwrap_or_default();
     names.retain(|name| {
         let net = format!("/sys/class/net/{name}");
         // `dev_id` would tell the same, but reading it on IPoIB writes to the kernel log.
-        reader.value(&key, &format!("{net}/type"), parse_index) == Some(kind)
-            && reader.value(&key, &format!("{net}/dev_port"), parse_index) == number.checked_sub(1)
+        let its_kind = reader.value(&key, &format!("{net}/type"), parse_index);
+        // Every interface has one: this one has just gone.
+        in_doubt |= its_kind.is_none();
+        if its_kind != Some(kind) {
+            return false;
+        }
+        let dev_port = reader.value(&key, &format!("{net}/dev_port"), parse_index);
+        // Kernels before 3.15 do not tell. An only port needs no number.
+        in_doubt |= dev_port.is_none() && !parent.has_one_port;
+        dev_port.map_or(parent.has_one_port, |dev_port| Some(dev_port) == number.checked_sub(1))
     });
     // Interfaces of further partitions name the one they were made from.
     if kind == INFINIBAND {
         names.retain(|name| reader.text(&key, &format!("/sys/class/net/{name}/parent")).is_none());
     }
     // With one candidate unreadable, another may look right and be wrong.
-    if reader.problem_count() > before { None } else { names.into_iter().next() }
+    if in_doubt || reader.problem_count() > before { None } else { names.into_iter().next() }
 }

@@ -7,6 +7,7 @@ pub(super) struct Parent<'device> {
     pub(super) name: &'device str,
     pub(super) node_type: Option<NodeType>,
     pub(super) driver: Option<&'device str>,
+    pub(super) has_one_port: bool,
     /// The netdev below an rxe device.
     pub(super) netdev: Option<&'device str>,
 }

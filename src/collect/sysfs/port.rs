@@ -2,7 +2,7 @@
 
 use super::super::Reader;
 use super::place::{Parent, Place, parse_index};
-use super::protocol::derive_protocol;
+use super::protocol::{derive_protocol, has_lids};
 use super::{CLASS, gid, netdev, port_caps};
 use crate::model::{GidKind, LinkLayer, Port, PortState, Protocol};
 use crate::source::Question;
@@ -21,25 +21,28 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let (rate_bps, rate_text) = read_rate(reader, &place, state);
     let active = rate_text.as_deref().filter(|_| rate_bps.is_some());
     let (link_width, link_speed) = active.and_then(parse_lanes).unzip();
-    // Ethernet has no LIDs, whatever the files say: irdma shows 1.
-    let has_lids = link_layer.is_some_and(|layer| layer != LinkLayer::Ethernet);
+    let has_lids = has_lids(protocol, parent.node_type, link_layer);
     let mut lid = |field: &str| {
         let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
         // 0 and 0xffff are a port that no subnet manager has configured.
         (has_lids && lid != 0 && lid != 0xffff).then_some(lid)
     };
     let (lid, sm_lid) = (lid("lid"), lid("sm_lid"));
+    // They are 0 on erdma too, which without its driver's name looks like InfiniBand.
+    let is_known = has_lids && protocol.is_some();
     let mut of_lids = |field: &str, file: &str| {
-        reader.value(&place.key(field), &place.path(file), parse_index).filter(|_| has_lids)
+        reader.value(&place.key(field), &place.path(file), parse_index).filter(|_| is_known)
     };
     let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
     let cap_mask = reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
     let caps = cap_mask.zip(link_layer).map(|(mask, layer)| port_caps::words(mask, layer));
     let (default_roce_mode, default_roce_tos) =
         if has_lids { (None, None) } else { read_defaults(reader, &place, parent.name, number) };
-    let on_ethernet = matches!(protocol, Some(Protocol::Roce));
     let before = reader.problem_count();
-    let gids = gid::read_table(reader, &place, on_ethernet);
+    let table = gid::read_table(reader, &place, protocol, link_layer);
+    // Without a table there is no RoCE: the further ports of MANA send raw packets only.
+    let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
+    let gids = table.unwrap_or_default();
     // With an entry unreadable, the next one may name a VLAN: better no answer than that.
     let first = gids.first().filter(|_| reader.problem_count() == before);
     let netdev = netdev::find(reader, parent, &place, protocol, number, first);

@@ -23,6 +23,30 @@ pub(super) fn derive_protocol(
     }
 }
 
+/// Whether ports have LIDs, of those that a subnet manager gives. Others have the file too: irdma and
+/// `i40iw` show 1, and the kernels of the latter called its link layer `InfiniBand`.
+pub(super) fn has_lids(
+    protocol: Option<Protocol>,
+    node_type: Option<NodeType>,
+    link_layer: Option<LinkLayer>,
+) -> bool {
+    match protocol {
+        Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa),
+        None => node_type.is_some() && link_layer == Some(LinkLayer::Infiniband),
+    }
+}
+
+#[test]
+fn lids_are_those_of_infiniband_and_omni_path() {
+    let of = |protocol, layer| has_lids(protocol, Some(NodeType::Ca), Some(layer));
+    let infiniband = LinkLayer::Infiniband;
+    assert!(of(Some(Protocol::Ib), infiniband) && of(Some(Protocol::Opa), infiniband));
+    assert!(of(None, infiniband) && !of(None, LinkLayer::Ethernet));
+    assert!(!has_lids(None, None, Some(infiniband)), "it may be i40iw");
+    assert!(!of(Some(Protocol::Iwarp), infiniband), "i40iw on old kernels");
+    assert!(!of(Some(Protocol::Roce), infiniband), "erdma");
+}
+
 #[test]
 fn omni_path_and_infiniband_differ_by_driver_only() {
     let of = |driver| derive_protocol(Some(NodeType::Ca), Some(LinkLayer::Infiniband), driver);
