@@ -52,7 +52,7 @@ fn listings(reports: &[HostReport]) -> [Vec<Vec<Value>>; 5] {
 #[test]
 fn what_was_equal_is_equal_and_what_was_different_is_different() {
     let mut changed = 0;
-    for path in fixtures() {
+    for path in fixtures().into_iter().filter(|path| !lies(path)) {
         let original = Capture::read(&path).expect("a fixture");
         let redacted = original.clone().redacted().expect("random numbers");
         let (before, after) = (listings(&reports(original)), listings(&reports(redacted)));
@@ -73,6 +73,12 @@ fn what_was_equal_is_equal_and_what_was_different_is_different() {
     assert!(changed > 50, "{changed} cells have a pseudonym");
 }
 
+/// Whether netlink messages are whole in which attributes are not: such answers are left out entirely,
+/// objects that could be listed with them.
+fn lies(path: &Path) -> bool {
+    path.ends_with("absurd/capture.ndjson")
+}
+
 /// Whether an answer has the form that its question wants: some fixtures have others on purpose.
 fn is_sound(entry: &Entry) -> bool {
     let Ok(bytes) = &entry.answer else { return false };
@@ -91,7 +97,9 @@ fn nothing_that_the_collectors_use_is_left_out() {
         for ((_, before), (_, after)) in original.hosts.iter().zip(&redacted.hosts) {
             for (before, after) in before.iter().zip(after) {
                 let lost = before.answer.is_ok() && after.answer.is_err();
-                assert!(!lost || !is_sound(before), "{}: {}", path.display(), before.question);
+                let is_lying = lies(&path) && matches!(before.question, Question::Rdma(_));
+                let is_expected = !is_sound(before) || is_lying;
+                assert!(!lost || is_expected, "{}: {}", path.display(), before.question);
             }
         }
     }

@@ -10,6 +10,7 @@ mod resource;
 use std::collections::HashMap;
 
 use super::Reader;
+use super::reader::is_name;
 use crate::model::{Device, HostReport, LinkLayer, Owner, Port, Protocol, Resource};
 use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
 use attr::Fields;
@@ -51,7 +52,7 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
             let number = fields.u32(attr::PORT_INDEX);
             let named = ports.iter_mut().find(|port| Some(port.number) == number && lacks(port));
             if let Some(port) = named {
-                port.netdev = fields.text(attr::NDEV_NAME);
+                port.netdev = fields.text(attr::NDEV_NAME).filter(|netdev| is_name(netdev));
                 let mtu = port.netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
                 let key = format!("{name}/{}/netdev_mtu", port.number);
                 port.netdev_mtu =
@@ -102,6 +103,9 @@ fn read_objects(
     let query = RdmaQuery { command, device: Some(device), port: None };
     let key = format!("resources/{name}");
     if let Some(answer) = ask(reader, &key, query) {
+        if !resource::is_whole(command, &answer) {
+            reader.malformed(&key, &query.to_string(), "an attribute ends beyond its message");
+        }
         all.extend(resource::decode_resources(command, &answer));
     }
 }

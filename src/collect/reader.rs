@@ -5,6 +5,8 @@ use crate::source::{Question, ReadError, Source};
 
 /// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
 const MAX_TEXT: usize = 256;
+/// The longest target of a link: those of devices below many bridges have some hundreds of bytes.
+const MAX_LINK: usize = 4096;
 /// How much of an unexpected text is quoted.
 const QUOTE: usize = 40;
 
@@ -46,9 +48,19 @@ impl<'source> Reader<'source> {
         path: &str,
         answer: Result<Vec<u8>, ReadError>,
     ) -> Option<String> {
+        self.text_up_to(MAX_TEXT, key, path, answer)
+    }
+
+    fn text_up_to(
+        &mut self,
+        most: usize,
+        key: &str,
+        path: &str,
+        answer: Result<Vec<u8>, ReadError>,
+    ) -> Option<String> {
         let bytes = self.present(key, path, answer)?;
         match std::str::from_utf8(&bytes) {
-            Ok(text) if text.trim().len() <= MAX_TEXT => Some(text.trim().to_owned()),
+            Ok(text) if text.trim().len() <= most => Some(text.trim().to_owned()),
             _ => {
                 self.malformed(key, path, &String::from_utf8_lossy(&bytes));
                 None
@@ -76,7 +88,27 @@ impl<'source> Reader<'source> {
         let answer = self.ask(&Question::Dir(path.to_owned()));
         let bytes = self.present(key, path, answer)?;
         let names = String::from_utf8_lossy(&bytes);
-        Some(names.lines().filter(|name| is_name(name)).map(str::to_owned).collect())
+        let (good, bad): (Vec<&str>, Vec<&str>) =
+            names.lines().filter(|name| !name.is_empty()).partition(|name| is_name(name));
+        // No kernel lists such a name: the rest may be as wrong.
+        if let Some(name) = bad.first() {
+            self.malformed(key, path, name);
+        }
+        Some(good.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The numbers that the entries of a directory have for names, in their order.
+    pub(super) fn indices(&mut self, key: &str, path: &str) -> Option<Vec<u32>> {
+        let names = self.names(key, path)?;
+        let number = |name: &String| {
+            name.bytes().all(|digit| digit.is_ascii_digit()).then(|| name.parse().ok())?
+        };
+        if let Some(name) = names.iter().find(|name| number(name).is_none()) {
+            self.malformed(key, path, name);
+        }
+        let mut indices: Vec<u32> = names.iter().filter_map(number).collect();
+        indices.sort_unstable();
+        Some(indices)
     }
 
     /// A link's target; `None` when there is no link at that path.
@@ -85,7 +117,7 @@ impl<'source> Reader<'source> {
         if answer.as_ref().is_err_and(ReadError::is_invalid) {
             return None;
         }
-        self.text_of(key, path, answer)
+        self.text_up_to(MAX_LINK, key, path, answer)
     }
 
     fn present(
@@ -155,8 +187,8 @@ impl<'source> Reader<'source> {
     }
 }
 
-/// Whether a name from a directory can be put into a path and stays within its directory.
-fn is_name(name: &str) -> bool {
+/// Whether a name from a directory or of an interface can be put into a path and stays within its directory.
+pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255
         && !name.contains(['/', '\0'])

@@ -67,6 +67,21 @@ pub(in crate::collect) fn decode_resources(command: RdmaCommand, answer: &[u8]) 
         .collect()
 }
 
+/// Whether everything in an answer could be taken for an object: attributes whose lengths lie end
+/// what is listed.
+pub(in crate::collect) fn is_whole(command: RdmaCommand, answer: &[u8]) -> bool {
+    let Some((table, _)) = table(command) else { return true };
+    // Messages below NLMSG_MIN_TYPE are netlink's own.
+    Messages::new(answer).filter(|message| message.kind >= 0x10).all(|message| {
+        let fields = Fields(crate::source::Attributes::new(message.payload));
+        let entries = fields.0.get(table).map(|table| table.nest());
+        let entries_are_whole = entries.is_none_or(|entries| {
+            entries.clone().are_whole() && entries.into_iter().all(|it| it.nest().are_whole())
+        });
+        fields.text(attr::DEV_NAME).is_some() && fields.0.are_whole() && entries_are_whole
+    })
+}
+
 type Decode = fn(&Fields<'_>) -> Object;
 
 /// The attribute that holds the list, and what an entry of it is.
@@ -238,6 +253,15 @@ mod tests {
         };
         assert_eq!(keys(ROOT)[0], (Some(0x280), 4096));
         assert!(keys(NOBODY).iter().all(|(lkey, length)| lkey.is_none() && *length > 0));
+    }
+
+    #[test]
+    fn an_attribute_that_ends_beyond_its_message_is_noticed() {
+        let mut answer = answer(ROOT, "RES_QP_GET dump dev 0");
+        assert!(is_whole(RdmaCommand::QueuePairs, &answer));
+        // The first attribute, behind the header of the message.
+        answer[16] = 0xff;
+        assert!(!is_whole(RdmaCommand::QueuePairs, &answer));
     }
 
     #[test]

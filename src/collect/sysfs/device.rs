@@ -1,7 +1,7 @@
 //! The files of one device.
 
 use super::super::Reader;
-use super::place::{Parent, parse_index};
+use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
 use crate::model::{Device, Guid, NodeType};
 
@@ -74,9 +74,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
 fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
     let key = format!("{name}/ports");
     let path = format!("{CLASS}/{name}/ports");
-    let names = reader.names(&key, &path).unwrap_or_default();
-    let mut numbers: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
-    numbers.sort_unstable();
+    let mut numbers = reader.indices(&key, &path).unwrap_or_default();
     if numbers.len() > MAX_PORTS {
         reader.too_long(&key, &path, MAX_PORTS);
         numbers.truncate(MAX_PORTS);

@@ -3,7 +3,8 @@
 use std::net::Ipv6Addr;
 
 use super::super::Reader;
-use super::place::{Place, parse_index};
+use super::super::reader::is_name;
+use super::place::Place;
 use crate::model::{Gid, GidKind, GidValue, LinkLayer, Protocol};
 use crate::source::{Question, ReadError};
 
@@ -22,9 +23,7 @@ pub(super) fn read_table(
 ) -> Option<Vec<Gid>> {
     let key = format!("{}/gids", place.key);
     let folder = format!("{}/gids", place.path);
-    let names = reader.names(&key, &folder)?;
-    let mut indices: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
-    indices.sort_unstable();
+    let mut indices = reader.indices(&key, &folder)?;
     if indices.len() > MAX_ENTRIES {
         reader.too_long(&key, &folder, MAX_ENTRIES);
         indices.truncate(MAX_ENTRIES);
@@ -36,14 +35,16 @@ pub(super) fn read_table(
         None => layer == Some(LinkLayer::Infiniband),
     };
     let mut gids = Vec::new();
-    let before = reader.problem_count();
+    let mut failures = 0;
     for index in indices {
-        if reader.problem_count() - before >= MAX_FAILURES {
+        if failures == MAX_FAILURES {
             reader.given_up(&key, &folder, MAX_FAILURES);
             break;
         }
         let entry = format!("{key}/{index}");
+        let before = reader.problem_count();
         let value = reader.value(&entry, &format!("{folder}/{index}"), parse_gid);
+        failures += usize::from(reader.problem_count() > before);
         let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
         let types = format!("{}/gid_attrs/types/{index}", place.path);
         let text = read_attr(reader, &format!("{entry}/kind"), &types);
@@ -54,7 +55,15 @@ pub(super) fn read_table(
             reader.malformed(&format!("{entry}/kind"), &types, &text);
         }
         let ndevs = format!("{}/gid_attrs/ndevs/{index}", place.path);
-        let netdev = read_attr(reader, &format!("{entry}/netdev"), &ndevs);
+        let key_of_netdev = format!("{entry}/netdev");
+        let netdev = read_attr(reader, &key_of_netdev, &ndevs).filter(|name| {
+            // It becomes a part of paths.
+            let is_name = is_name(name);
+            if !is_name {
+                reader.malformed(&key_of_netdev, &ndevs, name);
+            }
+            is_name
+        });
         gids.push(Gid { index, value, kind: kind.filter(|_| has_kinds), netdev });
     }
     Some(gids)

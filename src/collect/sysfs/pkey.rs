@@ -1,7 +1,6 @@
 //! The `P_Key` table of a port.
 
 use super::super::Reader;
-use super::place::parse_index;
 use crate::model::{LinkLayer, Membership, PKey};
 
 /// The longest table that is read; cards on InfiniBand have 128 entries.
@@ -21,9 +20,7 @@ pub(super) fn read_table(
         // 65535 times the same.
         vec![read_entry(reader, key, folder, 0)?]
     } else {
-        let names = reader.names(key, folder)?;
-        let mut indices: Vec<u32> = names.iter().filter_map(|name| parse_index(name)).collect();
-        indices.sort_unstable();
+        let mut indices = reader.indices(key, folder)?;
         if indices.len() > MAX_ENTRIES {
             reader.too_long(key, folder, MAX_ENTRIES);
             indices.truncate(MAX_ENTRIES);

@@ -26,6 +26,13 @@ impl<'bytes> Attributes<'bytes> {
         Self(bytes)
     }
 
+    /// Whether all bytes that are left are attributes.
+    #[must_use]
+    pub fn are_whole(mut self) -> bool {
+        while self.next().is_some() {}
+        self.0.is_empty()
+    }
+
     /// The first attribute of that number.
     #[must_use]
     pub fn get(&self, kind: u16) -> Option<Attribute<'bytes>> {
