@@ -8,6 +8,7 @@ mod compat;
 mod counters;
 mod devices;
 mod duration;
+pub mod flags;
 mod gids;
 mod global;
 mod ping;

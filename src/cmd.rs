@@ -22,7 +22,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::{Cli, ColorWhen, Command, Global};
 use crate::term::{Color, OutputError, Term};
@@ -32,12 +32,19 @@ pub use outcome::{Advice, Outcome};
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(compat::expand(std::env::args_os().collect())) {
-        Ok(cli) => cli,
+    let mut tree = Cli::command();
+    let words = compat::expand(std::env::args_os().collect());
+    let mut matches = match tree.try_get_matches_from_mut(words) {
+        Ok(matches) => matches,
         Err(error) => return answer_usage(&error),
     };
+    let flags = flags::check(&tree, &matches);
+    let cli = match Cli::from_arg_matches_mut(&mut matches) {
+        Ok(cli) => cli,
+        Err(error) => return answer_usage(&error.format(&mut tree)),
+    };
     let term = terminal(&cli.global);
-    match run(&cli, term) {
+    match flags.and_then(|()| run(&cli, term)) {
         // What was there has been printed; the code tells that it may not be all.
         Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if is_closed(&error) => ExitCode::SUCCESS,
@@ -59,7 +66,6 @@ fn terminal(global: &Global) -> Term {
 
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
-    flags::check(global, cli.command.as_ref())?;
     let Some(command) = &cli.command else { return summary::run(global, term) };
     match command {
         Command::Devices(_) => devices::run(global, term),

@@ -26,7 +26,7 @@ mod watchdog;
 pub use agent::Agent;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
-pub use host_set::{Host, HostSet, HostSetError, fold};
+pub use host_set::{Host, HostSet, HostSetError};
 pub use local::spawn as spawn_local;
 pub use nonce::Nonce;
 pub use pipe::{Exit, Output, Pipe};

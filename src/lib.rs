@@ -13,6 +13,7 @@ pub mod collect;
 pub mod compat;
 pub mod fleet;
 pub mod model;
+pub mod names;
 pub mod ping;
 pub mod query;
 pub mod render;

@@ -1,7 +1,8 @@
 //! Host set expressions: the table of what each means, and what holds for all of them.
 
 use proptest::prelude::*;
-use rdmactl::fleet::{HostSet, fold};
+use rdmactl::fleet::HostSet;
+use rdmactl::names::fold;
 
 fn expand(expression: &str) -> Result<String, String> {
     let set = HostSet::parse(expression).map_err(|error| error.to_string())?;

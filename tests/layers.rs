@@ -1,4 +1,4 @@
-//! Imports point one way: `src/layers.txt` against every `crate::` path in src/.
+//! Imports point one way: `src/layers.txt` against every `crate::` path in src/, both ways.
 #![expect(clippy::expect_used, reason = "a test without its sources fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,11 +71,12 @@ fn used(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn imports_point_one_way() {
+fn the_table_has_every_edge_and_no_other() {
     let allowed = allowed();
     let mut found = Vec::new();
     files(&source(), &mut found);
     let mut wrong = Vec::new();
+    let mut unused = allowed.clone();
     for path in found {
         let inside = path.strip_prefix(source()).expect("a source");
         let first = inside.iter().next().expect("a part").to_string_lossy();
@@ -90,12 +91,19 @@ fn imports_point_one_way() {
         };
         let text = fs::read_to_string(&path).expect("a source");
         for other in used(&text) {
+            if let Some(uses) = unused.get_mut(module) {
+                uses.remove(&other);
+            }
             if !allowed.contains_key(&other) {
                 wrong.push(format!("{}: {other} is not in layers.txt", inside.display()));
             } else if !may_use.contains(&other) {
                 wrong.push(format!("{}: {module} may not use {other}", inside.display()));
             }
         }
+    }
+    for (module, mut uses) in unused {
+        uses.remove(&module);
+        wrong.extend(uses.iter().map(|other| format!("{module} does not use {other}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

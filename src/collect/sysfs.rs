@@ -46,7 +46,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
         reader.too_long("devices", CLASS, MAX_DEVICES);
         names.truncate(MAX_DEVICES);
     }
-    names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+    names.sort_by(|a, b| crate::names::compare(a, b));
     report.devices = names.iter().map(|name| device::read(reader, name)).collect();
     drop_vanished(reader, report);
 }
@@ -94,11 +94,4 @@ fn drop_vanished(reader: &mut Reader<'_>, report: &mut HostReport) {
     {
         report.devices.retain(|device| !is_blank(device) || names.contains(&device.name));
     }
-}
-
-/// Order of names in which `mlx5_2` comes before `mlx5_10`.
-fn natural(name: &str) -> (&str, usize, &str) {
-    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let number = &name[stem.len()..];
-    (stem, number.len(), number)
 }

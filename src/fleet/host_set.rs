@@ -16,18 +16,16 @@
 
 mod cursor;
 mod error;
-mod fold;
 mod host;
-mod natural;
 mod range;
 mod term;
 
 use std::collections::BTreeSet;
 
 pub use error::HostSetError;
-pub use fold::fold;
 pub use host::Host;
 
+use crate::names;
 use cursor::Cursor;
 use error::Fault;
 
@@ -73,7 +71,7 @@ impl HostSet {
     /// The shortest expression found for this set; [`HostSet::parse`] reads it back.
     #[must_use]
     pub fn fold(&self) -> String {
-        fold(self.iter().map(ToString::to_string))
+        names::fold(self.iter().map(ToString::to_string))
     }
 
     fn combine(&mut self, operator: Operator, term: Vec<Host>) {

@@ -9,8 +9,8 @@ mod quantity;
 
 pub use error::FilterError;
 
-use super::sort::natural;
 use super::{Column, Listing, Value};
+use crate::names;
 use quantity::Quantity;
 
 /// A condition on rows of a listing.
@@ -113,10 +113,10 @@ impl Operand {
             Relation::Contains => text.contains(&self.text),
             // A size that is compared with a word has no order.
             _ if value.is_unknown() || value.number().is_some() => false,
-            Relation::Less => natural(&text) < natural(&self.text),
-            Relation::LessOrEqual => natural(&text) <= natural(&self.text),
-            Relation::Greater => natural(&text) > natural(&self.text),
-            Relation::GreaterOrEqual => natural(&text) >= natural(&self.text),
+            Relation::Less => names::compare(&text, &self.text).is_lt(),
+            Relation::LessOrEqual => names::compare(&text, &self.text).is_le(),
+            Relation::Greater => names::compare(&text, &self.text).is_gt(),
+            Relation::GreaterOrEqual => names::compare(&text, &self.text).is_ge(),
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::column::columns;
 use super::{Column, Listing, Value};
-use crate::model::{CmId, HostReport, Object, Owner, QueuePair, Resource};
+use crate::model::{CmAddress, HostReport, Object, Owner, Resource};
 
 /// The listing of `rdmactl resources`: one row for each object.
 #[derive(Debug)]
@@ -31,11 +31,11 @@ impl Listing for Resources {
                 Value::text(device.or(row.unlisted))
             };
         "resource.port" "PORT" Right Always ["resources"] "Port of a queue pair or connection"
-            |row| Value::int(object(row, port));
+            |row| Value::int(facts(row).port);
         "resource.kind" "KIND" Left Always ["resources"] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
             kind;
         "resource.number" "ID" Right Always ["resources"] "The kernel's number of the object; of a queue pair its QPN"
-            |row| Value::int(object(row, number));
+            |row| Value::int(facts(row).number);
         "resource.owner.pid" "PID" Right Always ["resources"] "Process that holds it"
             |row| Value::int(owner(row, |owner| match owner {
                 Owner::Process { pid, .. } => Some(*pid),
@@ -47,76 +47,47 @@ impl Listing for Resources {
                 Owner::Kernel { name } => Some(format!("[{name}]")),
             }));
         "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC and so on"
-            |row| Value::text(object(row, type_of));
+            |row| Value::text(facts(row).of_type);
         "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
-            |row| Value::text(object(row, state));
+            |row| Value::text(facts(row).state);
         "resource.rqpn" "PEER_QP" Right Always ["resources"] "Number of the peer's queue pair"
-            |row| Value::int(queue_pair(row, |qp| qp.rqpn));
+            |row| Value::int(facts(row).rqpn);
         "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection"
-            |row| Value::text(connection(row, |id| id.source));
+            |row| Value::text(facts(row).source);
         "resource.destination" "REMOTE" Left Always ["resources"] "The peer's address of a connection"
-            |row| Value::text(connection(row, |id| id.destination));
+            |row| Value::text(facts(row).destination);
         "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region"
-            |row| object(row, |object| match object {
-                Object::Mr { length_bytes, .. } => *length_bytes,
-                _ => None,
-            }).map_or(Value::Absent, Value::Bytes);
+            |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
         "resource.lqpn" "QP" Right Verbose ["resources"] "Number of a connection's own queue pair"
-            |row| Value::int(object(row, |object| match object {
-                Object::Qp(qp) => qp.lqpn,
-                Object::CmId(id) => id.lqpn,
-                _ => None,
-            }));
+            |row| Value::int(facts(row).lqpn);
         "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
-            |row| Value::text(connection(row, |id| id.port_space.clone()));
+            |row| Value::text(facts(row).port_space);
         "resource.pdn" "PD" Right Verbose ["resources"] "Number of the protection domain"
-            |row| Value::int(object(row, domain));
+            |row| Value::int(facts(row).pdn);
         "resource.ctxn" "CTX" Right Verbose ["resources"] "Number of the user context"
-            |row| Value::int(object(row, |object| match object {
-                Object::Cq { ctxn, .. } | Object::Pd { ctxn, .. } | Object::Ctx { ctxn } => *ctxn,
-                _ => None,
-            }));
+            |row| Value::int(facts(row).ctxn);
         "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
-            |row| Value::int(object(row, |object| match object {
-                Object::Cq { cqn, .. } | Object::Srq { cqn, .. } => *cqn,
-                _ => None,
-            }));
+            |row| Value::int(facts(row).cqn);
         "resource.users" "USERS" Right Verbose ["resources"] "How many objects use it"
-            |row| object(row, |object| match object {
-                Object::Cq { users, .. } | Object::Pd { users, .. } => *users,
-                _ => None,
-            }).map_or(Value::Absent, |users| Value::Int(i64::try_from(users).unwrap_or(i64::MAX)));
+            |row| facts(row).users.map_or(Value::Absent, |users| {
+                Value::Int(i64::try_from(users).unwrap_or(i64::MAX))
+            });
         "resource.entries" "ENTRIES" Right Verbose ["resources"] "Entries of a completion queue"
-            |row| Value::int(object(row, |object| match object {
-                Object::Cq { entries, .. } => *entries,
-                _ => None,
-            }));
+            |row| Value::int(facts(row).entries);
         "resource.polled_by" "POLLED" Left Verbose ["resources"] "How the kernel polls its own completion queue"
-            |row| Value::text(object(row, |object| match object {
-                Object::Cq { polled_by, .. } => polled_by.clone(),
-                _ => None,
-            }));
+            |row| Value::text(facts(row).polled_by);
         "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Whether interrupt moderation adapts"
-            |row| Value::text(object(row, |object| match object {
-                Object::Cq { adaptive_moderation, .. } => *adaptive_moderation,
-                _ => None,
-            }).map(|is_on| if is_on { "on" } else { "off" }));
+            |row| Value::text(facts(row).adaptive_moderation.map(|is_on| if is_on { "on" } else { "off" }));
         "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
-            |row| Value::int(queue_pair(row, |qp| qp.rq_psn));
+            |row| Value::int(facts(row).rq_psn);
         "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue: it moves with traffic"
-            |row| Value::int(queue_pair(row, |qp| qp.sq_psn));
+            |row| Value::int(facts(row).sq_psn);
         "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
-            |row| Value::text(queue_pair(row, |qp| qp.path_migration.clone()));
+            |row| Value::text(facts(row).path_migration);
         "resource.rkey" "RKEY" Right Asked ["resources"] "Remote key; the kernel shows it to root only"
-            |row| Value::hex(object(row, |object| match object {
-                Object::Mr { rkey, .. } => *rkey,
-                _ => None,
-            }));
+            |row| Value::hex(facts(row).rkey);
         "resource.lkey" "LKEY" Right Asked ["resources"] "Local key; the kernel shows it to root only"
-            |row| Value::hex(object(row, |object| match object {
-                Object::Mr { lkey, .. } => *lkey,
-                _ => None,
-            }));
+            |row| Value::hex(facts(row).lkey);
     };
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
@@ -152,26 +123,8 @@ fn unlisted(report: &HostReport) -> impl Iterator<Item = &str> {
     report.devices.iter().map(|device| device.name.as_str()).filter(device)
 }
 
-fn object<T>(row: &ResourceRow<'_>, get: impl Fn(&Object) -> Option<T>) -> Option<T> {
-    get(&row.resource?.object)
-}
-
 fn owner<T>(row: &ResourceRow<'_>, get: impl Fn(&Owner) -> Option<T>) -> Option<T> {
     get(row.resource?.owner.as_ref()?)
-}
-
-fn queue_pair<T>(row: &ResourceRow<'_>, get: impl Fn(&QueuePair) -> Option<T>) -> Option<T> {
-    object(row, |object| match object {
-        Object::Qp(qp) => get(qp),
-        _ => None,
-    })
-}
-
-fn connection<T>(row: &ResourceRow<'_>, get: impl Fn(&CmId) -> Option<T>) -> Option<T> {
-    object(row, |object| match object {
-        Object::CmId(id) => get(id),
-        _ => None,
-    })
 }
 
 fn kind(row: &ResourceRow<'_>) -> Value {
@@ -179,47 +132,72 @@ fn kind(row: &ResourceRow<'_>) -> Value {
     Value::or_failure(row.report, word)
 }
 
-fn port(object: &Object) -> Option<u32> {
-    match object {
-        Object::Qp(qp) => qp.port,
-        Object::CmId(id) => id.port,
-        _ => None,
-    }
+/// What the kinds of objects have in common or for themselves, side by side.
+#[derive(Default)]
+struct Facts<'report> {
+    number: Option<u32>,
+    port: Option<u32>,
+    of_type: Option<&'report String>,
+    state: Option<&'report String>,
+    lqpn: Option<u32>,
+    rqpn: Option<u32>,
+    rq_psn: Option<u32>,
+    sq_psn: Option<u32>,
+    path_migration: Option<&'report String>,
+    port_space: Option<&'report String>,
+    source: Option<CmAddress>,
+    destination: Option<CmAddress>,
+    length_bytes: Option<u64>,
+    rkey: Option<u32>,
+    lkey: Option<u32>,
+    pdn: Option<u32>,
+    ctxn: Option<u32>,
+    cqn: Option<u32>,
+    users: Option<u64>,
+    entries: Option<u32>,
+    polled_by: Option<&'report String>,
+    adaptive_moderation: Option<bool>,
 }
 
-fn number(object: &Object) -> Option<u32> {
-    match object {
-        Object::Qp(qp) => qp.lqpn,
-        Object::CmId(id) => id.cm_idn,
-        Object::Cq { cqn, .. } => *cqn,
-        Object::Mr { mrn, .. } => *mrn,
-        Object::Pd { pdn, .. } => *pdn,
-        Object::Ctx { ctxn } => *ctxn,
-        Object::Srq { srqn, .. } => *srqn,
-    }
-}
-
-fn domain(object: &Object) -> Option<u32> {
-    match object {
-        Object::Qp(qp) => qp.pdn,
-        Object::Mr { pdn, .. } | Object::Pd { pdn, .. } | Object::Srq { pdn, .. } => *pdn,
-        _ => None,
-    }
-}
-
-fn type_of(object: &Object) -> Option<String> {
-    match object {
-        Object::Qp(qp) => qp.qp_type.clone(),
-        Object::CmId(id) => id.qp_type.clone(),
-        Object::Srq { srq_type, .. } => srq_type.clone(),
-        _ => None,
-    }
-}
-
-fn state(object: &Object) -> Option<String> {
-    match object {
-        Object::Qp(qp) => qp.state.clone(),
-        Object::CmId(id) => id.state.clone(),
-        _ => None,
+fn facts<'report>(row: &ResourceRow<'report>) -> Facts<'report> {
+    let none = Facts::default();
+    match row.resource.map(|resource| &resource.object) {
+        None => none,
+        Some(Object::Qp(qp)) => Facts {
+            number: qp.lqpn,
+            port: qp.port,
+            of_type: qp.qp_type.as_ref(),
+            state: qp.state.as_ref(),
+            lqpn: qp.lqpn,
+            rqpn: qp.rqpn,
+            rq_psn: qp.rq_psn,
+            sq_psn: qp.sq_psn,
+            path_migration: qp.path_migration.as_ref(),
+            pdn: qp.pdn,
+            ..none
+        },
+        Some(Object::CmId(id)) => Facts {
+            number: id.cm_idn,
+            port: id.port,
+            of_type: id.qp_type.as_ref(),
+            state: id.state.as_ref(),
+            lqpn: id.lqpn,
+            port_space: id.port_space.as_ref(),
+            source: id.source,
+            destination: id.destination,
+            ..none
+        },
+        Some(&Object::Cq { cqn, entries, users, ref polled_by, adaptive_moderation, ctxn }) => {
+            let polled_by = polled_by.as_ref();
+            Facts { number: cqn, cqn, entries, users, polled_by, adaptive_moderation, ctxn, ..none }
+        }
+        Some(&Object::Mr { mrn, rkey, lkey, length_bytes, pdn }) => {
+            Facts { number: mrn, rkey, lkey, length_bytes, pdn, ..none }
+        }
+        Some(&Object::Pd { pdn, users, ctxn }) => Facts { number: pdn, pdn, users, ctxn, ..none },
+        Some(&Object::Ctx { ctxn }) => Facts { number: ctxn, ctxn, ..none },
+        Some(&Object::Srq { srqn, ref srq_type, pdn, cqn }) => {
+            Facts { number: srqn, of_type: srq_type.as_ref(), pdn, cqn, ..none }
+        }
     }
 }

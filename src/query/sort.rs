@@ -2,6 +2,7 @@ use std::cmp::Ordering;
 
 use super::select::find;
 use super::{Column, ColumnError, Listing, Value};
+use crate::names;
 
 /// The order of rows: `--sort rate`, `--sort -rate` for the largest first.
 pub struct Order<L: Listing> {
@@ -62,24 +63,8 @@ impl PartialOrd for Key {
 fn compare(one: &Value, other: &Value) -> Ordering {
     match one.number().zip(other.number()) {
         Some((one, other)) => one.cmp(&other),
-        None => natural(&one.to_string()).cmp(&natural(&other.to_string())),
+        None => names::compare(&one.to_string(), &other.to_string()),
     }
-}
-
-/// `mlx5_10` after `mlx5_2`: each run of digits by its length, then by itself.
-pub(super) fn natural(text: &str) -> Vec<(bool, usize, String)> {
-    let mut parts: Vec<(bool, usize, String)> = Vec::new();
-    for letter in text.chars() {
-        let is_digit = letter.is_ascii_digit();
-        match parts.last_mut() {
-            Some((was_digit, _, part)) if *was_digit == is_digit => part.push(letter),
-            _ => parts.push((is_digit, 0, letter.to_string())),
-        }
-    }
-    for (is_digit, length, part) in &mut parts {
-        *length = if *is_digit { part.len() } else { 0 };
-    }
-    parts
 }
 
 #[cfg(test)]

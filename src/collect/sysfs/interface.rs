@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::{Reader, rtnetlink};
+use super::CLASS;
 use super::netdev::{ETHERNET, INFINIBAND};
 use super::place::parse_index;
-use super::{CLASS, natural};
 use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan};
 use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};
@@ -57,7 +57,7 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
         known.insert(name, read);
     }
     let mut netdevs: Vec<Netdev> = known.into_values().flatten().collect();
-    netdevs.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    netdevs.sort_by(|a, b| crate::names::compare(&a.name, &b.name));
     let kin: Vec<(String, String)> = netdevs
         .iter()
         .filter_map(|child| Some((child.ipoib.as_ref()?.parent.clone()?, child.name.clone())))

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::natural;
+use crate::names;
 
 /// One host: its name as written, and the user and port if the expression gave them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl fmt::Display for Host {
 
 impl Ord for Host {
     fn cmp(&self, other: &Self) -> Ordering {
-        natural::compare(&self.name, &other.name)
+        names::compare(&self.name, &other.name)
             .then_with(|| self.user.cmp(&other.user))
             .then_with(|| self.port.cmp(&other.port))
     }

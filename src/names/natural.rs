@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 /// Compares digit runs as numbers of any length, all else by bytes; equal only for equal texts.
-pub(super) fn compare(a: &str, b: &str) -> Ordering {
+#[must_use]
+pub fn compare(a: &str, b: &str) -> Ordering {
     let (mut rest_a, mut rest_b) = (a.as_bytes(), b.as_bytes());
     while let (Some(first_a), Some(first_b)) = (rest_a.first(), rest_b.first()) {
         let order = if first_a.is_ascii_digit() && first_b.is_ascii_digit() {

@@ -22,7 +22,7 @@ struct Run {
 /// One product of runs: a run list for each digit run of the names.
 type Product = Vec<Vec<Run>>;
 
-/// Folds names into an expression that [`HostSet::parse`](super::HostSet::parse) reads back.
+/// Folds names into an expression that `fleet`'s host sets read back.
 ///
 /// Names that differ in their numbers only share one term. The search is greedy, last number
 /// first, so the time is bounded and a ragged set may get more terms than the shortest cover.

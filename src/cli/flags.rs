@@ -1,0 +1,170 @@
+//! Which command has use for which flag: the one table, from which refusals come. A test holds it
+//! against the clap tree.
+//!
+//! A flag without effect misleads, so that a command refuses it and says what to type instead.
+
+/// Flags that go together.
+type Group = &'static [&'static str];
+
+/// Other hosts.
+const HOSTS: Group = &["hosts"];
+/// Another place than a living host.
+const PLACES: Group = &["from", "root"];
+/// A file for the raw answers.
+const SAVE: Group = &["save"];
+/// The choice of rows and columns.
+const ROWS: Group = &["columns", "where", "sort", "no-header", "verbose"];
+/// The form of the answer.
+const FORM: Group = &["format", "json"];
+/// Flags of which only one may be given. clap sees a contradiction only when both stand on the
+/// same side of the command.
+const CONTRARY: [Group; 2] = [&["hosts", "from", "root"], &["format", "json"]];
+
+/// What one command has no use for, each time with the remedy.
+type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
+
+/// How the table calls the program without a command.
+pub const SUMMARY: &str = "the summary";
+
+const TABLE: &[Row] = &[
+    (SUMMARY, &[(&[SAVE, ROWS, FORM], "name a command, as in rdmactl devices")]),
+    ("devices", &[]),
+    ("ports", &[]),
+    ("gids", &[]),
+    ("counters", &[]),
+    ("resources", &[]),
+    (
+        "ping",
+        &[
+            (
+                &[PLACES],
+                "leave it out: ping sends messages; rdmactl devices lists what was recorded",
+            ),
+            (&[SAVE], "leave it out, and keep what ping found with --json > FILE"),
+        ],
+    ),
+    (
+        "capture",
+        &[
+            (
+                &[ROWS, FORM],
+                "leave it out; list what a capture holds with rdmactl devices --from FILE",
+            ),
+        ],
+    ),
+    (
+        "compat",
+        &[
+            (&[SAVE], "keep the answers with rdmactl capture --save FILE"),
+            (
+                &[ROWS, FORM],
+                "leave it out, or write it behind the tool when it is the tool's own option",
+            ),
+        ],
+    ),
+    ("completions", GENERATED),
+    ("man", GENERATED),
+    ("agent", &[]),
+];
+
+const GENERATED: &[(&[Group], &str)] =
+    &[(&[HOSTS, PLACES, SAVE, ROWS, FORM], "leave it out: the answer is the same everywhere")];
+
+/// Why a command line makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    /// The command has no use for the flag.
+    #[error("{command} has no use for --{flag}")]
+    Useless {
+        /// The command.
+        command: &'static str,
+        /// The flag, without dashes.
+        flag: &'static str,
+        /// What to type.
+        fix: &'static str,
+    },
+    /// Two flags of which one may be given.
+    #[error("--{one} contradicts --{other}")]
+    Contrary {
+        /// One.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+}
+
+/// Looks at the flags given to a command, by their long names.
+///
+/// # Errors
+/// One has no effect on this command, or two contradict each other.
+pub fn check(command: &str, given: &[&str]) -> Result<(), FlagError> {
+    for (command, refused) in TABLE.iter().filter(|(name, _)| *name == command) {
+        for (groups, fix) in *refused {
+            let mut flags = groups.iter().copied().flatten().copied();
+            if let Some(flag) = flags.find(|flag| given.contains(flag)) {
+                return Err(FlagError::Useless { command, flag, fix });
+            }
+        }
+    }
+    for group in CONTRARY {
+        let mut both = group.iter().copied().filter(|flag| given.contains(flag));
+        if let (Some(one), Some(other)) = (both.next(), both.next()) {
+            return Err(FlagError::Contrary { one, other });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a command has use for a flag.
+#[must_use]
+pub fn takes(command: &str, flag: &str) -> bool {
+    !matches!(check(command, &[flag]), Err(FlagError::Useless { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// What only tunes the way there: it may stand with every command.
+    const WAY: Group =
+        &["timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
+
+    /// Every flag that stands with every command has its place in one of these.
+    const GROUPS: [Group; 6] = [HOSTS, PLACES, SAVE, ROWS, FORM, WAY];
+
+    #[test]
+    fn every_flag_of_every_command_has_its_place() {
+        let tree = Cli::command();
+        let in_tree: BTreeSet<&str> =
+            tree.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let all = GROUPS.iter().copied().flatten().copied();
+        let in_table: BTreeSet<&str> = all.clone().collect();
+        assert_eq!(in_table, in_tree);
+        assert_eq!(all.count(), in_table.len(), "a flag has two places");
+    }
+
+    #[test]
+    fn every_command_has_one_row() {
+        let tree = Cli::command();
+        let mut in_tree: Vec<&str> = tree.get_subcommands().map(clap::Command::get_name).collect();
+        in_tree.push(SUMMARY);
+        let mut in_table: Vec<&str> = TABLE.iter().map(|(name, _)| *name).collect();
+        in_tree.sort_unstable();
+        in_table.sort_unstable();
+        assert_eq!(in_table, in_tree);
+    }
+
+    #[test]
+    fn a_flag_without_effect_is_refused() {
+        assert!(takes("devices", "save") && !takes("ping", "save") && takes("ping", "color"));
+        let error = check("capture", &["color", "hosts"]).unwrap_err();
+        assert_eq!(error.to_string(), "capture has no use for --hosts");
+        let error = check("devices", &["root", "from"]).unwrap_err();
+        assert_eq!(error.to_string(), "--from contradicts --root");
+    }
+}
