@@ -10,6 +10,7 @@ mod json;
 mod notes;
 mod ping;
 mod plain;
+mod prom;
 mod table;
 
 pub use column_help::column_help;
@@ -19,4 +20,5 @@ pub use json::{PingDocument, ReportDocument, ping_schema, report_schema, to_json
 pub use notes::{Note, notes};
 pub use ping::{render_findings, render_matrix};
 pub use plain::plain;
+pub use prom::prom;
 pub use table::table;

@@ -12,7 +12,7 @@ use rdmactl::model::ping::{
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
-use rdmactl::query::{Defaults, Pairs, pair_rows, select};
+use rdmactl::query::{Defaults, Pairs, cells, pair_rows, select};
 use rdmactl::render::{
     PingDocument, column_help, plain, render_findings, render_matrix, table, to_json,
 };
@@ -112,9 +112,9 @@ fn report() -> PingReport {
 
 fn list(asked: &[&str], header: bool) -> String {
     let asked: Vec<String> = asked.iter().map(|word| (*word).to_owned()).collect();
-    let defaults = Defaults { hosts_named: true, verbose: false };
+    let defaults = Defaults { hosts_named: true, ..Defaults::default() };
     let columns = select::<Pairs>(&asked, defaults).expect("columns");
-    table(&columns, &pair_rows(&report()), header)
+    table(&columns, &cells(&columns, &pair_rows(&report())), header)
 }
 
 #[test]

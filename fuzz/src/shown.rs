@@ -2,10 +2,10 @@
 
 use rdmactl::model::HostReport;
 use rdmactl::query::{
-    Column, Counters, Devices, Gids, Listing, Ports, Resources, counter_rows, device_rows,
-    gid_rows, resource_rows,
+    Column, Counters, Devices, Gids, Listing, Ports, Resources, cells, counter_rows, device_rows,
+    fold, gid_rows, resource_rows,
 };
-use rdmactl::render::{ReportDocument, csv, notes, plain, table, to_json};
+use rdmactl::render::{ReportDocument, csv, notes, plain, prom, table, to_json};
 
 /// Whether text can do nothing to a terminal but fill its lines.
 pub(crate) fn is_harmless(text: &str) -> bool {
@@ -38,7 +38,9 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
 
 fn rows<L: Listing>(rows: &[L::Row<'_>]) {
     let columns: Vec<&Column<L>> = L::COLUMNS.iter().collect();
-    let text = table(&columns, rows, true);
+    let text = table(&columns, &fold(&columns, cells(&columns, rows)), true);
+    assert!(is_harmless(&text), "{text:?}");
+    let text = prom(&columns, rows, &[], true);
     assert!(is_harmless(&text), "{text:?}");
     let text = plain(&columns, rows, true);
     for line in text.lines() {

@@ -13,7 +13,7 @@ const PLACES: Group = &["from", "root"];
 /// A file for the raw answers.
 const SAVE: Group = &["save"];
 /// The choice of rows and columns.
-const ROWS: Group = &["columns", "where", "sort", "no-header", "verbose"];
+const ROWS: Group = &["columns", "where", "sort", "no-header", "no-fold", "verbose"];
 /// The form of the answer.
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
@@ -45,12 +45,10 @@ const TABLE: &[Row] = &[
     ),
     (
         "capture",
-        &[
-            (
-                &[ROWS, FORM],
-                "leave it out; list what a capture holds with rdmactl devices --from FILE",
-            ),
-        ],
+        &[(
+            &[ROWS, FORM],
+            "leave it out; list what a capture holds with rdmactl devices --from FILE",
+        )],
     ),
     (
         "compat",
@@ -162,8 +160,8 @@ mod tests {
     #[test]
     fn a_flag_without_effect_is_refused() {
         assert!(takes("devices", "save") && !takes("ping", "save") && takes("ping", "color"));
-        let error = check("capture", &["color", "hosts"]).unwrap_err();
-        assert_eq!(error.to_string(), "capture has no use for --hosts");
+        let error = check("capture", &["color", "sort"]).unwrap_err();
+        assert_eq!(error.to_string(), "capture has no use for --sort");
         let error = check("devices", &["root", "from"]).unwrap_err();
         assert_eq!(error.to_string(), "--from contradicts --root");
     }

@@ -84,6 +84,9 @@ pub struct Global {
     /// Leave out the heading
     #[arg(short = 'n', long, global = true, help_heading = "Output")]
     pub no_header: bool,
+    /// A row for each host, also where hosts are equal
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_fold: bool,
     /// Show more columns; this asks libibverbs, too
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
@@ -109,6 +112,8 @@ pub enum Format {
     Plain,
     /// Comma-separated values, numbers in their base units
     Csv,
+    /// Metrics for Prometheus, as the textfile collector of node-exporter reads them
+    Prom,
     /// For programs
     Json,
     /// For programs, one line a host

@@ -17,8 +17,8 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         rows: counter_rows,
     };
     listing::run(global, term, &recipe, |report| {
-        // In JSON a counter that is not there would look like one that the driver has not.
-        if args.all || matches!(global.output(), Format::Json | Format::Ndjson) {
+        // For programs a counter that is not there would look like one that the driver has not.
+        if args.all || matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom) {
             return;
         }
         let has_counted = |counter: &Counter| counter.value != Some(0);

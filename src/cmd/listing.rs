@@ -9,7 +9,7 @@ use crate::term::Term;
 
 use super::local::{self, Reports};
 use super::outcome::say;
-use super::view::View;
+use super::view::{Hosts, View};
 use super::{Outcome, hosts};
 
 /// What makes one listing different from the others.
@@ -42,12 +42,12 @@ pub(super) fn run<L: Listing>(
         Format::Ndjson => to_json_lines(
             hosts.iter().map(|host| ReportDocument::new(*taken_ns, std::slice::from_ref(host))),
         )?,
-        Format::Table | Format::Plain | Format::Csv => {
+        Format::Table | Format::Plain | Format::Csv | Format::Prom => {
             let rows = (recipe.rows)(hosts, *hosts_named);
             if rows.is_empty() && hosts.iter().any(|host| !host.devices.is_empty()) {
                 say(term, &Note { text: recipe.nothing.into(), fix: None });
             }
-            view.print(rows, *hosts_named)?
+            view.print(rows, Hosts::of(&reports))?
         }
     })?;
     for note in notes(hosts, *hosts_named) {

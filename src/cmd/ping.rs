@@ -23,7 +23,7 @@ use crate::term::Term;
 
 use super::hosts::{cancelled, host_set, reach};
 use super::outcome::say;
-use super::view::View;
+use super::view::{Hosts, View};
 use super::{Advice, Outcome};
 
 /// How long an answer to one message may take.
@@ -64,20 +64,21 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
     let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
     let is_matrix = args.matrix.is_some() && !view.is_of_rows();
+    let hosts = Hosts::Pinged(&report.hosts);
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
         Format::Ndjson => to_json_lines([PingDocument::new(&report)])?,
-        Format::Plain | Format::Csv => view.print(pair_rows(&report), true)?,
+        Format::Plain | Format::Csv | Format::Prom => view.print(pair_rows(&report), hosts)?,
         Format::Table => {
             let pairs = if is_matrix {
                 render_matrix(&report, !global.no_header)
             } else {
-                view.print(pair_rows(&report), true)?
+                view.print(pair_rows(&report), hosts)?
             };
             format!("{pairs}\n{}", render_findings(&report))
         }
     })?;
-    if matches!(global.output(), Format::Plain | Format::Csv) {
+    if matches!(global.output(), Format::Plain | Format::Csv | Format::Prom) {
         for left in &report.left_behind {
             let text = format!("left on {}", escape(left));
             say(term, &Note { text, fix: None });

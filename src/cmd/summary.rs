@@ -9,7 +9,7 @@ use crate::term::Term;
 use super::Outcome;
 use super::listing::read;
 use super::outcome::say;
-use super::view::View;
+use super::view::{Hosts, View};
 
 /// Three commands that answer the next questions.
 const NEXT: &str = "\
@@ -23,7 +23,7 @@ Next:
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
-    let devices = View::<Devices>::new(global)?.print(rows, reports.hosts_named)?;
+    let devices = View::<Devices>::new(global)?.print(rows, Hosts::of(&reports))?;
     let mut text = heading(&reports.hosts);
     if !devices.is_empty() {
         text.push('\n');

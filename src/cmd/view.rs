@@ -1,11 +1,47 @@
 //! What the flags ask to see of a listing: which rows, in which order, which columns, in which form.
 
 use crate::cli::{Format, Global};
-use crate::model::Parts;
-use crate::query::{Column, Defaults, Filter, Listing, Order, select};
-use crate::render::{csv, plain, table};
+use crate::model::ping::PingHost;
+use crate::model::{HostFailure, HostReport, Parts};
+use crate::query::{Column, Defaults, Filter, Listing, Order, cells, fold, select};
+use crate::render::{csv, plain, prom, table};
 
 use super::Advice;
+use super::local::Reports;
+
+/// Of which hosts rows are.
+#[derive(Clone, Copy)]
+pub(super) enum Hosts<'reports> {
+    /// Nobody has been asked yet.
+    Unknown,
+    /// One that nobody named.
+    One(&'reports [HostReport]),
+    /// Those that were named.
+    Named(&'reports [HostReport]),
+    /// The two or more of a ping.
+    Pinged(&'reports [PingHost]),
+}
+
+impl<'reports> Hosts<'reports> {
+    /// Those of a listing.
+    pub(super) fn of(reports: &'reports Reports) -> Self {
+        if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
+    }
+
+    /// Each with the reason where it gave no answer.
+    fn asked(self) -> Vec<(&'reports str, Option<&'static str>)> {
+        let word = |failure: &Option<HostFailure>| failure.as_ref().map(|one| one.reason.word());
+        match self {
+            Self::Unknown => Vec::new(),
+            Self::One(reports) | Self::Named(reports) => {
+                reports.iter().map(|one| (one.host.as_str(), word(&one.failure))).collect()
+            }
+            Self::Pinged(hosts) => {
+                hosts.iter().map(|one| (one.name.as_str(), word(&one.failure))).collect()
+            }
+        }
+    }
+}
 
 /// The parts of a listing that are wanted.
 pub(super) struct View<'global, L: Listing> {
@@ -25,7 +61,7 @@ impl<'global, L: Listing> View<'global, L> {
         let order = order.map_err(|error| no_column(&error.to_string()))?;
         let view = Self { filter, order, global };
         // Wrong words are told before anything is read.
-        view.columns(true)?;
+        view.columns(Hosts::Unknown)?;
         let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
         if is_document && (view.filter.is_some() || view.order.is_some()) {
             let fix = "take rows out of JSON with jq, or ask for --format csv";
@@ -44,7 +80,7 @@ impl<'global, L: Listing> View<'global, L> {
 
     /// What is needed for all that is shown or compared, besides some parts.
     pub(super) fn parts(&self, least: Parts) -> anyhow::Result<Parts> {
-        let columns = self.columns(true)?;
+        let columns = self.columns(Hosts::Unknown)?;
         let needs = |source: &str| {
             columns.iter().any(|column| column.needs(source))
                 || self.filter.as_ref().is_some_and(|filter| filter.needs(source))
@@ -62,9 +98,9 @@ impl<'global, L: Listing> View<'global, L> {
     pub(super) fn print(
         &self,
         mut rows: Vec<L::Row<'_>>,
-        hosts_named: bool,
+        hosts: Hosts<'_>,
     ) -> anyhow::Result<String> {
-        let columns = self.columns(hosts_named)?;
+        let columns = self.columns(hosts)?;
         if let Some(filter) = &self.filter {
             rows.retain(|row| filter.matches(row));
         }
@@ -75,12 +111,25 @@ impl<'global, L: Listing> View<'global, L> {
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
-            Format::Table | Format::Json | Format::Ndjson => table(&columns, &rows, header),
+            Format::Prom => prom(&columns, &rows, &hosts.asked(), header),
+            Format::Table | Format::Json | Format::Ndjson => {
+                let cells = cells(&columns, &rows);
+                let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells };
+                table(&columns, &cells, header)
+            }
         })
     }
 
-    fn columns(&self, hosts_named: bool) -> anyhow::Result<Vec<&'static Column<L>>> {
-        let defaults = Defaults { hosts_named, verbose: self.global.verbose > 0 };
+    /// Whether equal hosts are one row: only for people, and never for a single host.
+    fn folds(&self, hosts: Hosts<'_>) -> bool {
+        let is_table = self.global.output() == Format::Table;
+        is_table && !self.global.no_fold && hosts.asked().len() > 1
+    }
+
+    fn columns(&self, hosts: Hosts<'_>) -> anyhow::Result<Vec<&'static Column<L>>> {
+        let hosts_named = !matches!(hosts, Hosts::One(_));
+        let folded = self.folds(hosts);
+        let defaults = Defaults { hosts_named, verbose: self.global.verbose > 0, folded };
         select(&self.global.columns, defaults).map_err(|error| no_column(&error.to_string()))
     }
 }

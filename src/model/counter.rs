@@ -35,7 +35,7 @@ pub enum CounterGroup {
 }
 
 /// What a counter counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterUnit {
     /// Bytes; the kernel counts words of four.

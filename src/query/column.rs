@@ -1,9 +1,15 @@
-use super::Value;
+use super::{Key, Value};
 
 /// What a listing is of: its rows, and its columns.
 pub trait Listing: Sized + 'static {
     /// What one line is about.
     type Row<'report>;
+
+    /// The command that lists them.
+    const NAME: &'static str;
+
+    /// What tells one row from another, from the host down.
+    const KEYS: &'static [Key];
 
     /// The columns, in their order.
     const COLUMNS: &'static [Column<Self>];
@@ -26,6 +32,9 @@ pub enum Align {
 pub enum Shown {
     /// Always.
     Always,
+    /// Unless equal hosts are folded, without `-v`: it is another for each thing in the world, and
+    /// would keep all rows apart.
+    Unfolded,
     /// When hosts are named.
     WithHosts,
     /// With `-v`.

@@ -1,5 +1,5 @@
 use super::column::columns;
-use super::{Column, DeviceRow, Listing, Value};
+use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Counter, HostReport};
 
 /// The listing of `rdmactl counters`: one row for each counter.
@@ -17,6 +17,17 @@ pub struct CounterRow<'report> {
 
 impl Listing for Counters {
     type Row<'report> = CounterRow<'report>;
+
+    const NAME: &'static str = "counters";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "device.name"),
+        Key::new("port", "port", "port.number"),
+        Key::new("counter", "group", "counter.group"),
+        Key::new("counter", "counter", "counter.name"),
+        Key::new("counter", "", "counter.unit"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
@@ -50,8 +61,7 @@ fn value(counter: &Counter) -> Value {
     match counter.value {
         // It is listed, so that it is there.
         None => Value::Failed,
-        Some(value) if counter.saturated => Value::Bad(value.to_string()),
-        Some(value) => i64::try_from(value).map_or(Value::Bad(value.to_string()), Value::Int),
+        Some(number) => Value::Count { number, unit: counter.unit, is_full: counter.saturated },
     }
 }
 

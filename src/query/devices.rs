@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use super::column::columns;
-use super::{Column, DeviceRow, Listing, Value};
+use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{
     Gid, NodeType, PciLink, PciPath, PciSpeed, Protocol, VerbsDevice, VerbsExtended,
 };
@@ -12,6 +12,14 @@ pub enum Devices {}
 
 impl Listing for Devices {
     type Row<'report> = DeviceRow<'report>;
+
+    const NAME: &'static str = "devices";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "device.name"),
+        Key::new("port", "port", "port.number"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
@@ -63,7 +71,7 @@ impl Listing for Devices {
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));
         "device.firmware" "FIRMWARE" Left Always ["device.firmware"] "Firmware version"
             |row| row.of_device(|device| Value::text(device.firmware.as_ref()));
-        "device.node_guid" "GUID" Left Always ["device.node_guid"] "Node GUID"
+        "device.node_guid" "GUID" Left Unfolded ["device.node_guid"] "Node GUID"
             |row| row.of_device(|device| Value::text(device.node_guid));
         "device.sys_image_guid" "SYS_GUID" Left Asked ["device.sys_image_guid"] "GUID of the whole card"
             |row| row.of_device(|device| Value::text(device.sys_image_guid));

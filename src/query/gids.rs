@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use super::column::columns;
-use super::{Column, DeviceRow, Listing, Value};
+use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Gid, GidKind, HostReport};
 
 /// The listing of `rdmactl gids`: one row for each entry of a GID table that is in use.
@@ -29,6 +29,15 @@ impl GidRow<'_> {
 
 impl Listing for Gids {
     type Row<'report> = GidRow<'report>;
+
+    const NAME: &'static str = "gids";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "device.name"),
+        Key::new("port", "port", "port.number"),
+        Key::new("gid", "index", "gid.index"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"

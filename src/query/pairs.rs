@@ -1,5 +1,5 @@
 use super::column::columns;
-use super::{Column, Listing, Value};
+use super::{Column, Key, Listing, Value};
 use crate::model::ping::{Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort};
 use crate::model::probe::Stage;
 
@@ -31,6 +31,11 @@ pub fn pair_rows(report: &PingReport) -> Vec<PairRow<'_>> {
 
 impl Listing for Pairs {
     type Row<'report> = PairRow<'report>;
+
+    const NAME: &'static str = "ping";
+
+    const KEYS: &'static [Key] =
+        &[Key::new("pair", "source", "source.name"), Key::new("pair", "target", "target.name")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "source.name" "SOURCE" Left Always [] "The host that asks"

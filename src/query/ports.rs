@@ -1,5 +1,5 @@
 use super::column::columns;
-use super::{Column, DeviceRow, Listing, Value};
+use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Bond, GidKind, Ipoib, Netdev, Port, Protocol, VerbsPort};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
@@ -8,6 +8,14 @@ pub enum Ports {}
 
 impl Listing for Ports {
     type Row<'report> = DeviceRow<'report>;
+
+    const NAME: &'static str = "ports";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "device.name"),
+        Key::new("port", "port", "port.number"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"

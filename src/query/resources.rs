@@ -1,5 +1,5 @@
 use super::column::columns;
-use super::{Column, Listing, Value};
+use super::{Column, Key, Listing, Value};
 use crate::model::{CmAddress, HostReport, Object, Owner, Resource};
 
 /// The listing of `rdmactl resources`: one row for each object.
@@ -20,6 +20,15 @@ pub struct ResourceRow<'report> {
 impl Listing for Resources {
     type Row<'report> = ResourceRow<'report>;
 
+    const NAME: &'static str = "resources";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "resource.device"),
+        Key::new("resource", "kind", "resource.kind"),
+        Key::new("resource", "number", "resource.number"),
+    ];
+
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
             |row| Value::Text(row.report.host.clone());
@@ -31,13 +40,13 @@ impl Listing for Resources {
                 Value::text(device.or(row.unlisted))
             };
         "resource.port" "PORT" Right Always ["resources"] "Port of a queue pair or connection"
-            |row| Value::int(facts(row).port);
+            |row| Value::id(facts(row).port);
         "resource.kind" "KIND" Left Always ["resources"] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
             kind;
         "resource.number" "ID" Right Always ["resources"] "The kernel's number of the object; of a queue pair its QPN"
-            |row| Value::int(facts(row).number);
+            |row| Value::id(facts(row).number);
         "resource.owner.pid" "PID" Right Always ["resources"] "Process that holds it"
-            |row| Value::int(owner(row, |owner| match owner {
+            |row| Value::id(owner(row, |owner| match owner {
                 Owner::Process { pid, .. } => Some(*pid),
                 Owner::Kernel { .. } => None,
             }));
@@ -51,7 +60,7 @@ impl Listing for Resources {
         "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
             |row| Value::text(facts(row).state);
         "resource.rqpn" "PEER_QP" Right Always ["resources"] "Number of the peer's queue pair"
-            |row| Value::int(facts(row).rqpn);
+            |row| Value::id(facts(row).rqpn);
         "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection"
             |row| Value::text(facts(row).source);
         "resource.destination" "REMOTE" Left Always ["resources"] "The peer's address of a connection"
@@ -59,15 +68,15 @@ impl Listing for Resources {
         "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region"
             |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
         "resource.lqpn" "QP" Right Verbose ["resources"] "Number of a connection's own queue pair"
-            |row| Value::int(facts(row).lqpn);
+            |row| Value::id(facts(row).lqpn);
         "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
             |row| Value::text(facts(row).port_space);
         "resource.pdn" "PD" Right Verbose ["resources"] "Number of the protection domain"
-            |row| Value::int(facts(row).pdn);
+            |row| Value::id(facts(row).pdn);
         "resource.ctxn" "CTX" Right Verbose ["resources"] "Number of the user context"
-            |row| Value::int(facts(row).ctxn);
+            |row| Value::id(facts(row).ctxn);
         "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
-            |row| Value::int(facts(row).cqn);
+            |row| Value::id(facts(row).cqn);
         "resource.users" "USERS" Right Verbose ["resources"] "How many objects use it"
             |row| facts(row).users.map_or(Value::Absent, |users| {
                 Value::Int(i64::try_from(users).unwrap_or(i64::MAX))

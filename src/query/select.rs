@@ -7,6 +7,8 @@ pub struct Defaults {
     pub hosts_named: bool,
     /// `-v`.
     pub verbose: bool,
+    /// Equal hosts are one row.
+    pub folded: bool,
 }
 
 /// A word that names no column.
@@ -37,6 +39,7 @@ pub fn select<L: Listing>(
 ) -> Result<Vec<&'static Column<L>>, ColumnError> {
     let is_default = |column: &&Column<L>| match column.shown {
         Shown::Always => true,
+        Shown::Unfolded => !defaults.folded || defaults.verbose,
         Shown::WithHosts => defaults.hosts_named,
         Shown::Verbose => defaults.verbose,
         Shown::VerboseWithHosts => defaults.hosts_named && defaults.verbose,
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_host_is_shown_when_hosts_are_named() {
-        let named = Defaults { hosts_named: true, verbose: false };
+        let named = Defaults { hosts_named: true, ..Defaults::default() };
         assert_eq!(ids(&[], named).unwrap()[..2], ["host", "device.name"]);
         assert_eq!(ids(&[], Defaults::default()).unwrap()[0], "device.name");
     }

@@ -1,9 +1,9 @@
 use std::fmt;
 
-use crate::model::HostReport;
+use crate::model::{CounterUnit, HostReport};
 
 /// What stands in one cell, with its unit in its type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A word or a name.
     Text(String),
@@ -11,6 +11,17 @@ pub enum Value {
     Bad(String),
     /// A plain number.
     Int(i64),
+    /// A number that is a name: of a process, a queue pair.
+    Id(u32),
+    /// What a counter has counted.
+    Count {
+        /// How much.
+        number: u64,
+        /// Of what.
+        unit: CounterUnit,
+        /// It stopped at its largest value: it is marked with `!`.
+        is_full: bool,
+    },
     /// Bits per second.
     Bits(u64),
     /// Bytes.
@@ -31,11 +42,23 @@ impl Value {
     pub fn number(&self) -> Option<i128> {
         match self {
             Self::Int(number) => Some((*number).into()),
-            Self::Bits(number)
+            Self::Id(number) => Some((*number).into()),
+            Self::Count { number, .. }
+            | Self::Bits(number)
             | Self::Bytes(number)
             | Self::Nanoseconds(number)
             | Self::Hex(number) => Some((*number).into()),
             Self::Text(_) | Self::Bad(_) | Self::Absent | Self::Failed => None,
+        }
+    }
+
+    /// A word, or a number that is a name, without marks; `None` for amounts and what is not known.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Self::Text(text) | Self::Bad(text) => Some(text.clone()),
+            Self::Id(_) | Self::Hex(_) => Some(self.to_string()),
+            _ => None,
         }
     }
 
@@ -68,6 +91,11 @@ impl Value {
         count.map_or(Self::Absent, |count| {
             i64::try_from(count).map_or_else(|_| Self::Text(count.to_string()), Self::Int)
         })
+    }
+
+    /// The number that is a name, or `Absent`.
+    pub(super) fn id(number: Option<u32>) -> Self {
+        number.map_or(Self::Absent, Self::Id)
     }
 
     /// The number in hexadecimal, or `Absent`.
@@ -103,7 +131,9 @@ impl fmt::Display for Value {
             Self::Text(text) => out.write_str(text),
             Self::Bad(text) => write!(out, "{text} !"),
             Self::Int(number) => number.fmt(out),
-            Self::Bytes(number) => number.fmt(out),
+            Self::Id(number) => number.fmt(out),
+            Self::Count { number, is_full: true, .. } => write!(out, "{number} !"),
+            Self::Count { number, .. } | Self::Bytes(number) => number.fmt(out),
             Self::Hex(number) => write!(out, "{number:#x}"),
             Self::Nanoseconds(ns) => write_microseconds(out, *ns),
             Self::Bits(bits) => write_bits(out, *bits),

@@ -1,7 +1,7 @@
 //! What is said beside the answer: problems, failures and missing things, equal ones once.
 
 use super::escape;
-use crate::model::{HostReport, VerbsState};
+use crate::model::{HostFailure, HostReport, VerbsState};
 
 /// One thing to say, with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,21 +16,49 @@ pub struct Note {
 const MOST: usize = 100;
 
 /// A note before its hosts are gathered.
-#[derive(PartialEq, Eq, Hash, Clone)]
 struct Fact {
     text: String,
     fix: Option<String>,
+    /// Facts with equal ones are told together.
+    alike: String,
+}
+
+impl Fact {
+    fn new(text: String, fix: Option<String>) -> Self {
+        let alike = format!("{text}\n{}", fix.as_deref().unwrap_or_default());
+        Self { text, fix, alike }
+    }
+
+    /// Why a host gave no answer: equal but for the name and the address of the host is equal.
+    fn failure(host: &str, failure: &HostFailure) -> Self {
+        let fact = Self::new(failure.detail.clone(), failure.fix.clone());
+        Self { alike: without_addresses(&fact.alike.replace(host, "#")), ..fact }
+    }
+}
+
+/// The text with `#` for each word that holds a digit and nothing else than an address may:
+/// `10.1.0.17:22`, `fe80::1%eth0`.
+fn without_addresses(text: &str) -> String {
+    let is_address = |word: &str| {
+        word.contains(['.', ':'])
+            && word.chars().any(|letter| letter.is_ascii_digit())
+            && word
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || ".:[]%/".contains(letter))
+    };
+    let words = text.split(' ').map(|word| if is_address(word) { "#" } else { word });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The notes of some reports, in the order they are first met. Hosts are named when the operator
-/// named them; equal notes are said once: `n17 and 63 more: ...`.
+/// named them; equal notes are said once: `n17 and 63 more: ...`, in the words of the first.
 #[must_use]
 pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
     let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for report in reports {
         for fact in facts(report) {
-            let index = *known.entry(fact.clone()).or_insert_with(|| {
+            let index = *known.entry(fact.alike.clone()).or_insert_with(|| {
                 order.push((fact, Vec::new()));
                 order.len() - 1
             });
@@ -63,15 +91,14 @@ pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
 
 fn facts(report: &HostReport) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
-        return vec![Fact { text: failure.detail.clone(), fix: failure.fix.clone() }];
+        return vec![Fact::failure(&report.host, failure)];
     }
     let mut facts: Vec<Fact> = missing_device(report).into_iter().collect();
-    facts.extend(report.problems.iter().map(|problem| Fact {
-        text: format!("{}: {}", problem.key, problem.detail),
-        fix: problem.fix.clone(),
+    facts.extend(report.problems.iter().map(|problem| {
+        Fact::new(format!("{}: {}", problem.key, problem.detail), problem.fix.clone())
     }));
     if let VerbsState::Unavailable { detail, fix } = &report.verbs {
-        facts.push(Fact { text: format!("verbs: {detail}"), fix: fix.clone() });
+        facts.push(Fact::new(format!("verbs: {detail}"), fix.clone()));
     }
     facts
 }
@@ -93,7 +120,7 @@ fn missing_device(report: &HostReport) -> Option<Fact> {
         ),
         None => return None,
     };
-    Some(Fact { text: format!("no RDMA device: {why}"), fix: Some(fix) })
+    Some(Fact::new(format!("no RDMA device: {why}"), Some(fix)))
 }
 
 #[test]

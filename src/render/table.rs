@@ -1,20 +1,19 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::escape;
-use crate::query::{Align, Column, Listing};
+use crate::query::{Align, Column, Listing, Value};
 
 /// A table without lines: two blanks between columns and none around, numbers to the right.
 ///
 /// Nothing is cut or wrapped. Without rows there is no table, not even a heading.
 #[must_use]
-pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>], header: bool) -> String {
+pub fn table<L: Listing>(columns: &[&Column<L>], rows: &[Vec<Value>], header: bool) -> String {
     if rows.is_empty() || columns.is_empty() {
         return String::new();
     }
     let aligns: Vec<Align> = columns.iter().map(|column| column.align).collect();
     let header = header.then(|| columns.iter().map(|column| column.title.to_owned()).collect());
-    let rows =
-        rows.iter().map(|row| columns.iter().map(|column| column.value(row).to_string()).collect());
+    let rows = rows.iter().map(|cells| cells.iter().map(Value::to_string).collect());
     lay_out(&aligns, header.into_iter().chain(rows))
 }
 

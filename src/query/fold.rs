@@ -1,0 +1,66 @@
+//! Equal hosts as one row: `n[01-16,18-64]`.
+
+use std::collections::HashMap;
+
+use super::{Column, Listing, Value};
+use crate::names;
+
+/// The cells of rows.
+#[must_use]
+pub fn cells<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>]) -> Vec<Vec<Value>> {
+    rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect()).collect()
+}
+
+/// Rows of several hosts that are equal in every cell but the host's, as one row each, in the order
+/// in which they are first met.
+///
+/// Equal rows of one host stay as many as they are: the second of a host only goes with the second
+/// ones of others.
+#[must_use]
+pub fn fold<L: Listing>(columns: &[&Column<L>], cells: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    let Some(at) = columns.iter().position(|column| column.id == "host") else { return cells };
+    let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
+    let mut known: HashMap<(Vec<Value>, usize), usize> = HashMap::new();
+    let mut met: HashMap<Vec<Value>, usize> = HashMap::new();
+    for mut row in cells {
+        let nth = met.entry(row.clone()).or_default();
+        *nth += 1;
+        let host = std::mem::replace(&mut row[at], Value::Absent).to_string();
+        let group = *known.entry((row.clone(), *nth)).or_insert(groups.len());
+        if group == groups.len() {
+            groups.push((row, Vec::new()));
+        }
+        groups[group].1.push(host);
+    }
+    let unfold = |(mut row, hosts): (Vec<Value>, Vec<String>)| {
+        row[at] = Value::Text(names::fold(hosts));
+        row
+    };
+    groups.into_iter().map(unfold).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Defaults, Devices, select};
+    use super::*;
+
+    fn folded(rows: &[(&str, &str)]) -> Vec<String> {
+        let words = ["host".to_owned(), "state".to_owned()];
+        let columns = select::<Devices>(&words, Defaults::default()).unwrap();
+        let text = |text: &str| Value::Text(text.into());
+        let cells = rows.iter().map(|(host, state)| vec![text(host), text(state)]).collect();
+        fold(&columns, cells).iter().map(|row| format!("{} {}", row[0], row[1])).collect()
+    }
+
+    #[test]
+    fn equal_hosts_are_one_row_where_the_first_of_them_stood() {
+        let rows = [("n1", "UP"), ("n3", "DOWN"), ("n2", "UP"), ("n10", "UP")];
+        assert_eq!(folded(&rows), ["n[1-2,10] UP", "n3 DOWN"]);
+    }
+
+    #[test]
+    fn a_host_with_more_of_the_same_is_seen() {
+        let rows = [("n1", "UP"), ("n1", "UP"), ("n2", "UP")];
+        assert_eq!(folded(&rows), ["n[1-2] UP", "n1 UP"]);
+    }
+}

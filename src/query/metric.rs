@@ -1,0 +1,123 @@
+//! What a column is called where programs gather numbers over time, and in which unit.
+
+use super::Value;
+use crate::model::CounterUnit;
+
+/// Whether a number only grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It goes up and down.
+    Gauge,
+    /// It grows until it is cleared.
+    Counter,
+}
+
+/// What makes one thing of a listing different from the others of its kind.
+#[derive(Debug)]
+pub struct Key {
+    /// What it is of: the first part of the ids of its columns.
+    pub noun: &'static str,
+    /// The name of the label; empty where the metric's own name tells it.
+    pub label: &'static str,
+    /// The id of the column.
+    pub column: &'static str,
+}
+
+impl Key {
+    pub(super) const fn new(noun: &'static str, label: &'static str, column: &'static str) -> Self {
+        Self { noun, label, column }
+    }
+}
+
+/// One number of a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amount {
+    /// Name of the metric.
+    pub metric: String,
+    /// Whether it only grows.
+    pub kind: Kind,
+    /// The number in its base unit: bytes, seconds.
+    pub number: String,
+}
+
+/// What a column is about: the first part of its id; what has no parts is of the host.
+#[must_use]
+pub fn noun(id: &str) -> &str {
+    id.split_once('.').map_or("host", |(noun, _)| noun)
+}
+
+/// A value as a number of a metric; `None` for words, for numbers that are names, and for what is
+/// not known.
+#[must_use]
+pub fn amount(id: &str, value: &Value) -> Option<Amount> {
+    let (unit, kind, number) = match value {
+        Value::Int(number) => ("", Kind::Gauge, number.to_string()),
+        Value::Bytes(number) => ("_bytes", Kind::Gauge, number.to_string()),
+        // Whole eighths of a byte: no rounding.
+        Value::Bits(bits) => {
+            ("_bytes_per_second", Kind::Gauge, decimal(bits / 8, bits % 8 * 125, 3))
+        }
+        Value::Nanoseconds(ns) => {
+            ("_seconds", Kind::Gauge, decimal(ns / 1_000_000_000, ns % 1_000_000_000, 9))
+        }
+        Value::Count { number, unit, .. } => {
+            let (unit, kind) = match unit {
+                CounterUnit::Bytes => ("_bytes_total", Kind::Counter),
+                CounterUnit::Ticks => ("_ticks_total", Kind::Counter),
+                CounterUnit::Events => ("_events_total", Kind::Counter),
+                CounterUnit::Level => ("_level", Kind::Gauge),
+            };
+            (unit, kind, number.to_string())
+        }
+        Value::Text(_)
+        | Value::Bad(_)
+        | Value::Id(_)
+        | Value::Hex(_)
+        | Value::Absent
+        | Value::Failed => return None,
+    };
+    let rest = id.split_once('.').map_or(id, |(_, rest)| rest);
+    let mut metric = format!("rdmactl_{}", noun(id));
+    for part in rest.split('.') {
+        let units = ["_bps", "_bytes", "_ns"];
+        let bare = units.iter().find_map(|unit| part.strip_suffix(unit)).unwrap_or(part);
+        metric.extend(["_", bare]);
+    }
+    metric.push_str(unit);
+    Some(Amount { metric, kind, number })
+}
+
+/// `0.000001629`: a whole number and so many digits behind the point, without zeros at the end.
+fn decimal(whole: u64, fraction: u64, digits: usize) -> String {
+    let text = format!("{whole}.{fraction:0digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(id: &str, value: &Value) -> String {
+        let amount = amount(id, value).unwrap();
+        format!("{} {}", amount.metric, amount.number)
+    }
+
+    #[test]
+    fn amounts_are_in_base_units() {
+        let rate = Value::Bits(2_500_000_001);
+        let rate_metric = "rdmactl_port_rate_bytes_per_second";
+        assert_eq!(of("port.rate_bps", &rate), format!("{rate_metric} 312500000.125"));
+        let median = "rdmactl_rdma_half_rtt_p50_seconds";
+        let value = Value::Nanoseconds(1_629);
+        assert_eq!(of("rdma.half_rtt_ns.p50", &value), format!("{median} 0.000001629"));
+        let size = "rdmactl_resource_length_bytes";
+        assert_eq!(of("resource.length_bytes", &Value::Bytes(10)), format!("{size} 10"));
+    }
+
+    #[test]
+    fn names_and_what_is_not_known_have_no_amount() {
+        for value in [Value::Id(7), Value::Hex(7), Value::Absent, Value::Failed] {
+            assert_eq!(amount("port.lid", &value), None);
+        }
+    }
+}

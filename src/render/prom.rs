@@ -1,0 +1,222 @@
+//! Prometheus' text exposition format, version 0.0.4: for node-exporter's textfile collector and
+//! whatever else scrapes.
+//!
+//! Metrics are called `rdmactl_NOUN_COLUMN_UNIT`. Amounts become samples in base units (bytes,
+//! seconds); words and numbers that are names become labels of `rdmactl_NOUN_info`. What is absent
+//! has no sample, and what is unreadable is told by `rdmactl_unreadable`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+
+use super::escape;
+use crate::query::{Amount, Column, Kind, Listing, Value, amount, noun};
+
+/// The labels of a sample: names, and values that are not yet escaped.
+type Labels = Vec<(String, String)>;
+
+/// One metric with its samples.
+struct Family {
+    kind: Kind,
+    help: String,
+    /// The labels as they are written, then the number.
+    samples: Vec<(String, String)>,
+    known: BTreeSet<String>,
+}
+
+/// The metrics, in the order in which they are first met.
+#[derive(Default)]
+struct Exposition {
+    order: Vec<String>,
+    families: HashMap<String, Family>,
+}
+
+impl Exposition {
+    fn add(&mut self, name: &str, kind: Kind, help: &str, labels: &Labels, number: &str) -> bool {
+        if !self.families.contains_key(name) {
+            self.order.push(name.to_owned());
+        }
+        let family = self.families.entry(name.to_owned()).or_insert_with(|| Family {
+            kind,
+            help: help.to_owned(),
+            samples: Vec::new(),
+            known: BTreeSet::new(),
+        });
+        let labels = write_labels(labels);
+        let is_new = family.known.insert(labels.clone());
+        if is_new {
+            family.samples.push((labels, number.to_owned()));
+        }
+        is_new
+    }
+
+    fn write(&self, header: bool) -> String {
+        let mut text = String::new();
+        for name in &self.order {
+            let Some(family) = self.families.get(name) else { continue };
+            if header {
+                let kind = match family.kind {
+                    Kind::Gauge => "gauge",
+                    Kind::Counter => "counter",
+                };
+                // What follows a semicolon is about tables.
+                let help = family.help.split(';').next().unwrap_or_default();
+                let help = escape(help).replace('\\', "\\\\");
+                let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+            }
+            for (labels, number) in &family.samples {
+                let _ = writeln!(text, "{name}{labels} {number}");
+            }
+        }
+        text
+    }
+}
+
+/// The rows as metrics; `hosts` are those that were asked, each with the reason where it gave no
+/// answer. Without `header` no line says what a metric means.
+#[must_use]
+pub fn prom<L: Listing>(
+    columns: &[&Column<L>],
+    rows: &[L::Row<'_>],
+    hosts: &[(&str, Option<&str>)],
+    header: bool,
+) -> String {
+    let mut all = Exposition::default();
+    let command = || ("command".to_owned(), L::NAME.to_owned());
+    for (host, reason) in hosts {
+        let labels = vec![("host".to_owned(), (*host).to_owned()), command()];
+        let up = if reason.is_none() { "1" } else { "0" };
+        all.add("rdmactl_up", Kind::Gauge, "Whether the host gave an answer", &labels, up);
+        if let Some(reason) = reason {
+            let labels = [labels, vec![("reason".to_owned(), (*reason).to_owned())]].concat();
+            let help = "Why the host gave no answer";
+            all.add("rdmactl_failure_info", Kind::Gauge, help, &labels, "1");
+        }
+    }
+    let keys = || L::KEYS.iter().filter_map(|key| L::COLUMNS.iter().find(|it| it.id == key.column));
+    let others = columns.iter().copied().filter(|column| !is_key(column));
+    let nouns: Vec<&str> = unique(others.clone().map(|column| noun(column.id)));
+    for row in rows {
+        for column in keys().chain(others.clone()) {
+            if column.value(row) == Value::Failed {
+                let mut labels = key_labels::<L>(row, noun(column.id));
+                labels.extend([command(), ("column".to_owned(), column.id.to_owned())]);
+                let help = "A column that is there and could not be read";
+                all.add("rdmactl_unreadable", Kind::Gauge, help, &labels, "1");
+            }
+        }
+        for noun in &nouns {
+            if is_there::<L>(row, noun) {
+                let columns = others.clone().filter(|column| self::noun(column.id) == *noun);
+                add_noun(&mut all, noun, row, columns);
+            }
+        }
+    }
+    all.write(header)
+}
+
+/// The samples of one thing, and its words as one more.
+fn add_noun<'columns, L: Listing>(
+    all: &mut Exposition,
+    noun: &str,
+    row: &L::Row<'_>,
+    columns: impl Iterator<Item = &'columns Column<L>>,
+) {
+    let keys = key_labels::<L>(row, noun);
+    let mut words = Labels::new();
+    for column in columns {
+        let value = column.value(row);
+        match amount(column.id, &value) {
+            Some(Amount { metric, kind, number }) => {
+                let mut labels = keys.clone();
+                let mut count = 1;
+                // A thing that its keys do not tell from another: none of them is left out.
+                while !all.add(&metric, kind, column.help, &labels, &number)
+                    && is_last_noun::<L>(noun)
+                {
+                    count += 1;
+                    labels.truncate(keys.len());
+                    labels.push(("row".to_owned(), count.to_string()));
+                }
+            }
+            None => words.extend(value.name().map(|word| (label(column.id, &keys), word))),
+        }
+    }
+    if !words.is_empty() {
+        let help = format!("What is known of the {noun} in words");
+        let labels = [keys, words].concat();
+        all.add(&format!("rdmactl_{noun}_info"), Kind::Gauge, &help, &labels, "1");
+    }
+}
+
+fn unique<'id>(nouns: impl Iterator<Item = &'id str>) -> Vec<&'id str> {
+    let mut found = Vec::new();
+    for noun in nouns {
+        if !found.contains(&noun) {
+            found.push(noun);
+        }
+    }
+    found
+}
+
+fn is_key<L: Listing>(column: &Column<L>) -> bool {
+    L::KEYS.iter().any(|key| key.column == column.id)
+}
+
+/// Whether rows are of this noun itself, and not of something that has several rows.
+fn is_last_noun<L: Listing>(noun: &str) -> bool {
+    L::KEYS.iter().rposition(|key| key.noun == noun).is_none_or(|at| at + 1 == L::KEYS.len())
+}
+
+/// The keys of a noun: those down to its own, or all for a noun without own ones.
+fn keys_of<L: Listing>(noun: &str) -> &'static [crate::query::Key] {
+    let last = L::KEYS.iter().rposition(|key| key.noun == noun);
+    last.map_or(L::KEYS, |last| &L::KEYS[..=last])
+}
+
+/// The value of a key column; a bad word in its place tells why there is nothing.
+fn key_value<L: Listing>(row: &L::Row<'_>, column: &str) -> Option<String> {
+    let column = L::COLUMNS.iter().find(|it| it.id == column)?;
+    let value = column.value(row);
+    if matches!(value, Value::Bad(_)) {
+        return None;
+    }
+    value.name().or_else(|| value.number().map(|number| number.to_string()))
+}
+
+/// Whether a row has something of this noun at all.
+fn is_there<L: Listing>(row: &L::Row<'_>, noun: &str) -> bool {
+    let mut own = L::KEYS.iter().filter(|key| key.noun == noun).peekable();
+    own.peek().is_none() || own.any(|key| key_value::<L>(row, key.column).is_some())
+}
+
+fn key_labels<L: Listing>(row: &L::Row<'_>, noun: &str) -> Labels {
+    let mut labels: Labels = keys_of::<L>(noun)
+        .iter()
+        .filter(|key| !key.label.is_empty())
+        .filter_map(|key| Some((key.label.to_owned(), key_value::<L>(row, key.column)?)))
+        .collect();
+    // Listings share what they say of a host, and files of several may be scraped together.
+    if noun == "host" {
+        labels.push(("command".to_owned(), L::NAME.to_owned()));
+    }
+    labels
+}
+
+/// The label of a column: its id behind the noun, or all of it where a key is called so.
+fn label(id: &str, keys: &Labels) -> String {
+    let rest = id.split_once('.').map_or(id, |(_, rest)| rest).replace('.', "_");
+    if keys.iter().any(|(key, _)| *key == rest) { id.replace('.', "_") } else { rest }
+}
+
+fn write_labels(labels: &Labels) -> String {
+    let mut text = String::new();
+    for (name, value) in labels {
+        let value = escape(value).replace('\\', "\\\\").replace('"', "\\\"");
+        let before = if text.is_empty() { '{' } else { ',' };
+        let _ = write!(text, "{before}{name}=\"{value}\"");
+    }
+    if !text.is_empty() {
+        text.push('}');
+    }
+    text
+}
