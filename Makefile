@@ -17,7 +17,7 @@ BINARY := $(TARGET_DIR)/release/rdmactl
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
 
 .PHONY: help setup build release lint test test-full test-full-steps lab-test-vm demo fuzz bench \
-	completions install clean-room clean
+	man-pages install clean-room clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -58,10 +58,7 @@ fuzz: ## 15 minutes for each fuzz target; adds the time to FUZZING.md
 bench: release ## measures; see packaging/bench
 	@packaging/bench $(NODE_BINARY)
 
-completions: build ## writes completions/ and man/ anew from the command line's definition
-	$(BINARY) completions bash > completions/rdmactl.bash
-	$(BINARY) completions zsh > completions/_rdmactl
-	$(BINARY) completions fish > completions/rdmactl.fish
+man-pages: build ## writes man/ anew from the command line's definition
 	$(BINARY) man man
 
 install: ## into $(DESTDIR)$(PREFIX); builds first if nothing is built

@@ -3,6 +3,7 @@
 mod agent;
 mod capture;
 mod compat;
+mod complete;
 mod completions;
 mod counters;
 mod devices;
@@ -32,6 +33,9 @@ pub use outcome::{Advice, Outcome};
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(shell) = complete::asked() {
+        return complete::answer(shell);
+    }
     let mut tree = Cli::command();
     let words = compat::expand(std::env::args_os().collect());
     let mut matches = match tree.try_get_matches_from_mut(words) {

@@ -57,3 +57,30 @@ fn the_committed_man_pages_are_those_of_the_program() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(names(&package("man")), pages, "a page of a command that is no more");
 }
+
+/// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.
+#[test]
+fn the_man_pages_can_be_read_and_tell_of_every_column() {
+    for page in names(&package("man")) {
+        let path = package(&format!("man/{page}"));
+        let output = Command::new("man")
+            .args(["--warnings", "-E", "UTF-8", "-l"])
+            .arg(&path)
+            .env("MANWIDTH", "200")
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .expect("man runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{page}");
+        let command = page.trim_start_matches("rdmactl-").trim_end_matches(".1");
+        let listings = rdmactl::query::listings_of(command);
+        for column in listings.into_iter().flat_map(|(_, columns)| columns) {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let help = column.help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(&format!("{} ({},", column.id, column.title)), "{page}");
+            // groff writes other quotes and hyphens than we do.
+            let bare = |text: &str| text.replace(['‐', '-', '\'', '’', '`', '‘'], "");
+            assert!(bare(&words).contains(&bare(&help)), "{page}: {help}");
+        }
+    }
+}

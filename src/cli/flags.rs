@@ -13,7 +13,9 @@ const PLACES: Group = &["from", "root"];
 /// A file for the raw answers.
 const SAVE: Group = &["save"];
 /// The choice of rows and columns.
-const ROWS: Group = &["columns", "where", "sort", "no-header", "no-fold", "verbose"];
+const ROWS: Group = &["columns", "where", "sort", "no-header", "verbose"];
+/// Equal hosts apart.
+const FOLD: Group = &["no-fold"];
 /// The form of the answer.
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
@@ -27,7 +29,7 @@ type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 pub const SUMMARY: &str = "the summary";
 
 const TABLE: &[Row] = &[
-    (SUMMARY, &[(&[SAVE, ROWS, FORM], "name a command, as in rdmactl devices")]),
+    (SUMMARY, &[(&[SAVE, ROWS, FOLD, FORM], "name a command, as in rdmactl devices")]),
     ("devices", &[]),
     ("ports", &[]),
     ("gids", &[]),
@@ -40,13 +42,14 @@ const TABLE: &[Row] = &[
                 &[PLACES],
                 "leave it out: ping sends messages; rdmactl devices lists what was recorded",
             ),
+            (&[FOLD], "leave it out: no two pairs are one row"),
             (&[SAVE], "leave it out, and keep what ping found with --json > FILE"),
         ],
     ),
     (
         "capture",
         &[(
-            &[ROWS, FORM],
+            &[ROWS, FOLD, FORM],
             "leave it out; list what a capture holds with rdmactl devices --from FILE",
         )],
     ),
@@ -55,7 +58,7 @@ const TABLE: &[Row] = &[
         &[
             (&[SAVE], "keep the answers with rdmactl capture --save FILE"),
             (
-                &[ROWS, FORM],
+                &[ROWS, FOLD, FORM],
                 "leave it out, or write it behind the tool when it is the tool's own option",
             ),
         ],
@@ -65,8 +68,10 @@ const TABLE: &[Row] = &[
     ("agent", &[]),
 ];
 
-const GENERATED: &[(&[Group], &str)] =
-    &[(&[HOSTS, PLACES, SAVE, ROWS, FORM], "leave it out: the answer is the same everywhere")];
+const GENERATED: &[(&[Group], &str)] = &[(
+    &[HOSTS, PLACES, SAVE, ROWS, FOLD, FORM],
+    "leave it out: the answer is the same everywhere",
+)];
 
 /// Why a command line makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,7 +138,7 @@ mod tests {
         &["timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
 
     /// Every flag that stands with every command has its place in one of these.
-    const GROUPS: [Group; 6] = [HOSTS, PLACES, SAVE, ROWS, FORM, WAY];
+    const GROUPS: [Group; 7] = [HOSTS, PLACES, SAVE, ROWS, FOLD, FORM, WAY];
 
     #[test]
     fn every_flag_of_every_command_has_its_place() {

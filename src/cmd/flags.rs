@@ -27,3 +27,19 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
         Advice::error(error.to_string(), fix)
     })
 }
+
+/// The clap tree, built, in which each command shows only flags that it has use for.
+pub(super) fn without_useless(mut tree: clap::Command) -> clap::Command {
+    tree.build();
+    let names: Vec<String> =
+        tree.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for name in names {
+        tree = tree.mut_subcommand(&name, |command| {
+            command.mut_args(|arg| {
+                let is_useless = arg.get_long().is_some_and(|flag| !flags::takes(&name, flag));
+                if is_useless { arg.hide(true) } else { arg }
+            })
+        });
+    }
+    tree
+}

@@ -1,15 +1,26 @@
 //! `rdmactl man`: one page for the program and one for each command.
 
+mod page;
+
+use std::fs;
+
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, ManArgs};
 
 use super::Outcome;
+use super::flags::without_useless;
 
 /// Writes the pages.
 pub(super) fn run(args: &ManArgs) -> anyhow::Result<Outcome> {
-    clap_mangen::generate_to(Cli::command(), &args.directory)
-        .with_context(|| format!("cannot write to {}", args.directory.display()))?;
+    let tree = without_useless(Cli::command());
+    let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
+    for command in commands.chain([&tree]) {
+        let page = page::of(command, &tree).context("cannot make a page")?;
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let path = args.directory.join(format!("{name}.1"));
+        fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(Outcome::Complete)
 }

@@ -26,21 +26,23 @@ pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
     })
 }
 
-/// The columns of a command; none for one that lists nothing.
+/// A listing by its name, which is the command and the flag that asks for it.
+pub type Named = (&'static str, Vec<Described>);
+
+/// The listings of a command, the usual one first; none for one that lists nothing.
 #[must_use]
-pub fn columns_of(command: &str) -> Vec<Described> {
-    fn listed<L: Listing>(command: &str) -> Vec<Described> {
-        if L::NAME == command { describe::<L>().collect() } else { Vec::new() }
+pub fn listings_of(command: &str) -> Vec<Named> {
+    fn named<L: Listing>() -> Named {
+        (L::NAME, describe::<L>().collect())
     }
-    [
-        listed::<Devices>,
-        listed::<Ports>,
-        listed::<Gids>,
-        listed::<Counters>,
-        listed::<Resources>,
-        listed::<Pairs>,
-    ]
-    .iter()
-    .flat_map(|listed| listed(command))
-    .collect()
+    let all = [
+        named::<Devices>,
+        named::<Ports>,
+        named::<Gids>,
+        named::<Counters>,
+        named::<Resources>,
+        named::<Pairs>,
+    ];
+    let is_of = |(name, _): &Named| name.split(' ').next() == Some(command);
+    all.iter().map(|named| named()).filter(is_of).collect()
 }

@@ -1,0 +1,125 @@
+//! What may stand where the cursor is: the scripts under completions/ ask for it through an
+//! environment variable.
+//!
+//! A shell is never kept waiting, never hears an error, and gets no text with control characters.
+//! Nothing here uses the network.
+
+mod hosts;
+mod rows;
+mod words;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::CommandFactory as _;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+
+use crate::cli::{Cli, Shell};
+use crate::query::{Described, listings_of};
+use crate::term::Term;
+
+use super::flags::without_useless;
+use words::Line;
+
+/// The variable that holds the shell's name.
+const VARIABLE: &str = "RDMACTL_COMPLETE";
+
+/// The longest that a shell waits: a home directory may hang. It takes hundredths of a second else;
+/// a busy machine is no reason to offer nothing.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The shell that asks, if one does.
+pub(super) fn asked() -> Option<Shell> {
+    match env::var(VARIABLE).ok()?.as_str() {
+        "bash" => Some(Shell::Bash),
+        "zsh" => Some(Shell::Zsh),
+        "fish" => Some(Shell::Fish),
+        _ => None,
+    }
+}
+
+/// Prints the candidates, one a line; for zsh and fish with a tab and what they mean.
+pub(super) fn answer(shell: Shell) -> ExitCode {
+    let (tell, told) = mpsc::channel();
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let worker = thread::Builder::new().spawn(move || {
+        let _ = tell.send(candidates(shell, &arguments).unwrap_or_default());
+    });
+    if worker.is_ok()
+        && let Ok(text) = told.recv_timeout(PATIENCE)
+    {
+        let _ = Term::default().answer(text);
+    }
+    ExitCode::SUCCESS
+}
+
+fn candidates(shell: Shell, arguments: &[OsString]) -> Option<String> {
+    let line = Line::of(shell, arguments)?;
+    let current = line.words.get(line.index)?.to_str()?.to_owned();
+    let place = env::current_dir().ok();
+    let found =
+        complete(&mut tree(&line.words), line.words.clone(), line.index, place.as_deref()).ok()?;
+    let is_flag = |one: &CompletionCandidate| one.get_value().as_encoded_bytes().starts_with(b"-");
+    let has_values = found.iter().any(|one| !is_flag(one));
+    let mut text = String::new();
+    for one in &found {
+        // Nobody looks for flags among values before a dash is typed.
+        if is_flag(one) && has_values && !current.starts_with('-') {
+            continue;
+        }
+        let Some(value) = one.get_value().to_str().filter(|value| is_printable(value)) else {
+            continue;
+        };
+        let Some(value) = line.rest_of(value) else { continue };
+        text.push_str(&value);
+        let help = one.get_help().map(ToString::to_string);
+        let help = help.as_deref().and_then(|help| help.lines().next());
+        if let Some(help) = help.filter(|help| shell != Shell::Bash && is_printable(help)) {
+            text.extend(["\t", help]);
+        }
+        text.push('\n');
+    }
+    Some(text)
+}
+
+fn is_printable(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
+}
+
+/// The command line with what can stand for its values.
+fn tree(words: &[OsString]) -> clap::Command {
+    let mut tree = without_useless(Cli::command());
+    let names: Vec<String> =
+        tree.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for name in names {
+        tree = tree.mut_subcommand(&name, |command| {
+            command.mut_args(|arg| match completer(&name, arg.get_id().as_str(), words) {
+                Some(completer) => arg.add(completer),
+                None => arg,
+            })
+        });
+    }
+    tree.mut_arg("hosts", |arg| arg.add(ArgValueCompleter::new(hosts::complete)))
+}
+
+/// What completes the values of an argument.
+fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
+    let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
+        "hosts" | "matrix" | "host" => return Some(ArgValueCompleter::new(hosts::complete)),
+        "columns" => rows::columns,
+        "sort" => rows::order,
+        "filter" => rows::condition,
+        _ => return None,
+    };
+    // A flag may ask for another listing of the same command.
+    let is_asked = |name: &str| name.split(' ').all(|word| words.iter().any(|one| one == word));
+    let asked = listings_of(command).into_iter().rev().find(|(name, _)| is_asked(name));
+    let columns = asked.map(|(_, columns)| columns).unwrap_or_default();
+    Some(ArgValueCompleter::new(move |current: &OsStr| {
+        current.to_str().map_or(Vec::new(), |current| of_columns(&columns, current))
+    }))
+}

@@ -1,0 +1,49 @@
+//! Hosts that files of this machine name, at the end of a host set.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap_complete::engine::CompletionCandidate;
+
+use crate::fleet::named_hosts;
+
+/// More than this in a menu help nobody.
+const MOST: usize = 1_000;
+
+/// Completes the last term of a host set.
+pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let Some((before, name)) = last_term(current) else { return Vec::new() };
+    let home = env::var_os("HOME").map(PathBuf::from);
+    named_hosts(home.as_deref())
+        .into_iter()
+        .filter(|host| host.name.starts_with(name))
+        .take(MOST)
+        .map(|host| {
+            let value = format!("{before}{}", host.name);
+            CompletionCandidate::new(value).help(Some(host.place.into()))
+        })
+        .collect()
+}
+
+/// The term under the cursor, and what stands before it; `None` within brackets.
+fn last_term(set: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut start) = (0_u32, 0);
+    for (at, letter) in set.char_indices() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            ',' | '!' | '&' | '^' | ' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    (depth == 0).then(|| set.split_at(start))
+}
+
+#[test]
+fn only_the_last_term_is_completed() {
+    assert_eq!(last_term("n[1-4],gp"), Some(("n[1-4],", "gp")));
+    assert_eq!(last_term("n[1-4,"), None);
+    assert_eq!(last_term(""), Some(("", "")));
+}

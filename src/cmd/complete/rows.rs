@@ -1,0 +1,101 @@
+//! Columns, and conditions on them.
+
+use std::fs;
+
+use clap_complete::engine::CompletionCandidate;
+
+use crate::query::Described;
+
+/// The column whose values are names of devices ends so.
+const OF_DEVICE: [&str; 2] = ["device.name", "resource.device"];
+
+/// Columns for `-o`: `port.state`, `+port.state`, and `help`.
+pub(super) fn columns(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+    let plus = if current.starts_with('+') { "+" } else { "" };
+    let mut found = named(all, current, plus, "");
+    if "help".starts_with(current) && !all.is_empty() {
+        found.push(CompletionCandidate::new("help").help(Some("list all columns".into())));
+    }
+    found
+}
+
+/// Columns for `-s`: `port.rate_bps`, `-port.rate_bps`.
+pub(super) fn order(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+    named(all, current, if current.starts_with('-') { "-" } else { "" }, "")
+}
+
+/// The end of a condition: a column, or the device that one is compared with.
+pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
+    let start = current.rfind([' ', '(', '!', '&', '|']).map_or(0, |at| at + 1);
+    // `a!=b` is no negation.
+    let start = if current[start..].starts_with(['=', '~']) {
+        current[..start].rfind([' ', '(']).map_or(0, |at| at + 1)
+    } else {
+        start
+    };
+    let (before, last) = current.split_at(start);
+    let Some(at) = last.find(['=', '~', '<', '>', '!']) else {
+        return named(all, current, before, "=");
+    };
+    let column = &last[..at];
+    let value = last[at..].trim_start_matches(['=', '~', '<', '>', '!']);
+    let is_device = |one: &&Described| {
+        let is_called = one.id == column || one.title.eq_ignore_ascii_case(column);
+        OF_DEVICE.contains(&one.id) && is_called
+    };
+    if !all.iter().any(|one| is_device(&one)) {
+        return Vec::new();
+    }
+    let typed = &current[..current.len() - value.len()];
+    let names = devices().into_iter().filter(|name| name.starts_with(value));
+    names.map(|name| CompletionCandidate::new(format!("{typed}{name}"))).collect()
+}
+
+fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<CompletionCandidate> {
+    let candidate = |one: &Described| {
+        let value = format!("{before}{}{after}", one.id);
+        let candidate = CompletionCandidate::new(value).help(Some(one.help.into()));
+        (candidate.get_value().to_str()?.starts_with(current)).then_some(candidate)
+    };
+    all.iter().filter_map(candidate).collect()
+}
+
+/// The RDMA devices of this machine.
+fn devices() -> Vec<String> {
+    let Ok(entries) = fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
+    let names = entries.take(4096).flatten().map(|entry| entry.file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort_by(|one, other| crate::names::compare(one, other));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::listings_of;
+
+    fn found(
+        complete: fn(&[Described], &str) -> Vec<CompletionCandidate>,
+        current: &str,
+    ) -> Vec<String> {
+        let all = complete(&listings_of("devices")[0].1, current);
+        all.iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn columns_are_named_with_what_stands_before_them() {
+        assert_eq!(found(columns, "port.st"), ["port.state"]);
+        assert_eq!(found(columns, "+port.st"), ["+port.state"]);
+        assert_eq!(found(columns, "he"), ["help"]);
+        assert_eq!(found(order, "-port.st"), ["-port.state"]);
+    }
+
+    #[test]
+    fn a_condition_is_completed_at_its_end() {
+        assert_eq!(found(condition, "port.st"), ["port.state="]);
+        assert_eq!(found(condition, "port.lid>4 and port.st"), ["port.lid>4 and port.state="]);
+        assert_eq!(found(condition, "!(port.st"), ["!(port.state="]);
+        assert_eq!(found(condition, "port.state!=act"), [""; 0]);
+        assert_eq!(found(condition, "port.state="), [""; 0]);
+    }
+}

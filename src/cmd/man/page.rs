@@ -1,0 +1,178 @@
+//! One page: what clap knows of a command, its columns, and what it reads besides.
+
+use std::io;
+
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, italic, roman};
+
+use crate::cli::flags;
+use crate::query::{Described, listings_of};
+
+/// Files and what they are for.
+type Files = &'static [(&'static str, &'static str)];
+
+/// What is read on the host that is looked at.
+const LOCAL_FILES: Files = &[
+    ("/sys/class/infiniband", "devices, ports, GID tables, counters"),
+    ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces, the kernel's release"),
+];
+
+/// What decides how other hosts are reached.
+const SSH_FILES: Files = &[
+    ("~/.ssh/config, /etc/ssh/ssh_config", "how to reach a host, as ssh -G tells; see -F"),
+    (
+        "~/.ssh/known_hosts, /etc/ssh/ssh_known_hosts",
+        "the keys of hosts; an unknown one is refused",
+    ),
+];
+
+/// The page of one command of the tree, or of the tree itself.
+pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    let source = format!("rdmactl {}", tree.get_version().unwrap_or_default());
+    // A date would change with every build; an empty one makes the source take its place.
+    let man = Man::new(command.clone()).date(" ").source(source).manual("rdmactl manual");
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let mut roff = Roff::new();
+    let name = command.get_name();
+    let is_program = name == tree.get_name();
+    add_columns(&mut roff, name);
+    let after = after_help(command);
+    let (codes, others): (Vec<_>, Vec<_>) =
+        after.iter().partition(|paragraph| paragraph.starts_with(CODES));
+    for paragraph in others {
+        add_paragraph(&mut roff, paragraph);
+    }
+    let of_program = after_help(tree);
+    let codes = codes.first().copied();
+    if let Some(codes) = codes.or_else(|| of_program.iter().find(|text| text.starts_with(CODES))) {
+        add_codes(&mut roff, codes);
+    }
+    let takes = |flag| is_program || flags::takes(name, flag);
+    let local = if takes("root") || takes("hosts") { LOCAL_FILES } else { &[] };
+    let ssh = if takes("hosts") { SSH_FILES } else { &[] };
+    add_terms(&mut roff, "FILES", &[local, ssh].concat());
+    let mut environment = vec![
+        ("NO_COLOR", "set to anything: no colour, unless --color always"),
+        ("TERM", "no colour where it is dumb"),
+    ];
+    if takes("hosts") {
+        environment.push(("SSH_AUTH_SOCK", "the SSH agent that holds the keys"));
+    }
+    if is_program || name == "completions" {
+        let what = "set by the completion scripts: print what may stand at the cursor, and end";
+        environment.push(("RDMACTL_COMPLETE", what));
+    }
+    add_terms(&mut roff, "ENVIRONMENT", &environment);
+    add_others(&mut roff, command, tree);
+    page.extend(roff.to_roff().into_bytes());
+    // Each part begins with the definition of a quote; one is enough.
+    let (page, quote) = (String::from_utf8_lossy(&page), Roff::new().render());
+    Ok(format!("{quote}{}", page.replace(&quote, "")))
+}
+
+/// How the paragraph with the exit codes begins.
+const CODES: &str = "Exit codes: ";
+
+fn after_help(command: &Command) -> Vec<String> {
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    text.split("\n\n").filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+fn add_columns(roff: &mut Roff, command: &str) {
+    for (name, columns) in listings_of(command) {
+        let flag = name.strip_prefix(command).unwrap_or_default();
+        let heading =
+            if flag.is_empty() { "COLUMNS".into() } else { format!("COLUMNS WITH{flag}") };
+        add_listing(roff, &heading, &columns);
+    }
+}
+
+fn add_listing(roff: &mut Roff, heading: &str, columns: &[Described]) {
+    roff.control("SH", [heading]);
+    roff.text([
+        roman("Words for "),
+        bold("-o"),
+        roman(", "),
+        bold("-w"),
+        roman(" and "),
+        bold("-s"),
+        roman(": the id, the heading in small letters, or the last part of an id. The id is also "),
+        roman("the path of the value in JSON, and the heading of CSV."),
+    ]);
+    for column in columns {
+        let kind = if column.is_number { "number" } else { "text" };
+        roff.control("TP", []);
+        roff.text([bold(column.id), roman(format!(" ({}, {kind})", column.title))]);
+        roff.text([roman(column.help)]);
+    }
+}
+
+/// `Examples:` and indented lines, or `Kinds: …` in one line, as a section of its own.
+fn add_paragraph(roff: &mut Roff, paragraph: &str) {
+    let Some((heading, text)) = paragraph.split_once(':') else {
+        roff.control("SH", ["NOTES"]);
+        roff.text([roman(paragraph)]);
+        return;
+    };
+    roff.control("SH", [heading.to_uppercase().as_str()]);
+    if let Some(lines) = text.strip_prefix('\n') {
+        roff.control("nf", []);
+        for line in lines.lines() {
+            roff.text([roman(line.trim())]);
+        }
+        roff.control("fi", []);
+    } else {
+        roff.text([roman(text.trim())]);
+    }
+}
+
+/// `Exit codes: 0 all was read; 1 a problem was found.`
+fn add_codes(roff: &mut Roff, paragraph: &str) {
+    roff.control("SH", ["EXIT STATUS"]);
+    let codes = paragraph.trim_start_matches(CODES).trim_end_matches('.').split("; ");
+    for (code, meaning) in codes.filter_map(|text| text.split_once(' ')) {
+        roff.control("TP", []);
+        roff.text([bold(code)]);
+        roff.text([roman(meaning)]);
+    }
+    roff.control("TP", []);
+    roff.text([bold("130, 143, 129")]);
+    roff.text([roman("ended by SIGINT, SIGTERM, SIGHUP; what was there has been printed")]);
+}
+
+fn add_terms(roff: &mut Roff, heading: &str, terms: &[(&str, &str)]) {
+    if terms.is_empty() {
+        return;
+    }
+    roff.control("SH", [heading]);
+    for (term, meaning) in terms {
+        roff.control("TP", []);
+        roff.text([italic(*term)]);
+        roff.text([roman(*meaning)]);
+    }
+}
+
+fn add_others(roff: &mut Roff, command: &Command, tree: &Command) {
+    roff.control("SH", ["SEE ALSO"]);
+    let shown = tree.get_subcommands().filter(|other| !other.is_hide_set());
+    let names: Vec<&str> = std::iter::once(tree)
+        .chain(shown)
+        .filter(|other| other.get_name() != command.get_name())
+        .map(|other| other.get_display_name().unwrap_or(other.get_name()))
+        .collect();
+    let mut text = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let end = if index + 1 < names.len() { "(1), " } else { "(1)" };
+        text.extend([bold(*name), roman(end)]);
+    }
+    roff.text(text);
+}
