@@ -14,6 +14,7 @@ use crate::model::{HostReport, Parts, Via};
 use crate::source::Source;
 
 use reader::Reader;
+use sysfs::Extent;
 
 /// Reads one host.
 pub fn host_report(
@@ -25,7 +26,8 @@ pub fn host_report(
     let mut report = HostReport::empty(host, via);
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);
-    sysfs::read_host(&mut reader, &mut report);
+    let extent = if parts.brief_gids { Extent::Address } else { Extent::Whole };
+    sysfs::read_host(&mut reader, &mut report, extent);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
     if parts.netdevs {

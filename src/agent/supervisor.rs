@@ -278,6 +278,7 @@ mod tests {
         pkeys: false,
         gpus: false,
         netdevs: false,
+        brief_gids: false,
     };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {

@@ -10,7 +10,10 @@ use super::listing::{self, Recipe};
 
 /// Lists the devices of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let recipe =
-        Recipe::<Devices> { parts: Parts::default(), nothing: "no port", rows: device_rows };
+    let recipe = Recipe::<Devices> {
+        parts: Parts { brief_gids: true, ..Parts::default() },
+        nothing: "no port",
+        rows: device_rows,
+    };
     listing::run(global, term, &recipe, |_| {})
 }

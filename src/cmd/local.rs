@@ -38,23 +38,21 @@ pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
         }
         return Ok(Reports { hosts, hosts_named, taken_ns });
     }
-    let (report, capture) = record(global, parts)?;
-    if let Some(path) = &global.save {
+    let report = if let Some(path) = &global.save {
+        let (report, capture) = record(global, parts)?;
         save(&capture, path)?;
-    }
+        report
+    } else {
+        // A copy of every answer costs as much again as the reading, where GID tables are full.
+        let (live, host, via) = live(global)?;
+        host_report(&live, parts, host, via)
+    };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false })
 }
 
 /// Reads this host or another root, and keeps every answer.
 pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostReport, Capture)> {
-    let (live, host, via) = if let Some(root) = &global.root {
-        let live = Live::with_root(root)
-            .with_context(|| format!("cannot use {} as a root", root.display()))?;
-        (live, root.display().to_string(), Via::File)
-    } else {
-        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        (Live::new(VerbsChild::own(global.timeout)), name, Via::Local)
-    };
+    let (live, host, via) = live(global)?;
     let recorder = Recorder::new(live);
     let report = ask(&recorder, parts, &host, via);
     let captured = CapturedHost::new(host, via, recorder.taken_ns());
@@ -72,6 +70,18 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: Parts, host: &str, via: Via)
         ask_everything(&recorder.once());
     }
     report
+}
+
+/// This host or another root, its name, and how its answers come.
+fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
+    Ok(if let Some(root) = &global.root {
+        let live = Live::with_root(root)
+            .with_context(|| format!("cannot use {} as a root", root.display()))?;
+        (live, root.display().to_string(), Via::File)
+    } else {
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        (Live::new(VerbsChild::own(global.timeout)), name, Via::Local)
+    })
 }
 
 /// Writes a capture file.

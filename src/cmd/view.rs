@@ -62,12 +62,15 @@ impl<'global, L: Listing> View<'global, L> {
         let view = Self { filter, order, global };
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
-        let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
-        if is_document && (view.filter.is_some() || view.order.is_some()) {
+        if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
             let fix = "take rows out of JSON with jq, or ask for --format csv";
             return Err(Advice::error("--where and --sort are for rows, and JSON has none", fix));
         }
         Ok(view)
+    }
+
+    fn is_document(&self) -> bool {
+        matches!(self.global.output(), Format::Json | Format::Ndjson)
     }
 
     /// Whether rows rather than a whole picture are asked for.
@@ -90,6 +93,8 @@ impl<'global, L: Listing> View<'global, L> {
             verbs: least.verbs || needs("verbs"),
             pkeys: least.pkeys || needs("port.pkeys"),
             gpus: least.gpus || needs("gpus"),
+            // Documents and records have all of what they have.
+            brief_gids: least.brief_gids && !self.is_document() && self.global.save.is_none(),
             ..least
         })
     }

@@ -17,6 +17,7 @@ mod port;
 mod port_caps;
 mod protocol;
 
+pub(super) use gid::Extent;
 pub(super) use interface::{read_all as read_netdevs, read_rates};
 
 use super::Reader;
@@ -29,7 +30,7 @@ const CLASS: &str = "/sys/class/infiniband";
 const MAX_DEVICES: usize = 4096;
 
 /// Reads kernel release and devices into the report.
-pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
+pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport, gids: Extent) {
     report.kernel = reader.text("kernel", "/proc/sys/kernel/osrelease");
     let listed = reader.ask(&Question::Dir(CLASS.into()));
     report.rdma_core = match &listed {
@@ -47,7 +48,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
         names.truncate(MAX_DEVICES);
     }
     names.sort_by(|a, b| crate::names::compare(a, b));
-    report.devices = names.iter().map(|name| device::read(reader, name)).collect();
+    report.devices = names.iter().map(|name| device::read(reader, name, gids)).collect();
     drop_vanished(reader, report);
 }
 

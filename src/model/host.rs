@@ -88,6 +88,10 @@ pub struct Parts {
     /// The interfaces of the ports.
     #[serde(default)]
     pub netdevs: bool,
+    /// Of the GID tables only what tells a port's interface and best address: nothing on
+    /// InfiniBand, elsewhere all up to the first IPv4 address. A report of which this is true is no whole one.
+    #[serde(default)]
+    pub brief_gids: bool,
 }
 
 impl Parts {
@@ -99,6 +103,7 @@ impl Parts {
         pkeys: true,
         gpus: true,
         netdevs: true,
+        brief_gids: false,
     };
 }
 

@@ -12,11 +12,15 @@ const PAGE: usize = 4096;
 /// This machine's `/sys` and `/proc`, read with as few system calls as can be: GID tables alone have
 /// a thousand files.
 ///
-/// The directory of the last file stays open, so that its neighbours need no walk along the path.
+/// The directories of the last files stay open, so that their neighbours need no walk along the path.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
-    near: RefCell<Option<(String, OwnedFd)>>,
+    /// The last used is the last.
+    near: RefCell<Vec<(String, OwnedFd)>>,
 }
+
+/// How many directories stay open: an entry of a GID table has files in three.
+const NEAR: usize = 3;
 
 impl KernelFiles {
     /// Whether a path is one of the kernel's own files. They are all regular ones: none needs a look
@@ -28,33 +32,36 @@ impl KernelFiles {
     /// The content of a file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: usize) -> Answer {
         let file = self.open(path)?;
-        let mut content = vec![0; PAGE];
-        let mut length = 0;
-        loop {
-            let count = retry_on_intr(|| read(&file, &mut content[length..]))?;
-            length += count;
-            // In /proc a read may end at any record.
-            if count == 0 || (length < PAGE && path.starts_with("/sys/")) {
-                content.truncate(length);
-                return Ok(content);
-            }
-            if length > limit {
+        let mut page = [0; PAGE];
+        let mut count = retry_on_intr(|| read(&file, &mut page))?;
+        // Most files have a few bytes, and get no more memory than that.
+        let mut content = page.get(..count).unwrap_or(&page).to_vec();
+        // In /proc a read may end at any record.
+        while count > 0 && !(content.len() < PAGE && path.starts_with("/sys/")) {
+            if content.len() > limit {
                 return Err(ReadError::TooBig);
             }
-            content.resize((length + PAGE).min(limit + PAGE), 0);
+            count = retry_on_intr(|| read(&file, &mut page))?;
+            content.extend_from_slice(page.get(..count).unwrap_or(&page));
         }
+        Ok(content)
     }
 
     fn open(&self, path: &str) -> Result<OwnedFd, ReadError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut near = self.near.borrow_mut();
-        if near.as_ref().is_none_or(|(known, _)| known != folder) {
+        if let Some(at) = near.iter().position(|(known, _)| known == folder) {
+            near[at..].rotate_left(1);
+        } else {
             let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = retry_on_intr(|| openat(CWD, folder, directory, Mode::empty()))?;
-            *near = Some((folder.to_owned(), opened));
+            if near.len() == NEAR {
+                near.remove(0);
+            }
+            near.push((folder.to_owned(), opened));
         }
-        let Some((_, folder)) = &*near else { return Err(ReadError::NotAFile) };
+        let Some((_, folder)) = near.last() else { return Err(ReadError::NotAFile) };
         Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
     }
 }

@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -6,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, open, readlink, stat};
 use rustix::io::retry_on_intr;
 
 use super::kernel_files::KernelFiles;
@@ -22,6 +24,9 @@ const LIMIT: usize = 64 * 1024;
 pub struct Live {
     /// `None` for this machine's own root.
     root: Option<PathBuf>,
+    /// Directories below `root` as they were asked for, and without links: a path is walked once
+    /// and not for each of its files.
+    folders: RefCell<HashMap<PathBuf, PathBuf>>,
     kernel: KernelFiles,
     /// `None` where there are only files.
     verbs: Option<VerbsChild>,
@@ -32,8 +37,8 @@ impl Live {
     /// This machine, with the child that is to ask libibverbs.
     #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
-        let kernel = KernelFiles::default();
-        Self { root: None, kernel, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
+        let (folders, kernel) = (RefCell::default(), KernelFiles::default());
+        Self { root: None, folders, kernel, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
     }
 
     /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
@@ -45,8 +50,8 @@ impl Live {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        let kernel = KernelFiles::default();
-        Ok(Self { root: Some(root), kernel, verbs: None, taken_ns: None })
+        let (folders, kernel) = (RefCell::default(), KernelFiles::default());
+        Ok(Self { root: Some(root), folders, kernel, verbs: None, taken_ns: None })
     }
 
     /// Where an absolute path of the machine lies here, with every link but the last followed.
@@ -56,15 +61,23 @@ impl Live {
             return Ok(path.to_owned());
         };
         let inside = root.join(path.strip_prefix("/").unwrap_or(path));
-        let (folder, last) = match (follow_last, inside.parent(), inside.file_name()) {
-            (false, Some(folder), Some(last)) => (folder, Some(last)),
-            _ => (inside.as_path(), None),
+        let folder = inside.parent().filter(|folder| folder.starts_with(root));
+        let (Some(folder), Some(last)) = (folder, inside.file_name()) else {
+            return without_links(&inside, root);
         };
-        let real = fs::canonicalize(folder).map_err(|error| read_error(&error))?;
-        if !real.starts_with(root) {
-            return Err(ReadError::OutsideRoot);
+        let known = self.folders.borrow().get(folder).cloned();
+        let real = if let Some(real) = known {
+            real
+        } else {
+            let real = without_links(folder, root)?;
+            self.folders.borrow_mut().insert(folder.to_owned(), real.clone());
+            real
+        };
+        let place = real.join(last);
+        if follow_last && FileType::from_raw_mode(lstat(&place)?.st_mode) == FileType::Symlink {
+            return without_links(&place, root);
         }
-        Ok(last.map_or_else(|| real.clone(), |last| real.join(last)))
+        Ok(place)
     }
 
     /// How long the kernel may take for one answer.
@@ -141,6 +154,12 @@ impl Source for Live {
     }
 }
 
+/// Where a path leads, which has to be below `root`.
+fn without_links(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
+    let real = fs::canonicalize(path).map_err(|error| read_error(&error))?;
+    if real.starts_with(root) { Ok(real) } else { Err(ReadError::OutsideRoot) }
+}
+
 /// Reads a regular file; anything else is not even opened, because opening may have effects.
 fn read_regular(path: &Path) -> Answer {
     regular(stat(path)?.st_mode)?;
@@ -193,6 +212,7 @@ mod tests {
         let (_folder, live) = tree();
         assert_eq!(live.ask(&file("/sys/state")), Ok(b"4: ACTIVE\n".to_vec()));
         assert_eq!(live.ask(&Question::Dir("/sys".into())), Ok(b"class\nstate\n".to_vec()));
+        assert_eq!(live.ask(&Question::Dir("/".into())), Ok(b"sys\n".to_vec()));
         assert_eq!(live.ask(&Question::Verbs), Err(ReadError::NotRecorded));
         assert_eq!(live.taken_ns(), None);
     }

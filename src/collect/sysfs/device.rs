@@ -1,6 +1,7 @@
 //! The files of one device.
 
 use super::super::Reader;
+use super::gid::Extent;
 use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
 use crate::model::{Device, Guid, NodeType};
@@ -9,7 +10,7 @@ use crate::model::{Device, Guid, NodeType};
 const MAX_PORTS: usize = 256;
 
 /// Reads the device of that name.
-pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
+pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device {
     let key = |field: &str| format!("{name}/{field}");
     let path = |file: &str| format!("{CLASS}/{name}/{file}");
     let mut text = |field: &str, file: &str| {
@@ -46,6 +47,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Device {
         driver: driver.as_deref(),
         has_one_port: numbers.len() == 1,
         netdev: netdev.as_deref(),
+        gids,
     };
     let ports = numbers.into_iter().map(|number| port::read(reader, &parent, number)).collect();
     Device {

@@ -13,6 +13,16 @@ const MAX_ENTRIES: usize = 4096;
 /// After so many entries that cannot be read the others are taken for the same.
 const MAX_FAILURES: usize = 32;
 
+/// How much of a table is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::collect) enum Extent {
+    Whole,
+    /// What tells interface and best address of a port: nothing on InfiniBand, elsewhere all up to
+    /// the first IPv4 address. Each entry costs three files, nearly always the third one is such an
+    /// address, and none behind it can be better.
+    Address,
+}
+
 /// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
 /// asked, which saves two of three reads. `None` where there is no table, or it cannot be listed.
 pub(super) fn read_table(
@@ -20,7 +30,13 @@ pub(super) fn read_table(
     place: &Place,
     protocol: Option<Protocol>,
     layer: Option<LinkLayer>,
+    extent: Extent,
 ) -> Option<Vec<Gid>> {
+    // There GIDs are no addresses of an interface.
+    let is_native = matches!(protocol, Some(Protocol::Ib | Protocol::Opa));
+    if extent == Extent::Address && is_native {
+        return None;
+    }
     let key = format!("{}/gids", place.key);
     let folder = format!("{}/gids", place.path);
     let mut indices = reader.indices(&key, &folder)?;
@@ -65,6 +81,9 @@ pub(super) fn read_table(
             is_name
         });
         gids.push(Gid { index, value, kind: kind.filter(|_| has_kinds), netdev });
+        if extent == Extent::Address && value.ip().is_ipv4() {
+            break;
+        }
     }
     Some(gids)
 }
@@ -113,4 +132,39 @@ fn the_first_version_of_roce_needs_ethernet() {
     assert_eq!(parse_kind("IB/RoCE v1", true), Some(GidKind::RoceV1));
     assert_eq!(parse_kind("IB/RoCE v1", false), Some(GidKind::Ib));
     assert_eq!(parse_kind("RoCE v3", true), None);
+}
+
+#[test]
+fn nothing_is_read_behind_the_best_address() {
+    use crate::source::{Entry, Recorded, Recorder};
+
+    let file = |path: &str, text: &str| Entry {
+        question: Question::File(format!("/p/{path}")),
+        answer: Ok(text.as_bytes().to_vec()),
+        at_ns: None,
+    };
+    let mut entries = vec![Entry {
+        question: Question::Dir("/p/gids".into()),
+        answer: Ok(b"0\n1\n2\n".to_vec()),
+        at_ns: None,
+    }];
+    let gids = ["fe80:0000:0000:0000", "0000:0000:0000:0000", "0000:0000:0000:0000"];
+    for (index, prefix) in gids.iter().enumerate() {
+        entries.extend([
+            file(&format!("gids/{index}"), &format!("{prefix}:0000:ffff:0a09:0001")),
+            file(&format!("gid_attrs/types/{index}"), "RoCE v2"),
+            file(&format!("gid_attrs/ndevs/{index}"), "eth1"),
+        ]);
+    }
+    let source = Recorder::new(Recorded::new(entries, None));
+    let place = Place { key: "d/1".into(), path: "/p".into() };
+    let read = |protocol, extent| {
+        let mut reader = Reader::new(&source);
+        let table = read_table(&mut reader, &place, Some(protocol), None, extent);
+        assert!(reader.into_problems().is_empty());
+        table.map(|table| table.len())
+    };
+    assert_eq!(read(Protocol::Roce, Extent::Whole), Some(3));
+    assert_eq!(read(Protocol::Roce, Extent::Address), Some(2));
+    assert_eq!(read(Protocol::Ib, Extent::Address), None);
 }

@@ -1,5 +1,6 @@
 //! Where the files of a device and its ports lie, and how numbers stand in their names.
 
+use super::gid::Extent;
 use crate::model::NodeType;
 
 /// What the ports of a device need to know of it.
@@ -10,6 +11,8 @@ pub(super) struct Parent<'device> {
     pub(super) has_one_port: bool,
     /// The netdev below an rxe device.
     pub(super) netdev: Option<&'device str>,
+    /// How much of the GID tables is wanted.
+    pub(super) gids: Extent,
 }
 
 /// The keys and paths of one port.

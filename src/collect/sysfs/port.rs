@@ -39,7 +39,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let (default_roce_mode, default_roce_tos) =
         if has_lids { (None, None) } else { read_defaults(reader, &place, parent.name, number) };
     let before = reader.problem_count();
-    let table = gid::read_table(reader, &place, protocol, link_layer);
+    let table = gid::read_table(reader, &place, protocol, link_layer, parent.gids);
     // Without a table there is no RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
     let gids = table.unwrap_or_default();
