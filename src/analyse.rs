@@ -1,4 +1,5 @@
 //! What readings mean: pure functions from `model` to `model`, without I/O and without a clock.
 
 pub mod culprit;
+pub mod rate;
 pub mod verdict;

@@ -12,6 +12,7 @@ mod gids;
 mod hosts;
 mod interrupt;
 mod listing;
+mod live_hosts;
 mod local;
 mod man;
 mod outcome;
@@ -20,6 +21,7 @@ mod ports;
 mod resources;
 mod summary;
 mod view;
+mod watch;
 
 use std::process::ExitCode;
 

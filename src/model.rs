@@ -19,7 +19,7 @@ mod problem;
 mod resource;
 mod verbs;
 
-pub use counter::{Counter, CounterGroup, CounterUnit};
+pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
 pub use device::{Device, NodeType};
 pub use failure::{HostFailure, Reason};
 pub use gid::{Gid, GidKind, GidValue, Guid};

@@ -46,6 +46,11 @@ fn a_ping_without_a_host_is_wrong_usage() {
 #[test]
 fn a_flag_without_effect_is_wrong_usage() {
     let refused = [
+        (&["devices", "--count", "2"][..], "--count is for --watch"),
+        (&["devices", "--watch", "-f", "prom"], "--watch contradicts --format prom"),
+        (&["devices", "--watch", "--save", "/tmp/x"], "--save contradicts --watch"),
+        (&["devices", "--watch", "--from", "/tmp/x"], "--from contradicts --watch"),
+        (&["ping", "n2", "--watch"], "ping has no use for --watch"),
         (&["ping", "n2", "--save", "/tmp/x"][..], "ping has no use for --save"),
         (&["ping", "n2", "--from", "/tmp/x"], "ping has no use for --from"),
         (&["ping", "n2", "--root", "/"], "ping has no use for --root"),

@@ -6,9 +6,11 @@
 mod sshd;
 
 use std::fs;
+use std::io::BufRead as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock;
@@ -241,6 +243,77 @@ fn an_agent_of_the_protocol_before_reports_and_does_not_record() {
     old(PROTOCOL - 2);
     let said = node.run(&["devices"]);
     assert!(said.stdout.contains("agent_version !"), "{}", said.stdout);
+}
+
+/// Reads the lines of a run as they come, until one holds a word.
+fn read_until(lines: &mut impl Iterator<Item = std::io::Result<String>>, word: &str) {
+    assert!(lines.any(|line| line.unwrap().contains(word)), "{word} never came");
+}
+
+#[test]
+fn a_watch_keeps_its_agent_and_ends_in_good_order() {
+    // Each command that is run on the node leaves a line.
+    let node = Node::new("", "echo \"$SSH_ORIGINAL_COMMAND\" >>\"$XDG_RUNTIME_DIR/log\"");
+    node.install();
+    let said = node.run(&["counters", "--watch=100ms", "--count", "3", "-f", "ndjson"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(said.stdout.lines().count(), 3, "{}", said.stdout);
+    let stamps: Vec<u64> = said
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .map(|json| json["hosts"][0]["taken_ns"].as_u64().unwrap())
+        .collect();
+    assert!(stamps.windows(2).all(|pair| pair[1] >= pair[0] + 90_000_000), "{stamps:?}");
+    assert_eq!(said.stderr.matches("no RDMA device").count(), 1, "said once: {}", said.stderr);
+    let log = fs::read_to_string(node.programs.path().join("log")).unwrap();
+    assert_eq!(log.matches("agent").count(), 1, "{log}");
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
+    let node = Node::new("", "");
+    node.install();
+    let mut child = node.start(&["devices", "--watch=200ms", "-f", "ndjson"]);
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    read_until(&mut lines, "\"via\":\"agent\"");
+    let agents = || {
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+            let exe = fs::read_link(entry.path().join("exe")).ok()?;
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            (exe == node.program()).then_some(pid)
+        })
+    };
+    for pid in agents() {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+    read_until(&mut lines, "\"reason\":\"lost\"");
+    read_until(&mut lines, "\"via\":\"agent\"");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest = thread::spawn(move || lines.count());
+    let said = Said::from(child.wait_with_output().unwrap());
+    rest.join().unwrap();
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn a_watch_of_this_host_ends_with_the_signal() {
+    let mut child = rdmactl()
+        .args(["devices", "--watch=60", "-f", "ndjson"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    read_until(&mut lines, "rdmactl.report/1");
+    let began = clock::now();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
 }
 
 #[test]

@@ -20,6 +20,16 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The least time between two readings: drivers keep their counters for 10 ms, and what is read twice
+/// of one keeping seems to stand still.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// The same, for a time between readings.
+pub(super) fn parse_interval(text: &str) -> Result<Duration, String> {
+    let interval = parse(text)?;
+    if interval < LEAST { Err("100ms or more is needed".into()) } else { Ok(interval) }
+}
+
 #[test]
 fn a_time_may_have_a_unit() {
     assert_eq!(parse("10"), Ok(Duration::from_secs(10)));

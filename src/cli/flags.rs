@@ -16,11 +16,19 @@ const SAVE: Group = &["save"];
 const ROWS: Group = &["columns", "where", "sort", "no-header", "verbose"];
 /// Equal hosts apart.
 const FOLD: Group = &["no-fold"];
+/// The answer again and again.
+const WATCH: Group = &["watch", "count"];
 /// The form of the answer.
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [Group; 2] = [&["hosts", "from", "root"], &["format", "json"]];
+const CONTRARY: [Group; 4] = [
+    &["hosts", "from", "root"],
+    &["format", "json"],
+    // A file says the same each time, and holds one reading.
+    &["from", "watch"],
+    &["save", "watch"],
+];
 
 /// What one command has no use for, each time with the remedy.
 type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
@@ -29,7 +37,7 @@ type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 pub const SUMMARY: &str = "the summary";
 
 const TABLE: &[Row] = &[
-    (SUMMARY, &[(&[SAVE, ROWS, FOLD, FORM], "name a command, as in rdmactl devices")]),
+    (SUMMARY, &[(&[SAVE, ROWS, FOLD, WATCH, FORM], "name a command, as in rdmactl devices")]),
     ("devices", &[]),
     ("ports", &[]),
     ("gids", &[]),
@@ -43,13 +51,14 @@ const TABLE: &[Row] = &[
                 "leave it out: ping sends messages; rdmactl devices lists what was recorded",
             ),
             (&[FOLD], "leave it out: no two pairs are one row"),
+            (&[WATCH], "leave it out, and run ping again"),
             (&[SAVE], "leave it out, and keep what ping found with --json > FILE"),
         ],
     ),
     (
         "capture",
         &[(
-            &[ROWS, FOLD, FORM],
+            &[ROWS, FOLD, WATCH, FORM],
             "leave it out; list what a capture holds with rdmactl devices --from FILE",
         )],
     ),
@@ -69,7 +78,7 @@ const TABLE: &[Row] = &[
 ];
 
 const GENERATED: &[(&[Group], &str)] = &[(
-    &[HOSTS, PLACES, SAVE, ROWS, FOLD, FORM],
+    &[HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM],
     "leave it out: the answer is the same everywhere",
 )];
 
@@ -138,7 +147,7 @@ mod tests {
         &["timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
 
     /// Every flag that stands with every command has its place in one of these.
-    const GROUPS: [Group; 7] = [HOSTS, PLACES, SAVE, ROWS, FOLD, FORM, WAY];
+    const GROUPS: [Group; 8] = [HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM, WAY];
 
     #[test]
     fn every_flag_of_every_command_has_its_place() {

@@ -81,6 +81,12 @@ pub struct Global {
         help_heading = "Output"
     )]
     pub sort: Option<String>,
+    /// Print again every SECS seconds (2), with what was counted in between
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, default_missing_value = "2", value_parser = duration::parse_interval, global = true, help_heading = "Output")]
+    pub watch: Option<Duration>,
+    /// With --watch: end after so many times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), global = true, help_heading = "Output")]
+    pub count: Option<u32>,
     /// Leave out the heading
     #[arg(short = 'n', long, global = true, help_heading = "Output")]
     pub no_header: bool,

@@ -22,7 +22,7 @@ use super::outcome::say;
 use super::{Advice, interrupt, terminal};
 
 /// How long an agent that gave its report may take to leave.
-const LEAVE: Duration = Duration::from_secs(1);
+pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
 /// The way to other hosts that the flags describe, with the watchdog over all its connections,
 /// which a signal cancels.

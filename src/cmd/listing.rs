@@ -1,16 +1,18 @@
 //! What all listings have in common: read what the flags name, choose rows and columns, print.
 
+use crate::analyse::rate::add_rates;
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::model::{HostReport, Parts};
 use crate::query::Listing;
-use crate::render::{Note, ReportDocument, column_help, notes, to_json, to_json_lines};
+use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::{Hosts, View};
-use super::{Outcome, hosts};
+use super::watch::Watch;
+use super::{Advice, Outcome, hosts};
 
 /// What makes one listing different from the others.
 pub(super) struct Recipe<L: Listing> {
@@ -22,7 +24,8 @@ pub(super) struct Recipe<L: Listing> {
     pub(super) rows: for<'report> fn(&'report [HostReport], bool) -> Vec<L::Row<'report>>,
 }
 
-/// Prints a listing; `keep` first takes out of the reports what was not asked for.
+/// Prints a listing, again and again with `--watch`; `keep` first takes out of the reports what was
+/// not asked for.
 pub(super) fn run<L: Listing>(
     global: &Global,
     term: Term,
@@ -33,11 +36,63 @@ pub(super) fn run<L: Listing>(
         term.answer(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
-    let view = View::<L>::new(global)?;
-    let mut reports = read(global, view.parts(recipe.parts)?)?;
-    reports.hosts.iter_mut().for_each(keep);
-    let Reports { hosts, hosts_named, taken_ns } = &reports;
-    term.answer(match global.output() {
+    let mut view = View::<L>::new(global)?;
+    let parts = view.parts(recipe.parts)?;
+    let Some(every) = global.watch else {
+        if global.count.is_some() {
+            let fix = "add --watch, or leave it out";
+            return Err(Advice::error("--count is for --watch", fix));
+        }
+        let mut reports = read(global, parts)?;
+        reports.hosts.iter_mut().for_each(keep);
+        term.answer(text(global, term, recipe, &view, &reports)?)?;
+        for note in notes(&reports.hosts, reports.hosts_named) {
+            say(term, &note);
+        }
+        return Ok(Outcome::of_listing(&reports.hosts));
+    };
+    if global.output() == Format::Prom {
+        let fix = "leave out --watch; Prometheus makes rates of what it reads itself";
+        return Err(Advice::error("--watch contradicts --format prom", fix));
+    }
+    let mut watch = Watch::start(global, every, parts)?;
+    let (mut before, mut said): (Option<Vec<HostReport>>, Vec<Note>) = (None, Vec::new());
+    let mut outcome = Outcome::Complete;
+    while let Some(mut reports) = watch.next()? {
+        let whole = reports.hosts.clone();
+        add_rates(before.as_deref().unwrap_or_default(), &mut reports.hosts);
+        reports.hosts.iter_mut().for_each(&keep);
+        let is_apart = matches!(global.output(), Format::Table | Format::Plain);
+        let gap = if is_apart && before.is_some() { "\n" } else { "" };
+        term.answer(format!("{gap}{}", text(global, term, recipe, &view, &reports)?))?;
+        // What stays as it was is said once.
+        let notes = notes(&reports.hosts, reports.hosts_named);
+        for note in notes.iter().filter(|note| !said.contains(note)) {
+            say(term, note);
+        }
+        said = notes;
+        let this = Outcome::of_listing(&reports.hosts);
+        outcome = if before.is_some() { outcome.and(this) } else { this };
+        before = Some(whole);
+        view.goes_on();
+    }
+    for left in watch.end() {
+        outcome = outcome.and(Outcome::Incomplete);
+        say(term, &Note { text: format!("left on {}", escape(&left)), fix: None });
+    }
+    Ok(outcome)
+}
+
+/// The reports in the form that is wanted.
+fn text<L: Listing>(
+    global: &Global,
+    term: Term,
+    recipe: &Recipe<L>,
+    view: &View<'_, L>,
+    reports: &Reports,
+) -> anyhow::Result<String> {
+    let Reports { hosts, hosts_named, taken_ns } = reports;
+    Ok(match global.output() {
         Format::Json => to_json(&ReportDocument::new(*taken_ns, hosts))?,
         Format::Ndjson => to_json_lines(
             hosts.iter().map(|host| ReportDocument::new(*taken_ns, std::slice::from_ref(host))),
@@ -47,13 +102,9 @@ pub(super) fn run<L: Listing>(
             if rows.is_empty() && hosts.iter().any(|host| !host.devices.is_empty()) {
                 say(term, &Note { text: recipe.nothing.into(), fix: None });
             }
-            view.print(rows, Hosts::of(&reports))?
+            view.print(rows, Hosts::of(reports))?
         }
-    })?;
-    for note in notes(hosts, *hosts_named) {
-        say(term, &note);
-    }
-    Ok(Outcome::of_listing(hosts))
+    })
 }
 
 /// Reads what the flags name.

@@ -39,6 +39,18 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// The outcome of two readings: of all that was asked, a part is missing when one lacks it.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            _ if self == other => self,
+            (Self::Problem, _) | (_, Self::Problem) => Self::Problem,
+            _ => Self::Incomplete,
+        }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         Self::from(match outcome {

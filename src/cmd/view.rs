@@ -47,6 +47,8 @@ impl<'reports> Hosts<'reports> {
 pub(super) struct View<'global, L: Listing> {
     filter: Option<Filter<L>>,
     order: Option<Order<L>>,
+    /// Whether the next rows have a heading.
+    header: bool,
     global: &'global Global,
 }
 
@@ -59,7 +61,7 @@ impl<'global, L: Listing> View<'global, L> {
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
         let order = order.map_err(|error| no_column(&error.to_string()))?;
-        let view = Self { filter, order, global };
+        let view = Self { filter, order, header: !global.no_header, global };
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
@@ -71,6 +73,11 @@ impl<'global, L: Listing> View<'global, L> {
 
     fn is_document(&self) -> bool {
         matches!(self.global.output(), Format::Json | Format::Ndjson)
+    }
+
+    /// Says that rows were printed: what programs read has one heading.
+    pub(super) fn goes_on(&mut self) {
+        self.header &= self.global.output() == Format::Table;
     }
 
     /// Whether rows rather than a whole picture are asked for.
@@ -112,7 +119,7 @@ impl<'global, L: Listing> View<'global, L> {
         if let Some(order) = &self.order {
             order.sort(&mut rows);
         }
-        let header = !self.global.no_header;
+        let header = self.header;
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
@@ -134,7 +141,8 @@ impl<'global, L: Listing> View<'global, L> {
     fn columns(&self, hosts: Hosts<'_>) -> anyhow::Result<Vec<&'static Column<L>>> {
         let hosts_named = !matches!(hosts, Hosts::One(_));
         let folded = self.folds(hosts);
-        let defaults = Defaults { hosts_named, verbose: self.global.verbose > 0, folded };
+        let (verbose, watched) = (self.global.verbose > 0, self.global.watch.is_some());
+        let defaults = Defaults { hosts_named, verbose, watched, folded };
         select(&self.global.columns, defaults).map_err(|error| no_column(&error.to_string()))
     }
 }

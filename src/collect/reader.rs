@@ -35,6 +35,11 @@ impl<'source> Reader<'source> {
         self.source.ask(question)
     }
 
+    /// When a question that was just asked was answered, by the machine's own clock.
+    pub(super) fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.source.answered_ns(question)
+    }
+
     /// A file's text without the white space around it; `None` when absent, unreadable or no text.
     pub(super) fn text(&mut self, key: &str, path: &str) -> Option<String> {
         let answer = self.ask(&Question::File(path.to_owned()));

@@ -36,6 +36,9 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long an agent that failed may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
+/// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
+const ENDING: Duration = Duration::from_secs(4);
+
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
@@ -130,8 +133,20 @@ impl Agent {
     /// The agent gave none by the deadline, and why.
     pub fn report(&self, parts: Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         let limit_ms = reading_ms(deadline);
+        // It may be cut off a little later, so that it can be ended in good order.
+        self.way.set_deadline(Some(Deadline::after(deadline.remaining() + ENDING)));
         self.outbox.send(&ToAgent::Report { parts, limit_ms });
         self.inbox.report(deadline).ok_or_else(|| self.no_answer("its inventory"))
+    }
+
+    /// Leaves the agent alone until the next question: no deadline ends its connection.
+    pub fn rest(&self) {
+        self.way.set_deadline(None);
+    }
+
+    /// Says that somebody is there: an agent that hears nothing for a minute leaves.
+    pub fn say_alive(&self) {
+        self.outbox.send(&ToAgent::Alive);
     }
 
     /// The raw answers from which the host's inventory is made.

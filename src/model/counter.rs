@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,78 @@ pub struct Counter {
     pub unit: CounterUnit,
     /// The value is the largest that the counter can hold: it stopped there, and means "at least".
     pub saturated: bool,
+    /// The host's own clock when it was read, in nanoseconds since 1970 UTC; `None` where nobody
+    /// noted it.
+    pub read_ns: Option<u64>,
+    /// What it counted since the reading before; `None` in a first or only reading.
+    pub rate: Option<CounterRate>,
+}
+
+/// What a counter counted between two readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterRate {
+    /// Whether it could be told.
+    pub change: CounterChange,
+    /// The time between the readings, by the host's own clock.
+    pub interval_ns: u64,
+    /// How much, in the counter's unit; `None` where it was reset or is full.
+    pub delta: Option<u64>,
+    /// The same for each second.
+    pub rate_per_s: Option<PerSecond>,
+    /// The same in bits per second; `None` for all but bytes.
+    pub rate_bps: Option<u64>,
+}
+
+/// What happened to a counter between two readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CounterChange {
+    /// It counted, or there was nothing to count.
+    Counted,
+    /// It went backwards: somebody cleared it, or the driver was loaded anew.
+    Reset,
+    /// It is full, and counts no more.
+    Saturated,
+}
+
+/// A rate in thousandths of a second's count; in JSON a number with up to three decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "f64", from = "f64")]
+pub struct PerSecond(pub u64);
+
+impl From<PerSecond> for f64 {
+    #[expect(clippy::cast_precision_loss, reason = "JSON has no more digits to give")]
+    fn from(rate: PerSecond) -> Self {
+        rate.0 as Self / 1_000.0
+    }
+}
+
+impl From<f64> for PerSecond {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of f64 stops at the ends")]
+    #[expect(clippy::cast_sign_loss, reason = "below zero it is zero")]
+    fn from(rate: f64) -> Self {
+        Self((rate * 1_000.0).round() as u64)
+    }
+}
+
+impl fmt::Display for PerSecond {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, tail) = (self.0 / 1_000, self.0 % 1_000);
+        match tail {
+            0 => whole.fmt(out),
+            tail => out.write_str(format!("{whole}.{tail:03}").trim_end_matches('0')),
+        }
+    }
+}
+
+impl JsonSchema for PerSecond {
+    fn schema_name() -> Cow<'static, str> {
+        "PerSecond".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number", "minimum": 0 })
+    }
 }
 
 /// Where a counter comes from.

@@ -37,6 +37,8 @@ pub enum Shown {
     Unfolded,
     /// When hosts are named.
     WithHosts,
+    /// When it is printed again and again.
+    Watched,
     /// With `-v`.
     Verbose,
     /// With `-v`, when hosts are named.

@@ -1,6 +1,6 @@
 use super::column::columns;
 use super::{Column, DeviceRow, Key, Listing, Value};
-use crate::model::{Counter, HostReport};
+use crate::model::{Counter, CounterChange, CounterRate, HostReport};
 
 /// The listing of `rdmactl counters`: one row for each counter.
 #[derive(Debug)]
@@ -46,6 +46,17 @@ impl Listing for Counters {
         "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
             "How much since it was cleared; `!` where it stopped at its largest value"
             |row| row.counter.map_or(Value::Absent, value);
+        "counter.rate.delta" "DELTA" Right Watched []
+            "How much since the reading before; `reset !` where it went backwards, `saturated !` where it is full"
+            |row| rate(row, |rate| match rate.change {
+                CounterChange::Counted => rate.delta.map(Value::Bytes),
+                CounterChange::Reset => Some(Value::Bad("reset".into())),
+                CounterChange::Saturated => Some(Value::Bad("saturated".into())),
+            });
+        "counter.rate.rate_per_s" "PER S" Right Watched [] "The same for each second, by the host's own clock"
+            |row| rate(row, |rate| rate.rate_per_s.map(Value::PerSecond));
+        "counter.rate.rate_bps" "RATE" Right Watched [] "The same in bits per second, where bytes are counted"
+            |row| rate(row, |rate| rate.rate_bps.map(Value::Bits));
         "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events; a level can fall again"
             |row| Value::text(row.counter.map(|counter| counter.unit.word()));
         "counter.group" "GROUP" Left Always [] "Who counts: pma (the InfiniBand port counters), hardware (the driver) or cm_* (the connection manager)"
@@ -55,6 +66,11 @@ impl Listing for Counters {
     fn is_unreadable(row: &CounterRow<'_>, source: &str) -> bool {
         row.counter.is_none() && row.place.is_unreadable(source)
     }
+}
+
+fn rate(row: &CounterRow<'_>, get: impl Fn(&CounterRate) -> Option<Value>) -> Value {
+    let rate = row.counter.and_then(|counter| counter.rate.as_ref());
+    rate.and_then(get).unwrap_or(Value::Absent)
 }
 
 fn value(counter: &Counter) -> Value {

@@ -93,8 +93,8 @@ impl Operand {
     /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known is
     /// neither small nor large.
     fn accepts(&self, relation: Relation, value: &Value) -> bool {
-        if let Some((mine, quantity)) = value.number().zip(self.quantity) {
-            let (mine, theirs) = (mine * 1_000, quantity.thousandths_for(value));
+        if let Some((mine, quantity)) = value.thousandths().zip(self.quantity) {
+            let theirs = quantity.thousandths_for(value);
             return match relation {
                 Relation::Equal => mine == theirs,
                 Relation::Less => mine < theirs,

@@ -69,6 +69,7 @@ pub fn amount(id: &str, value: &Value) -> Option<Amount> {
             };
             (unit, kind, number.to_string())
         }
+        Value::PerSecond(rate) => ("_per_second", Kind::Gauge, rate.to_string()),
         Value::Text(_)
         | Value::Bad(_)
         | Value::Id(_)

@@ -2,11 +2,14 @@ use super::{Column, Listing, Shown};
 
 /// What decides which columns are shown by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each holds or not by itself")]
 pub struct Defaults {
     /// Hosts were named.
     pub hosts_named: bool,
     /// `-v`.
     pub verbose: bool,
+    /// It is printed again and again.
+    pub watched: bool,
     /// Equal hosts are one row.
     pub folded: bool,
 }
@@ -41,6 +44,7 @@ pub fn select<L: Listing>(
         Shown::Always => true,
         Shown::Unfolded => !defaults.folded || defaults.verbose,
         Shown::WithHosts => defaults.hosts_named,
+        Shown::Watched => defaults.watched,
         Shown::Verbose => defaults.verbose,
         Shown::VerboseWithHosts => defaults.hosts_named && defaults.verbose,
         Shown::Asked => false,

@@ -61,7 +61,7 @@ impl PartialOrd for Key {
 
 /// Numbers by size, everything else as text in which digits count as numbers.
 fn compare(one: &Value, other: &Value) -> Ordering {
-    match one.number().zip(other.number()) {
+    match one.thousandths().zip(other.thousandths()) {
         Some((one, other)) => one.cmp(&other),
         None => names::compare(&one.to_string(), &other.to_string()),
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::model::{CounterUnit, HostReport};
+use crate::model::{CounterUnit, HostReport, PerSecond};
 
 /// What stands in one cell, with its unit in its type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,6 +22,8 @@ pub enum Value {
         /// It stopped at its largest value: it is marked with `!`.
         is_full: bool,
     },
+    /// A count for each second.
+    PerSecond(PerSecond),
     /// Bits per second.
     Bits(u64),
     /// Bytes.
@@ -48,7 +50,17 @@ impl Value {
             | Self::Bytes(number)
             | Self::Nanoseconds(number)
             | Self::Hex(number) => Some((*number).into()),
+            // Less than one is not nothing.
+            Self::PerSecond(PerSecond(thousandths)) => Some(thousandths.div_ceil(1_000).into()),
             Self::Text(_) | Self::Bad(_) | Self::Absent | Self::Failed => None,
+        }
+    }
+
+    /// A thousand times the number.
+    pub(super) fn thousandths(&self) -> Option<i128> {
+        match self {
+            Self::PerSecond(PerSecond(thousandths)) => Some((*thousandths).into()),
+            value => value.number().map(|number| number * 1_000),
         }
     }
 
@@ -134,6 +146,7 @@ impl fmt::Display for Value {
             Self::Id(number) => number.fmt(out),
             Self::Count { number, is_full: true, .. } => write!(out, "{number} !"),
             Self::Count { number, .. } | Self::Bytes(number) => number.fmt(out),
+            Self::PerSecond(rate) => rate.fmt(out),
             Self::Hex(number) => write!(out, "{number:#x}"),
             Self::Nanoseconds(ns) => write_microseconds(out, *ns),
             Self::Bits(bits) => write_bits(out, *bits),

@@ -27,6 +27,7 @@ fn cell(value: &Value) -> String {
     match value {
         Value::Absent => String::new(),
         Value::Bad(text) => escape(text).into_owned(),
+        Value::PerSecond(rate) => rate.to_string(),
         value => match value.number() {
             Some(number) => number.to_string(),
             None => escape(&value.to_string()).into_owned(),

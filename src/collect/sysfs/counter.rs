@@ -69,7 +69,9 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
     let read = |name: String| {
         let key = format!("{key}/{name}");
         let path = format!("{folder}/{name}");
-        let answer = reader.ask(&Question::File(path.clone()));
+        let question = Question::File(path.clone());
+        let answer = reader.ask(&question);
+        let read_ns = reader.answered_ns(&question);
         // The driver has the file, and its firmware no such counter: qedr says so to all.
         let has_none = answer.as_ref().is_err_and(ReadError::is_invalid);
         let is_gone = answer.as_ref().is_err_and(ReadError::is_absent);
@@ -85,7 +87,7 @@ fn read_group(reader: &mut Reader<'_>, key: &str, path: &str, group: CounterGrou
             }
             value
         });
-        Some(counter(name, group, value))
+        Some(Counter { read_ns, ..counter(name, group, value) })
     };
     names.into_iter().filter_map(read).collect()
 }
@@ -106,6 +108,8 @@ fn counter(name: String, group: CounterGroup, value: Option<u64>) -> Counter {
         },
         value: if is_words { value.map(|words| words.saturating_mul(4)) } else { value },
         name,
+        read_ns: None,
+        rate: None,
     }
 }
 

@@ -1,0 +1,141 @@
+//! What counters counted between two readings of the same hosts, by the hosts' own clocks.
+
+use crate::model::{
+    Counter, CounterChange, CounterRate, CounterUnit, Device, HostReport, PerSecond, Port,
+};
+
+const SECOND: u128 = 1_000_000_000;
+
+/// Adds the rates to the later of two readings, where a counter is in both.
+pub fn add_rates(before: &[HostReport], now: &mut [HostReport]) {
+    for host in now {
+        let Some(before) = before.iter().find(|before| before.host == host.host) else { continue };
+        for device in &mut host.devices {
+            let is_same = |known: &&Device| known.name == device.name;
+            let Some(before) = before.devices.iter().find(is_same) else { continue };
+            add(before.counters.as_deref(), device.counters.as_deref_mut());
+            for port in &mut device.ports {
+                let is_same = |known: &&Port| known.number == port.number;
+                if let Some(before) = before.ports.iter().find(is_same) {
+                    add(before.counters.as_deref(), port.counters.as_deref_mut());
+                }
+            }
+        }
+    }
+}
+
+fn add(before: Option<&[Counter]>, now: Option<&mut [Counter]>) {
+    let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+    for (index, counter) in now.iter_mut().enumerate() {
+        let is_same = |known: &&Counter| known.group == counter.group && known.name == counter.name;
+        // Drivers list them in the same order each time.
+        let known = before.get(index).filter(is_same).or_else(|| before.iter().find(is_same));
+        counter.rate = known.and_then(|known| derive_rate(known, counter));
+    }
+}
+
+/// What a counter counted between two readings; `None` where one of them has no value or no time, or
+/// the clock did not go forward, or a level was read, which rises and falls.
+fn derive_rate(before: &Counter, now: &Counter) -> Option<CounterRate> {
+    if now.unit == CounterUnit::Level {
+        return None;
+    }
+    let (old, new) = (before.value?, now.value?);
+    let interval_ns = now.read_ns?.checked_sub(before.read_ns?).filter(|time| *time > 0)?;
+    let unknown =
+        |change| CounterRate { change, interval_ns, delta: None, rate_per_s: None, rate_bps: None };
+    let Some(delta) = new.checked_sub(old) else { return Some(unknown(CounterChange::Reset)) };
+    if now.saturated {
+        // It stands still whatever happens.
+        return Some(unknown(CounterChange::Saturated));
+    }
+    let scaled = |factor: u128| {
+        let rate = u128::from(delta) * factor * SECOND;
+        let interval = u128::from(interval_ns);
+        // What counts at all is never shown as nothing.
+        u64::try_from((rate / interval).max(u128::from(delta > 0))).ok()
+    };
+    Some(CounterRate {
+        change: CounterChange::Counted,
+        interval_ns,
+        delta: Some(delta),
+        rate_per_s: scaled(1_000).map(PerSecond),
+        rate_bps: (now.unit == CounterUnit::Bytes).then(|| scaled(8)).flatten(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CounterGroup, Via};
+
+    fn counter(value: u64, read_ns: u64) -> Counter {
+        Counter {
+            name: "port_xmit_data".into(),
+            group: CounterGroup::Pma,
+            value: Some(value),
+            unit: CounterUnit::Bytes,
+            saturated: false,
+            read_ns: Some(read_ns),
+            rate: None,
+        }
+    }
+
+    #[test]
+    fn bytes_have_a_rate_in_bits_and_by_the_nodes_clock() {
+        let rate = derive_rate(&counter(1_000, 5), &counter(4_000, 2_000_000_005)).unwrap();
+        assert_eq!((rate.delta, rate.interval_ns), (Some(3_000), 2_000_000_000));
+        assert_eq!((rate.rate_per_s, rate.rate_bps), (Some(PerSecond(1_500_000)), Some(12_000)));
+        let ticks = Counter { unit: CounterUnit::Ticks, ..counter(4_000, 2_000_000_005) };
+        assert_eq!(derive_rate(&counter(1_000, 5), &ticks).unwrap().rate_bps, None);
+    }
+
+    #[test]
+    fn one_event_in_an_hour_is_not_nothing() {
+        let rate = derive_rate(&counter(0, 0), &counter(1, 3_600_000_000_000)).unwrap();
+        assert_eq!(rate.rate_per_s, Some(PerSecond(1)));
+        let rate = derive_rate(&counter(1, 0), &counter(1, 3_600_000_000_000)).unwrap();
+        assert_eq!((rate.delta, rate.rate_per_s), (Some(0), Some(PerSecond(0))));
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_was_reset_and_a_full_one_has_no_rate() {
+        let rate = derive_rate(&counter(9, 1), &counter(3, 2)).unwrap();
+        assert_eq!((rate.change, rate.delta), (CounterChange::Reset, None));
+        assert_eq!((rate.rate_per_s, rate.rate_bps), (None, None));
+        let full = Counter { saturated: true, ..counter(9, 2) };
+        let rate = derive_rate(&counter(9, 1), &full).unwrap();
+        assert_eq!((rate.change, rate.delta), (CounterChange::Saturated, None));
+    }
+
+    #[test]
+    fn without_time_or_value_there_is_no_rate() {
+        let (one, two) = (counter(1, 5), counter(2, 6));
+        assert_eq!(derive_rate(&two, &Counter { read_ns: Some(6), ..two.clone() }), None);
+        assert_eq!(derive_rate(&two, &one), None);
+        assert_eq!(derive_rate(&one, &Counter { value: None, ..two.clone() }), None);
+        assert_eq!(derive_rate(&one, &Counter { read_ns: None, ..two.clone() }), None);
+        assert_eq!(derive_rate(&one, &Counter { unit: CounterUnit::Level, ..two }), None);
+        // Whatever a node says, nothing overflows.
+        let rate = derive_rate(&counter(0, 1), &counter(u64::MAX, 2)).unwrap();
+        assert_eq!((rate.rate_per_s, rate.rate_bps), (None, None));
+    }
+
+    #[test]
+    fn counters_are_found_by_host_device_port_and_name() {
+        let report = |host: &str, value, read_ns| {
+            let mut report = HostReport::empty(host, Via::Agent);
+            let json = serde_json::json!({
+                "name": "mlx5_0", "ports": [], "counters": [counter(value, read_ns)]
+            });
+            report.devices = vec![serde_json::from_value(json).unwrap()];
+            report
+        };
+        let before = [report("n1", 1, 1), report("n2", 5, 1)];
+        let mut now = [report("n2", 7, 2), report("n3", 7, 2)];
+        add_rates(&before, &mut now);
+        let rate = |report: &HostReport| report.devices[0].counters.as_ref().unwrap()[0].rate;
+        assert_eq!(rate(&now[0]).unwrap().delta, Some(2));
+        assert_eq!(rate(&now[1]), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! One reading after another of the same hosts, until a signal or a count ends it.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::cli::Global;
+use crate::clock::{self, Deadline};
+use crate::fleet::{UploadPolicy, Watchdog};
+use crate::model::Parts;
+
+use super::live_hosts::LiveHosts;
+use super::local::{self, Reports};
+use super::{hosts, interrupt};
+
+/// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
+const WORD: Duration = Duration::from_secs(20);
+
+/// The readings that `--watch` asks for.
+pub(super) struct Watch<'global> {
+    global: &'global Global,
+    parts: Parts,
+    every: Duration,
+    /// How many readings are left; `None` without an end.
+    left: Option<u32>,
+    /// When the next reading is due; `None` before the first.
+    due: Option<Deadline>,
+    watchdog: Watchdog,
+    /// `None` for this host.
+    hosts: Option<LiveHosts>,
+}
+
+impl<'global> Watch<'global> {
+    pub(super) fn start(
+        global: &'global Global,
+        every: Duration,
+        parts: Parts,
+    ) -> anyhow::Result<Self> {
+        let (watchdog, hosts) = if let Some(set) = &global.hosts {
+            let set = hosts::host_set(set)?;
+            let upload =
+                if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
+            let (reach, watchdog) = hosts::reach(global, upload)?;
+            let hosts = LiveHosts::new(set, reach, watchdog.clone(), usize::from(global.fanout));
+            (watchdog, Some(hosts))
+        } else {
+            let watchdog = Watchdog::start().context("cannot start a thread")?;
+            interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+            (watchdog, None)
+        };
+        let left = global.count;
+        Ok(Self { global, parts, every, left, due: None, watchdog, hosts })
+    }
+
+    /// Waits for the next reading, and makes it; `None` when there is none any more.
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<Reports>> {
+        let is_first = self.due.is_none();
+        if self.left == Some(0) || self.waits_in_vain() {
+            return Ok(None);
+        }
+        self.left = self.left.map(|left| left - 1);
+        let reports = match &mut self.hosts {
+            None => local::read(self.global, self.parts)?,
+            Some(live) => {
+                let taken_ns = Some(clock::wall_ns());
+                let hosts = live.read(self.parts)?;
+                // From now on a host that does not answer holds up the others no longer than this.
+                live.hurry(self.every.max(Duration::from_secs(1)));
+                Reports { hosts, hosts_named: true, taken_ns }
+            }
+        };
+        // Counted from the end: two readings are never nearer than was asked for.
+        self.due = Some(Deadline::after(self.every));
+        // What a signal cut off says less than what is printed already.
+        Ok((is_first || !self.watchdog.is_cancelled()).then_some(reports))
+    }
+
+    /// Ends all agents; what of them is left somewhere.
+    pub(super) fn end(self) -> Vec<String> {
+        self.hosts.map(LiveHosts::end).unwrap_or_default()
+    }
+
+    /// Waits until the next reading is due; whether a signal came instead.
+    fn waits_in_vain(&self) -> bool {
+        let Some(due) = self.due else { return self.watchdog.is_cancelled() };
+        while !due.is_over() {
+            if self.watchdog.wait_cancelled(due.remaining().min(WORD)) {
+                return true;
+            }
+            if let Some(hosts) = &self.hosts {
+                hosts.say_alive();
+            }
+        }
+        self.watchdog.is_cancelled()
+    }
+}
