@@ -39,6 +39,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
 
+/// How long the end of an agent's output may come before its last words.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
@@ -225,6 +228,8 @@ impl Agent {
             return HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
                 .fix("give it more time with --timeout");
         };
+        // Its output and its last words come by two ways; with its end, both are here.
+        let _ = self.pipe.wait(Deadline::after(LAST_WORDS));
         let stderr = last_words(&self.pipe.stderr());
         let detail = match reason {
             Reason::Lost => format!("the agent ended before {what} came: {why}{stderr}"),
