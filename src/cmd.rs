@@ -75,7 +75,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let Some(command) = &cli.command else { return summary::run(global, term) };
     match command {
         Command::Devices(_) => devices::run(global, term),
-        Command::Ports(_) => ports::run(global, term),
+        Command::Ports(args) => ports::run(global, args, term),
         Command::Gids(_) => gids::run(global, term),
         Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),

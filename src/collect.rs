@@ -4,6 +4,8 @@
 //! not there is `None`; what is there but unreadable is `None` and a problem. The report goes to
 //! `analyse` and `query`.
 
+mod dcb;
+mod ethtool;
 mod nldev;
 mod reader;
 mod rtnetlink;
@@ -30,8 +32,11 @@ pub fn host_report(
     sysfs::read_host(&mut reader, &mut report, extent);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
-    if parts.netdevs {
+    if parts.netdevs || parts.ethernet {
         sysfs::read_netdevs(&mut reader, &mut report);
+    }
+    if parts.ethernet {
+        ethtool::read(&mut reader, &mut report);
     }
     if parts.pkeys {
         sysfs::read_pkeys(&mut reader, &mut report);

@@ -5,7 +5,9 @@
 //! [`Problem`] that names the key it leaves empty.
 
 mod counter;
+mod dcb;
 mod device;
+mod ethernet;
 mod failure;
 mod gid;
 mod host;
@@ -20,7 +22,9 @@ mod resource;
 mod verbs;
 
 pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
+pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
 pub use device::{Device, NodeType};
+pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
 pub use failure::{HostFailure, Reason};
 pub use gid::{Gid, GidKind, GidValue, Guid};
 pub use host::{HostReport, Parts, Via};

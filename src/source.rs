@@ -19,7 +19,8 @@ pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
 pub use netlink::{
-    Attribute, Attributes, Message, Messages, RdmaCommand, RdmaQuery, RouteCommand, RouteQuery,
+    Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,
+    RouteCommand, RouteQuery,
 };
 pub use question::Question;
 pub use recorded::Recorded;

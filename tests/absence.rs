@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use rdmactl::analyse::lossless::{Losslessness, judge};
 use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
-use rdmactl::model::{HostReport, Parts, VerbsState, Via};
+use rdmactl::model::{Device, HostReport, Parts, Port, Protocol, VerbsState, Via};
 use rdmactl::query::{
     Column, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value, counter_rows,
     device_rows, gid_rows, resource_rows,
@@ -124,6 +125,10 @@ fn may_move(column: &str, question: &Question, removed: bool) -> bool {
             "port.pkeys" => path.contains("/pkeys/"),
             "port.vlans" => path.contains("/gids/") || is_interface,
             "netdev.ipoib.children" => is_interface,
+            // With a member gone, or what one said, a bond's cells are those of the others.
+            column if column.starts_with("netdev.ethernet.") => {
+                is_interface || matches!(question, Question::Ethtool(_))
+            }
             // An accelerator that is gone, or its place.
             "device.gpus" => path.contains("/bus/pci/") || path.ends_with("/numa_node"),
             // A link of which nobody says how fast it could be.
@@ -221,6 +226,56 @@ fn an_answer_that_is_gone_or_refused_costs_only_its_own_cells() {
                         && matches!(report.verbs, VerbsState::Unavailable { .. }));
                 if !removed && was.is_ok() && asked.contains(question) {
                     assert!(told, "{question:?} was refused without a word");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn nothing_becomes_lossless_by_not_being_told() {
+    let verdicts = |report: &HostReport| {
+        let judge_all = |device: &Device| {
+            let of = |port: &Port| judge(report, device, port).verdict;
+            device.ports.iter().map(|port| (port.number, of(port))).collect::<Vec<_>>()
+        };
+        let devices = report.devices.iter();
+        devices.map(|device| (device.name.clone(), judge_all(device))).collect::<BTreeMap<_, _>>()
+    };
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let (whole, asked) = read(&recorded);
+        let is_roce = |port: &Port| port.protocol == Some(Protocol::Roce);
+        if !whole.devices.iter().flat_map(|device| &device.ports).any(is_roce) {
+            return;
+        }
+        let before = verdicts(&whole);
+        // What decides on it; the others are as many as there are addresses and counters.
+        let matters = |question: &Question| {
+            let path = question.to_string();
+            matches!(question, Question::Route(_) | Question::Ethtool(_))
+                || ["/net/", "roce", "link_layer", "node_type", "driver", "/ndevs/"]
+                    .iter()
+                    .any(|part| path.contains(part))
+        };
+        let deciding = entries.iter().map(|entry| &entry.question);
+        for question in deciding.filter(|it| asked.contains(it) && matters(it)) {
+            for (errno, removed) in [("EOPNOTSUPP", true), ("EACCES", false)] {
+                let answer = Err(ReadError::from(errno.to_owned()));
+                let changed = report(&Changed { recorded: &recorded, question, answer });
+                for (device, ports) in verdicts(&changed) {
+                    for (port, new) in ports {
+                        let old = before[&device].iter().find(|(number, _)| *number == port);
+                        let old = old.expect("no port comes from nowhere").1;
+                        let allowed = match new {
+                            Losslessness::Unknown => true,
+                            Losslessness::Lossless => old == new,
+                            Losslessness::Lossy | Losslessness::NotApplicable => {
+                                removed || old == new
+                            }
+                        };
+                        assert!(allowed, "{question} {errno}: {device}/{port} is {new:?}");
+                    }
                 }
             }
         }

@@ -42,6 +42,11 @@ const CASES: &[(&str, &[&str])] = &[
     ("ports", &["ports"]),
     ("ports_verbose", &["ports", "-v"]),
     ("ports_json", &["ports", "--json"]),
+    ("ports_lossless", &["ports", "--lossless"]),
+    (
+        "ports_congestion",
+        &["ports", "-o", "device,port,cnp_sent,cnp_handled,ecn_marked,out_of_sequence"],
+    ),
     ("gids", &["gids"]),
     ("gids_csv", &["gids", "--format", "csv"]),
     ("prom", &["devices", "-v", "--format", "prom"]),

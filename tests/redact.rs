@@ -84,7 +84,9 @@ fn is_sound(entry: &Entry) -> bool {
     let Ok(bytes) = &entry.answer else { return false };
     match &entry.question {
         Question::Verbs => serde_json::from_slice::<VerbsAnswer>(bytes).is_ok(),
-        Question::Rdma(_) | Question::Route(_) => Messages::new(bytes).last_is_whole(),
+        Question::Rdma(_) | Question::Route(_) | Question::Ethtool(_) => {
+            Messages::new(bytes).last_is_whole()
+        }
         _ => std::str::from_utf8(bytes).is_ok(),
     }
 }

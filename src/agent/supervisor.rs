@@ -279,6 +279,7 @@ mod tests {
         gpus: false,
         netdevs: false,
         brief_gids: false,
+        ethernet: false,
     };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {

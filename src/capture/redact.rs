@@ -16,7 +16,7 @@ mod secret;
 mod text;
 
 use crate::model::{HostFailure, VerbsAnswer};
-use crate::source::{Answer, Entry, Question, ReadError, RouteQuery};
+use crate::source::{Answer, Entry, EthtoolQuery, Question, ReadError, RouteCommand, RouteQuery};
 
 use super::{Capture, CapturedHost};
 use names::Names;
@@ -80,7 +80,16 @@ impl Redactor {
             Question::Route(query) => {
                 let netdev = self.token(&query.netdev);
                 let query = RouteQuery { netdev, ..query.clone() };
-                (Question::Route(query), some(entry, |bytes| self.route(bytes)))
+                let answer = some(entry, |bytes| match query.command {
+                    RouteCommand::Link => self.route(bytes),
+                    RouteCommand::Dcb | RouteCommand::Dcbx => self.dcb(bytes),
+                });
+                (Question::Route(query), answer)
+            }
+            Question::Ethtool(query) => {
+                let answer = some(entry, |bytes| netlink::ethtool(query.command, bytes));
+                let netdev = self.token(&query.netdev);
+                (Question::Ethtool(EthtoolQuery { netdev, ..*query }), answer)
             }
             Question::Rdma(query) => {
                 (Question::Rdma(*query), some(entry, |bytes| self.rdma(bytes)))

@@ -102,6 +102,8 @@ impl<'global, L: Listing> View<'global, L> {
             gpus: least.gpus || needs("gpus"),
             // Documents and records have all of what they have.
             brief_gids: least.brief_gids && !self.is_document() && self.global.save.is_none(),
+            counters: least.counters || needs("counters"),
+            ethernet: least.ethernet || needs("ethernet"),
             ..least
         })
     }

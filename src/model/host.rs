@@ -92,6 +92,9 @@ pub struct Parts {
     /// InfiniBand, elsewhere all up to the first IPv4 address. A report of which this is true is no whole one.
     #[serde(default)]
     pub brief_gids: bool,
+    /// What ethtool netlink and DCB say of those interfaces; it asks drivers and firmware.
+    #[serde(default)]
+    pub ethernet: bool,
 }
 
 impl Parts {
@@ -104,6 +107,7 @@ impl Parts {
         gpus: true,
         netdevs: true,
         brief_gids: false,
+        ethernet: true,
     };
 }
 

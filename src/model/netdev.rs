@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Ethernet;
+
 /// A network interface that a port runs on, or that hangs together with such a one: bond masters
 /// and members, VLANs and what they run on, `IPoIB` partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,8 @@ pub struct Netdev {
     pub vlan: Option<Vlan>,
     /// What it is as an IP interface on InfiniBand; `None` for all others.
     pub ipoib: Option<Ipoib>,
+    /// Settings and state as Ethernet; `None` for all others, and unless asked for.
+    pub ethernet: Option<Ethernet>,
 }
 
 /// What an interface's link is.

@@ -83,6 +83,11 @@ impl DeviceRow<'_> {
         })
     }
 
+    /// Whether a problem touches this model key.
+    pub(super) fn is_key_unreadable(&self, key: &str) -> bool {
+        self.report.problems.iter().any(|problem| touch(&problem.key, key))
+    }
+
     /// The model key of a source, as problems spell it.
     fn key(&self, source: &str) -> Option<String> {
         let device = self.device.map(|device| device.name.as_str());

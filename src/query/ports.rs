@@ -1,6 +1,8 @@
 use super::column::columns;
+use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
 use super::{Column, DeviceRow, Key, Listing, Value};
-use crate::model::{Bond, GidKind, Ipoib, Netdev, Port, Protocol, VerbsPort};
+use crate::analyse::congestion::Congestion;
+use crate::model::{Bond, Fec, GidKind, Ipoib, Netdev, Port, Protocol, VerbsPort};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
 #[derive(Debug)]
@@ -89,6 +91,70 @@ impl Listing for Ports {
             ["port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.driver", "device.pci"]
             "IPoIB interfaces of further partitions, with partition key and MTU"
             partitions;
+        "netdev.ethernet.down_reason" "WHY_DOWN" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Why an Ethernet link is down"
+            |row| of_links(row, &["link_state"], |link| Value::text(link.down_reason.as_ref()));
+        "netdev.ethernet.pause" "PAUSE" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Link-level flow control: rx, tx, auto (to be agreed on), off"
+            |row| of_links(row, &["pause"], |link| link.pause.as_ref().map_or(Value::Absent, pause));
+        "netdev.ethernet.dcb.pfc.enabled" "PFC" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Priorities with flow control"
+            |row| of_dcb(row, "pfc", |dcb| dcb.pfc.as_ref().map_or(Value::Absent, pfc));
+        "netdev.ethernet.dcb.apps" "DSCP" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Priorities of DSCPs"
+            |row| of_dcb(row, "apps", dscp_map);
+        "netdev.ethernet.dcb.trust" "TRUST" Left Asked
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "What the priority is taken from: dscp, pcp"
+            |row| of_dcb(row, "trust", |dcb| Value::list(dcb.trust.as_deref()));
+        "netdev.ethernet.dcb.ets" "ETS" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Traffic classes in use, and how each gets its turn"
+            |row| of_dcb(row, "ets", |dcb| dcb.ets.as_ref().map_or(Value::Absent, classes));
+        "netdev.ethernet.dcb.dcbx" "DCBX" Left Asked
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Who decides on priorities: host, lld_managed, cee, ieee, static"
+            |row| of_dcb(row, "dcbx", |dcb| Value::list(dcb.dcbx.as_deref()));
+        "netdev.ethernet.fec.active" "FEC" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Forward error correction in use"
+            |row| of_fec(row, |fec| Value::text(fec.active.as_ref()));
+        "netdev.ethernet.fec.corrected_blocks" "FEC_MENDED" Right Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Blocks that had errors and were mended"
+            |row| of_fec(row, |fec| Value::count(fec.corrected_blocks));
+        "netdev.ethernet.fec.uncorrectable_blocks" "FEC_LOST" Right Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Blocks that were lost"
+            |row| of_fec(row, |fec| Value::count(fec.uncorrectable_blocks));
+        "netdev.ethernet.module.identifier" "MODULE" Left Verbose
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Type of the plugged-in module; for root"
+            |row| of_links(row, &["module/identifier", "connector"], |link| Value::text(link.module.as_ref().and_then(|module| module.identifier.as_ref())));
+        "netdev.ethernet.connector" "CONNECTOR" Left Asked
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "What the cable goes into"
+            |row| of_links(row, &["connector"], |link| Value::text(link.connector.as_ref()));
+        "netdev.ethernet.lanes" "ETH_LANES" Right Asked
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Lanes of an Ethernet link"
+            |row| of_links(row, &["link_modes"], |link| Value::int(link.lanes));
+        "netdev.ethernet.autoneg" "AUTONEG" Left Asked
+            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Whether the two ends agree on the speed by themselves: on, off"
+            |row| of_links(row, &["link_modes"], |link| Value::text(link.autoneg.map(|is_on| if is_on { "on" } else { "off" })));
+        "port.cnp_sent" "CNP_SENT" Right Asked ["counters"] "Congestion notifications sent, by the driver's counter"
+            |row| congestion(row, Congestion::CnpSent);
+        "port.cnp_handled" "CNP_HANDLED" Right Asked ["counters"] "Congestion notifications that made the port send slower, by the driver's counter"
+            |row| congestion(row, Congestion::CnpHandled);
+        "port.ecn_marked" "ECN_MARKED" Right Asked ["counters"] "Packets that a switch had marked for congestion, by the driver's counter"
+            |row| congestion(row, Congestion::EcnMarked);
+        "port.out_of_sequence" "OUT_OF_SEQ" Right Asked ["counters"] "Packets that came out of order, by the driver's counter"
+            |row| congestion(row, Congestion::OutOfSequence);
         "netdev.address" "MAC" Left Asked
             ["netdev.address", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Hardware address of the interface"
@@ -201,6 +267,10 @@ fn operstate(netdev: &Netdev) -> Value {
 
 fn of_bond(netdev: &Netdev, get: impl Fn(&Bond) -> Value) -> Value {
     netdev.bond.as_ref().map_or(Value::Absent, get)
+}
+
+fn of_fec(row: &DeviceRow<'_>, get: impl Fn(&Fec) -> Value) -> Value {
+    of_links(row, &["fec"], |link| link.fec.as_ref().map_or(Value::Absent, &get))
 }
 
 fn of_ipoib(netdev: &Netdev, get: impl Fn(&Ipoib) -> Value) -> Value {

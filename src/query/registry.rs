@@ -1,7 +1,7 @@
 //! The columns of all listings by the names of their commands: for what is said about columns, as
 //! completions and man pages do.
 
-use super::{Align, Column, Counters, Devices, Gids, Listing, Pairs, Ports, Resources};
+use super::{Align, Column, Counters, Devices, Gids, Listing, Lossless, Pairs, Ports, Resources};
 
 /// What there is to say of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub fn listings_of(command: &str) -> Vec<Named> {
     let all = [
         named::<Devices>,
         named::<Ports>,
+        named::<Lossless>,
         named::<Gids>,
         named::<Counters>,
         named::<Resources>,

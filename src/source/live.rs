@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -30,6 +30,8 @@ pub struct Live {
     kernel: KernelFiles,
     /// `None` where there are only files.
     verbs: Option<VerbsChild>,
+    /// The number of the family of ethtool netlink, once it was asked for.
+    ethtool: OnceCell<Result<u16, ReadError>>,
     taken_ns: Option<u64>,
 }
 
@@ -38,7 +40,14 @@ impl Live {
     #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
         let (folders, kernel) = (RefCell::default(), KernelFiles::default());
-        Self { root: None, folders, kernel, verbs: Some(verbs), taken_ns: Some(clock::wall_ns()) }
+        Self {
+            root: None,
+            folders,
+            kernel,
+            verbs: Some(verbs),
+            ethtool: OnceCell::new(),
+            taken_ns: Some(clock::wall_ns()),
+        }
     }
 
     /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
@@ -51,7 +60,8 @@ impl Live {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let (folders, kernel) = (RefCell::default(), KernelFiles::default());
-        Ok(Self { root: Some(root), folders, kernel, verbs: None, taken_ns: None })
+        let ethtool = OnceCell::new();
+        Ok(Self { root: Some(root), folders, kernel, verbs: None, ethtool, taken_ns: None })
     }
 
     /// Where an absolute path of the machine lies here, with every link but the last followed.
@@ -137,11 +147,17 @@ impl Source for Live {
                 Some(child) => child.ask(),
                 None => Err(ReadError::NotRecorded),
             },
-            Question::Rdma(_) | Question::Route(_) if self.root.is_some() => {
+            Question::Rdma(_) | Question::Route(_) | Question::Ethtool(_)
+                if self.root.is_some() =>
+            {
                 Err(ReadError::NotRecorded)
             }
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
             Question::Route(query) => netlink::ask_route(query, self.patience()),
+            Question::Ethtool(query) => {
+                let family = self.ethtool.get_or_init(|| netlink::ethtool_family(self.patience()));
+                netlink::ask_ethtool(query, family.clone()?, self.patience())
+            }
         }
     }
 

@@ -4,16 +4,19 @@
 //! generic netlink and DCB.
 
 mod attributes;
+mod ethtool;
 mod exchange;
 mod message;
 mod rdma;
 mod route;
 
 pub use attributes::{Attribute, Attributes};
+pub use ethtool::{EthtoolCommand, EthtoolQuery};
 pub use message::{Message, Messages};
 pub use rdma::{RdmaCommand, RdmaQuery};
 pub use route::{RouteCommand, RouteQuery};
 
+pub(super) use ethtool::{ask as ask_ethtool, family as ethtool_family};
 pub(super) use exchange::Exchange;
 pub(super) use rdma::ask as ask_rdma;
 pub(super) use route::ask as ask_route;

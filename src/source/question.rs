@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RdmaQuery, RouteQuery};
+use super::{EthtoolQuery, RdmaQuery, RouteQuery};
 
 /// One thing to read. Paths are absolute, as seen on the machine that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub enum Question {
     Rdma(RdmaQuery),
     /// The messages of the kernel's network configuration.
     Route(RouteQuery),
+    /// The messages of ethtool netlink.
+    Ethtool(EthtoolQuery),
 }
 
 impl fmt::Display for Question {
@@ -30,6 +32,7 @@ impl fmt::Display for Question {
             Self::Verbs => out.write_str("libibverbs"),
             Self::Rdma(query) => query.fmt(out),
             Self::Route(query) => query.fmt(out),
+            Self::Ethtool(query) => query.fmt(out),
         }
     }
 }

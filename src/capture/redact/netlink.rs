@@ -4,7 +4,7 @@
 //! The numbers of RDMA are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`.
 
 use super::Redactor;
-use crate::source::{Attribute, Attributes, Messages};
+use crate::source::{Attribute, Attributes, EthtoolCommand, Messages};
 
 /// Bytes of a `struct nlmsghdr`, and of a `struct nlattr`.
 const MESSAGE: usize = 16;
@@ -97,6 +97,32 @@ impl Redactor {
         })
     }
 
+    /// The same of priorities, `include/uapi/linux/dcbnl.h`: shares, flow control and rules of traffic
+    /// are numbers; what the other end said of itself goes.
+    pub(super) fn dcb(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        const DCBMSG: usize = 4;
+        const IFNAME: u16 = 1;
+        const IEEE: u16 = 13;
+        const DCBX: u16 = 14;
+        rebuilt(bytes, |payload| {
+            let (head, attributes) = payload.split_at_checked(DCBMSG)?;
+            let mut redacted = head.to_vec();
+            for attribute in Attributes::new(attributes) {
+                let changed = match attribute.kind {
+                    IFNAME => terminated(&self.token(attribute.text()?)),
+                    IEEE => {
+                        let own = |part: &Attribute<'_>| matches!(part.kind, 1..=3 | 10 | 11);
+                        kept(attribute.payload, own)?
+                    }
+                    DCBX => attribute.payload.to_vec(),
+                    _ => continue,
+                };
+                push(&mut redacted, attribute.kind, &changed)?;
+            }
+            Some(redacted)
+        })
+    }
+
     fn attributes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut redacted = Vec::new();
         for attribute in Attributes::new(bytes) {
@@ -147,6 +173,27 @@ impl Redactor {
         }
         Some(redacted)
     }
+}
+
+/// The messages of ethtool netlink: numbers all, but for the header that names the interface, which
+/// nobody reads.
+pub(super) fn ethtool(command: EthtoolCommand, bytes: &[u8]) -> Option<Vec<u8>> {
+    const GENLMSGHDR: usize = 4;
+    let last_header = if command == EthtoolCommand::Counters { 2 } else { 1 };
+    rebuilt(bytes, |payload| {
+        let (head, attributes) = payload.split_at_checked(GENLMSGHDR)?;
+        let numbers = |part: &Attribute<'_>| (last_header + 1..=9).contains(&part.kind);
+        Some([head.to_vec(), kept(attributes, numbers)?].concat())
+    })
+}
+
+/// Some of the attributes, as they are.
+fn kept(bytes: &[u8], is_kept: impl Fn(&Attribute<'_>) -> bool) -> Option<Vec<u8>> {
+    let mut redacted = Vec::new();
+    for attribute in Attributes::new(bytes).filter(is_kept) {
+        push(&mut redacted, attribute.kind, attribute.payload)?;
+    }
+    Some(redacted)
 }
 
 /// The messages of an answer, each with another payload; `None` where something is no message.

@@ -128,6 +128,7 @@ fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option
         ipoib: (kind == Some(NetdevKind::Infiniband)).then(|| place.ipoib()),
         bond,
         vlan,
+        ethernet: None,
     };
     wanted.extend(netdev.master.clone());
     wanted.extend(netdev.bond.iter().flat_map(|bond| bond.members.clone()));

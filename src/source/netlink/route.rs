@@ -9,6 +9,12 @@ use crate::source::Answer;
 
 /// Message types of `include/uapi/linux/rtnetlink.h`.
 const RTM_GETLINK: u16 = 18;
+const RTM_GETDCB: u16 = 78;
+
+/// Commands of `include/uapi/linux/dcbnl.h`.
+const DCB_CMD_IEEE_GET: u8 = 21;
+const DCB_CMD_GDCBX: u8 = 22;
+const DCB_ATTR_IFNAME: u16 = 1;
 
 /// `IFLA_IFNAME` of `include/uapi/linux/if_link.h`.
 const IFLA_IFNAME: u16 = 3;
@@ -31,12 +37,18 @@ pub struct RouteQuery {
 pub enum RouteCommand {
     /// The interface itself (`RTM_GETLINK`).
     Link,
+    /// Priorities, flow control and traffic classes (`RTM_GETDCB`, IEEE).
+    Dcb,
+    /// Who decides on those (`RTM_GETDCB`, DCBX mode).
+    Dcbx,
 }
 
 impl fmt::Display for RouteQuery {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.command {
             RouteCommand::Link => "settings",
+            RouteCommand::Dcb => "DCB",
+            RouteCommand::Dcbx => "DCBX mode",
         };
         write!(out, "rtnetlink, {words} of {}", self.netdev)
     }
@@ -44,7 +56,12 @@ impl fmt::Display for RouteQuery {
 
 /// Asks this machine's kernel.
 pub(in crate::source) fn ask(query: &RouteQuery, patience: Duration) -> Answer {
-    let mut payload = vec![0; IFINFOMSG];
-    push_text(&mut payload, IFLA_IFNAME, &query.netdev);
-    Exchange { protocol: None, kind: RTM_GETLINK, is_dump: false, payload }.run(patience)
+    // A struct dcbmsg has family, command and two reserved bytes.
+    let (kind, mut payload, name) = match query.command {
+        RouteCommand::Link => (RTM_GETLINK, vec![0; IFINFOMSG], IFLA_IFNAME),
+        RouteCommand::Dcb => (RTM_GETDCB, vec![0, DCB_CMD_IEEE_GET, 0, 0], DCB_ATTR_IFNAME),
+        RouteCommand::Dcbx => (RTM_GETDCB, vec![0, DCB_CMD_GDCBX, 0, 0], DCB_ATTR_IFNAME),
+    };
+    push_text(&mut payload, name, &query.netdev);
+    Exchange { protocol: None, kind, is_dump: false, payload }.run(patience)
 }

@@ -1,0 +1,267 @@
+//! Whether the `RoCE` traffic of a port travels in a class that loses nothing.
+//!
+//! A connection's type of service gives the DSCP, the DSCP its priority, and the priority flow
+//! control, or not. Nothing unreadable is a pass. Lossy `RoCE` with ECN alone is a valid design: the
+//! verdict says how it is, not how it should be.
+
+use crate::model::{
+    Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
+    Protocol,
+};
+
+/// How it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Losslessness {
+    /// The link cannot lose packets to full buffers, by its nature or because it is not Ethernet.
+    NotApplicable,
+    /// Flow control covers it.
+    Lossless,
+    /// Something that decides it is not known.
+    Unknown,
+    /// No flow control covers it.
+    Lossy,
+}
+
+impl Losslessness {
+    /// The word of the LOSSLESS column.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NotApplicable => "not applicable",
+            Self::Lossless => "lossless",
+            Self::Unknown => "unknown",
+            Self::Lossy => "lossy",
+        }
+    }
+}
+
+/// What is found of one port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// How it is.
+    pub verdict: Losslessness,
+    /// Why, in one sentence.
+    pub why: String,
+    /// What to type to make it lossless.
+    pub fix: Option<String>,
+    /// Type of service of traffic that sets none itself; `None` where it does not matter.
+    pub tos: Option<u32>,
+    /// The DSCP in it.
+    pub dscp: Option<u32>,
+    /// The priority that the interface gives that DSCP.
+    pub priority: Option<u8>,
+    /// The traffic class of that priority.
+    pub class: Option<u8>,
+}
+
+impl Judgement {
+    fn new(verdict: Losslessness, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { verdict, why, fix: None, tos: None, dscp: None, priority: None, class: None }
+    }
+
+    fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}
+
+/// Judges a port by its host's report.
+#[must_use]
+pub fn judge(report: &HostReport, device: &Device, port: &Port) -> Judgement {
+    let not_applicable = |why: &str| Judgement::new(Losslessness::NotApplicable, why);
+    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+    match port.protocol {
+        Some(Protocol::Roce) => {}
+        Some(Protocol::Ib | Protocol::Opa) => {
+            return not_applicable("credits keep the link from losing packets");
+        }
+        Some(Protocol::Iwarp) => return not_applicable("TCP sends again what is lost"),
+        Some(Protocol::Efa | Protocol::Usnic) => {
+            return not_applicable("its own protocol sends again what is lost");
+        }
+        None => return unknown("the protocol of the port is not known".into()),
+    }
+    let traffic = match Traffic::of(report, device, port) {
+        Ok(traffic) => traffic,
+        Err(why) => return unknown(why),
+    };
+    let links = match links(report, port) {
+        Ok(links) => links,
+        Err(why) => return unknown(why),
+    };
+    let judged = links.into_iter().map(|link| judge_link(report, link, &traffic));
+    // A bond is as good as its worst member; of equal ones the first.
+    judged
+        .reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })
+        .unwrap_or_else(|| unknown("the bond has no member".into()))
+}
+
+/// What connections send that choose nothing themselves.
+struct Traffic {
+    tos: u32,
+    /// Where to write another one.
+    knob: String,
+}
+
+impl Traffic {
+    fn of(report: &HostReport, device: &Device, port: &Port) -> Result<Self, String> {
+        let key = format!("{}/{}", device.name, port.number);
+        for field in ["default_roce_tos", "default_roce_mode"] {
+            if is_unreadable(report, &format!("{key}/{field}")) {
+                return Err(format!("{field} could not be read"));
+            }
+        }
+        if port.default_roce_mode == Some(GidKind::RoceV1) {
+            return Err("rdma_cm takes RoCE v1 here, which has no DSCP".into());
+        }
+        // What the kernel starts with; its configfs directory need not be there.
+        let tos = port.default_roce_tos.unwrap_or(0);
+        let folder = format!("/sys/kernel/config/rdma_cm/{}", device.name);
+        let knob = format!("{folder}/ports/{}/default_roce_tos", port.number);
+        Ok(Self { tos, knob: format!("mkdir -p {folder} && echo TOS > {knob}") })
+    }
+
+    fn dscp(&self) -> u32 {
+        self.tos >> 2 & 0x3f
+    }
+}
+
+/// The interfaces with a link of their own: the port's, or the members of its bond.
+fn links<'report>(
+    report: &'report HostReport,
+    port: &Port,
+) -> Result<Vec<&'report Netdev>, String> {
+    let Some(name) = &port.netdev else { return Err("its interface is not known".into()) };
+    let all = report.netdevs.as_deref().unwrap_or_default();
+    let find = |name: &String| {
+        all.iter().find(|netdev| netdev.name == *name).ok_or(format!("{name} was not read"))
+    };
+    let netdev = find(name)?;
+    if is_unreadable(report, &format!("netdevs/{name}/bond")) {
+        return Err(format!("whether {name} is a bond, and of what, could not be read"));
+    }
+    match &netdev.bond {
+        Some(bond) => bond.members.iter().map(find).collect(),
+        None => Ok(vec![netdev]),
+    }
+}
+
+/// Whether something at or below a key could not be read, or all that the key is part of.
+fn is_unreadable(report: &HostReport, key: &str) -> bool {
+    let within = |long: &str, short: &str| {
+        long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    report.problems.iter().any(|problem| within(&problem.key, key) || within(key, &problem.key))
+}
+
+fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Judgement {
+    let name = &link.name;
+    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+    let is_hidden = |part: &str| is_unreadable(report, &format!("netdevs/{name}/ethernet/{part}"));
+    if is_hidden("dcb") || is_hidden("pause") {
+        return unknown(format!("flow control of {name} could not be read"));
+    }
+    let Some(ethernet) = &link.ethernet else {
+        return unknown(format!("flow control of {name} was not read"));
+    };
+    let pfc = ethernet.dcb.as_ref().and_then(|dcb| Some((dcb, dcb.pfc.as_ref()?)));
+    match pfc.filter(|(_, pfc)| !pfc.enabled.is_empty()) {
+        Some((dcb, pfc)) => judge_priority(name, dcb, pfc, traffic),
+        None => judge_pause(name, ethernet),
+    }
+}
+
+fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Judgement {
+    let (tos, dscp) = (traffic.tos, traffic.dscp());
+    let priority = match priority_of(dcb, dscp) {
+        Ok(priority) => priority,
+        Err(why) => {
+            let why = format!("{name}: {why}");
+            let unknown = Judgement::new(Losslessness::Unknown, why);
+            return Judgement { tos: Some(tos), dscp: Some(dscp), ..unknown };
+        }
+    };
+    let class = dcb.ets.as_ref().and_then(|ets| ets.priority_class.get(usize::from(priority)));
+    let way =
+        format!("type of service {tos} is DSCP {dscp}, which {name} gives priority {priority}");
+    let judgement = if pfc.enabled.contains(&priority) {
+        Judgement::new(Losslessness::Lossless, format!("{way}, and PFC is on for that"))
+    } else {
+        let on: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
+        let why = format!("{way}, but PFC is on for {} only", on.join(" and "));
+        Judgement::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
+    };
+    let class = class.copied();
+    Judgement { tos: Some(tos), dscp: Some(dscp), priority: Some(priority), class, ..judgement }
+}
+
+/// How to bring the traffic into a priority that has flow control.
+fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
+    let leads = dcb
+        .apps
+        .iter()
+        .find(|app| app.selector == DcbSelector::Dscp && pfc.enabled.contains(&app.priority));
+    match (leads, pfc.enabled.first()) {
+        (Some(app), _) => traffic.knob.replace("TOS", &(app.protocol << 2).to_string()),
+        (None, Some(priority)) => {
+            format!("dcb app add dev {name} dscp-prio {}:{priority}", traffic.dscp())
+        }
+        (None, None) => format!("dcb pfc set dev {name} prio-pfc 3:on"),
+    }
+}
+
+/// The priority of untagged traffic with that DSCP.
+fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
+    let by = |selector: DcbSelector, protocol: u32| {
+        let matches =
+            |app: &&DcbApp| app.selector == selector && u32::from(app.protocol) == protocol;
+        // Of several rules for one value the highest priority counts (net/dcb/dcbnl.c).
+        dcb.apps.iter().filter(matches).map(|app| app.priority).max()
+    };
+    let default = by(DcbSelector::Ethertype, 0).unwrap_or(0);
+    let has_map = dcb.apps.iter().any(|app| app.selector == DcbSelector::Dscp);
+    let trusts_dscp = match &dcb.trust {
+        Some(trust) => trust.iter().any(|word| word == DcbSelector::Dscp.word()),
+        // Before 6.3 there was no word for it: drivers trust the DSCP once there is a map.
+        None => has_map,
+    };
+    let priority = if trusts_dscp { by(DcbSelector::Dscp, dscp) } else { None };
+    match priority.unwrap_or(default) {
+        priority @ 0..=7 => Ok(priority),
+        other => Err(format!("there is no priority {other}")),
+    }
+}
+
+/// Without priorities, all traffic is held up or none.
+fn judge_pause(name: &str, ethernet: &Ethernet) -> Judgement {
+    let fix = format!(
+        "dcb pfc set dev {name} prio-pfc 3:on; dcb app add dev {name} dscp-prio 26:3; the same on \
+         the switch; and a type of service of 104"
+    );
+    let lossy = |why: String| Judgement::new(Losslessness::Lossy, why).fix(&fix);
+    let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
+    let pfc = match ethernet.dcb.as_ref().map(|dcb| dcb.pfc.is_some()) {
+        Some(true) => "PFC is off",
+        Some(false) | None => "the driver shows no PFC",
+    };
+    match &ethernet.pause {
+        None if pfc == "PFC is off" => lossy(format!("{name}: PFC is off, and there is no pause")),
+        None => unknown(format!("{name}: the driver shows neither PFC nor pause")),
+        Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
+            unknown(format!("{name}: {pfc}, and what came of negotiating pause is not told"))
+        }
+        Some(Pause { rx: Some(true), tx: Some(true), .. }) => Judgement::new(
+            Losslessness::Lossless,
+            format!("{name}: pause is on in both directions and holds up all traffic alike"),
+        ),
+        Some(Pause { rx: Some(rx), tx: Some(tx), .. }) => lossy(if *rx || *tx {
+            format!("{name}: {pfc}, and pause is on in one direction only")
+        } else {
+            format!("{name}: {pfc}, and pause is off, too")
+        }),
+        Some(_) => unknown(format!("{name}: the driver does not say whether pause is on")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

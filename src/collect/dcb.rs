@@ -1,0 +1,187 @@
+//! What DCB says of an interface: priorities, flow control, traffic classes.
+//!
+//! Layouts are those of `include/uapi/linux/dcbnl.h`. A driver without DCB answers EOPNOTSUPP.
+
+use super::Reader;
+use crate::model::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
+use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
+
+/// Bytes of a `struct dcbmsg` before the attributes.
+const DCBMSG: usize = 4;
+
+const DCB_ATTR_IEEE: u16 = 13;
+const DCB_ATTR_DCBX: u16 = 14;
+
+const IEEE_ETS: u16 = 1;
+const IEEE_PFC: u16 = 2;
+const IEEE_APP_TABLE: u16 = 3;
+const IEEE_PEER_PFC: u16 = 5;
+const DCB_BUFFER: u16 = 10;
+const IEEE_APP_TRUST_TABLE: u16 = 11;
+
+/// Reads the DCB of an interface; `None` where the driver has none.
+pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
+    let key = format!("netdevs/{netdev}/ethernet/dcb");
+    let answer = ask(reader, &key, RouteCommand::Dcb, netdev)?;
+    let Some(mut dcb) = decode_ieee(&answer) else {
+        let query = RouteQuery { command: RouteCommand::Dcb, netdev: netdev.to_owned() };
+        reader.malformed(&key, &query.to_string(), "an answer of another layout");
+        return None;
+    };
+    let mode = ask(reader, &format!("{key}/dcbx"), RouteCommand::Dcbx, netdev);
+    dcb.dcbx = mode.as_deref().and_then(decode_dcbx);
+    Some(dcb)
+}
+
+fn ask(reader: &mut Reader<'_>, key: &str, command: RouteCommand, netdev: &str) -> Option<Vec<u8>> {
+    let query = RouteQuery { command, netdev: netdev.to_owned() };
+    let source = query.to_string();
+    match reader.ask(&Question::Route(query)) {
+        Ok(answer) => Some(answer),
+        Err(error) => {
+            reader.unreadable(key, &source, &error, None);
+            None
+        }
+    }
+}
+
+fn attributes(answer: &[u8]) -> Option<Attributes<'_>> {
+    let message = Messages::new(answer).next()?;
+    Some(Attributes::new(message.payload.get(DCBMSG..)?))
+}
+
+/// `None` where a part has another layout than it should: half a configuration would mislead.
+fn decode_ieee(answer: &[u8]) -> Option<Dcb> {
+    if !Messages::new(answer).last_is_whole() {
+        return None;
+    }
+    let ieee = attributes(answer)?.get(DCB_ATTR_IEEE)?.nest();
+    let mut dcb = Dcb::default();
+    for attribute in ieee {
+        match attribute.kind {
+            IEEE_ETS => dcb.ets = Some(decode_ets(attribute.payload)?),
+            IEEE_PFC => dcb.pfc = Some(decode_pfc(attribute.payload)?),
+            IEEE_PEER_PFC => dcb.peer_pfc = Some(decode_pfc(attribute.payload)?),
+            IEEE_APP_TABLE => {
+                dcb.apps = attribute
+                    .nest()
+                    .map(|app| decode_app(app.payload))
+                    .collect::<Option<Vec<_>>>()?;
+            }
+            IEEE_APP_TRUST_TABLE => {
+                let selector = |code: u64| u8::try_from(code).map(DcbSelector::from_code).ok();
+                let trusted = attribute.nest().map(|one| selector(one.number()?));
+                let trusted = trusted.collect::<Option<Vec<_>>>()?;
+                dcb.trust = Some(trusted.iter().map(|one| one.word().to_owned()).collect());
+            }
+            DCB_BUFFER => dcb.buffers = Some(decode_buffers(attribute.payload)?),
+            _ => {}
+        }
+    }
+    Some(dcb)
+}
+
+fn eight(bytes: &[u8], at: usize) -> Option<[u8; 8]> {
+    bytes.get(at..at + 8)?.try_into().ok()
+}
+
+/// `struct ieee_ets`: willing, classes, cbs, then eight bytes each of transmit share, receive share,
+/// algorithm and class; what is recommended comes after.
+fn decode_ets(bytes: &[u8]) -> Option<Ets> {
+    let word = |algorithm: u8| {
+        match algorithm {
+            0 => "strict",
+            1 => "cbs",
+            2 => "ets",
+            255 => "vendor",
+            _ => "unknown",
+        }
+        .to_owned()
+    };
+    Some(Ets {
+        willing: *bytes.first()? != 0,
+        classes: *bytes.get(1)?,
+        bandwidth_percent: eight(bytes, 3)?,
+        algorithm: eight(bytes, 19)?.map(word),
+        priority_class: eight(bytes, 27)?,
+    })
+}
+
+/// `struct ieee_pfc`: capability, enabled, bypass, delay at 4, counts at 8 and 72.
+fn decode_pfc(bytes: &[u8]) -> Option<Pfc> {
+    let count = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let counts = |at: usize| {
+        let mut counts = [0; 8];
+        for (index, value) in counts.iter_mut().enumerate() {
+            *value = count(at + index * 8)?;
+        }
+        Some(counts)
+    };
+    let enabled = *bytes.get(1)?;
+    Some(Pfc {
+        capability: *bytes.first()?,
+        enabled: (0..8).filter(|priority| enabled >> priority & 1 != 0).collect(),
+        delay_bits: u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?),
+        requests: counts(8)?,
+        indications: counts(72)?,
+    })
+}
+
+/// `struct dcb_app`: selector, priority, protocol.
+fn decode_app(bytes: &[u8]) -> Option<DcbApp> {
+    Some(DcbApp {
+        selector: DcbSelector::from_code(*bytes.first()?),
+        priority: *bytes.get(1)?,
+        protocol: u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?),
+    })
+}
+
+/// `struct dcbnl_buffer`.
+fn decode_buffers(bytes: &[u8]) -> Option<DcbBuffers> {
+    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let mut size_bytes = [0; 8];
+    for (index, size) in size_bytes.iter_mut().enumerate() {
+        *size = number(8 + index * 4)?;
+    }
+    Some(DcbBuffers { priority_buffer: eight(bytes, 0)?, size_bytes, total_bytes: number(40)? })
+}
+
+/// `DCB_CAP_DCBX_*`.
+fn decode_dcbx(answer: &[u8]) -> Option<Vec<String>> {
+    const WORDS: [&str; 5] = ["host", "lld_managed", "cee", "ieee", "static"];
+    let mode = attributes(answer)?.get(DCB_ATTR_DCBX)?.number()?;
+    let is_set = |(bit, _): &(u32, &&str)| mode >> bit & 1 != 0;
+    Some((0..).zip(&WORDS).filter(is_set).map(|(_, word)| (*word).to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn structures_that_are_too_short_are_refused() {
+        assert_eq!(decode_ets(&[0; 34]), None);
+        assert_eq!(decode_pfc(&[0; 135]), None);
+        assert_eq!(decode_app(&[5, 3, 26]), None);
+        assert_eq!(decode_buffers(&[0; 43]), None);
+    }
+
+    #[test]
+    fn flow_control_is_on_for_the_priorities_of_its_bits() {
+        let mut bytes = [0; 136];
+        bytes[..2].copy_from_slice(&[8, 0b0000_1001]);
+        bytes[32..40].copy_from_slice(&77_u64.to_ne_bytes());
+        let pfc = decode_pfc(&bytes).unwrap();
+        assert_eq!((pfc.capability, pfc.enabled, pfc.requests[3]), (8, vec![0, 3], 77));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_can_hang_or_crash_it(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (decode_ieee(&bytes), decode_dcbx(&bytes), decode_ets(&bytes));
+            let _ = (decode_pfc(&bytes), decode_app(&bytes), decode_buffers(&bytes));
+        }
+    }
+}

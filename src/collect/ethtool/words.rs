@@ -1,0 +1,156 @@
+//! The words for the numbers of ethtool; numbers without a word are shown as they are.
+
+fn word(words: &[(u64, &str)], number: u64, what: &str) -> String {
+    let known = words.iter().find(|(known, _)| *known == number);
+    known.map_or_else(|| format!("{what} {number}"), |(_, word)| (*word).to_owned())
+}
+
+/// `PORT_*`.
+pub(super) fn connector(port: u64) -> String {
+    const WORDS: [(u64, &str); 8] = [
+        (0, "twisted pair"),
+        (1, "AUI"),
+        (2, "MII"),
+        (3, "fibre"),
+        (4, "BNC"),
+        (5, "direct attach"),
+        (0xef, "none"),
+        (0xff, "other"),
+    ];
+    word(&WORDS, port, "connector")
+}
+
+/// `ETHTOOL_LINK_MODE_FEC_*_BIT`.
+pub(super) fn fec(bit: u32) -> String {
+    word(&[(49, "none"), (50, "RS"), (51, "BaseR"), (74, "LLRS")], bit.into(), "FEC")
+}
+
+/// `ETHTOOL_MODULE_POWER_MODE_*`.
+pub(super) fn power_mode(mode: u64) -> String {
+    word(&[(1, "low"), (2, "high")], mode, "mode")
+}
+
+/// `ETHTOOL_MODULE_POWER_MODE_POLICY_*`.
+pub(super) fn power_policy(policy: u64) -> String {
+    word(&[(1, "high"), (2, "auto")], policy, "policy")
+}
+
+/// Identifiers of SFF-8024, table 4-1.
+pub(super) fn module(identifier: u8) -> String {
+    const WORDS: [(u64, &str); 14] = [
+        (0x02, "soldered"),
+        (0x03, "SFP"),
+        (0x0b, "DWDM-SFP"),
+        (0x0c, "QSFP"),
+        (0x0d, "QSFP+"),
+        (0x11, "QSFP28"),
+        (0x18, "QSFP-DD"),
+        (0x19, "OSFP"),
+        (0x1a, "SFP-DD"),
+        (0x1b, "DSFP"),
+        (0x1e, "QSFP CMIS"),
+        (0x1f, "SFP-DD CMIS"),
+        (0x20, "SFP CMIS"),
+        (0x23, "QSFP112"),
+    ];
+    word(&WORDS, identifier.into(), "module")
+}
+
+/// `ethtool_link_ext_state`, and the substates of each.
+pub(super) fn down(state: u64, substate: Option<u64>) -> String {
+    const STATES: [&str; 11] = [
+        "autoneg",
+        "link training",
+        "logical mismatch",
+        "bad signal integrity",
+        "no cable",
+        "cable issue",
+        "EEPROM issue",
+        "calibration failure",
+        "power budget exceeded",
+        "overheat",
+        "module",
+    ];
+    // Counted from 1.
+    let substates: &[&str] = match state {
+        0 => &[
+            "no partner detected",
+            "no acknowledgement",
+            "next page exchange failed",
+            "no partner detected, forced mode",
+            "FEC mismatch",
+            "no common mode",
+        ],
+        1 => &[
+            "KR frame lock not acquired",
+            "KR link inhibit timeout",
+            "partner did not set receiver ready",
+            "remote fault",
+        ],
+        2 => &[
+            "no block lock",
+            "no AM lock",
+            "no align status",
+            "FC FEC not locked",
+            "RS FEC not locked",
+        ],
+        3 => &[
+            "many physical errors",
+            "unsupported rate",
+            "SerDes reference clock lost",
+            "SerDes loss of signal",
+        ],
+        5 => &["unsupported cable", "cable test failure"],
+        10 => &["CMIS not ready"],
+        _ => &[],
+    };
+    let at = |index: u64| usize::try_from(index).ok();
+    let state_word = at(state).and_then(|index| STATES.get(index));
+    let state = state_word.map_or_else(|| format!("reason {state}"), |word| (*word).to_owned());
+    let Some(substate) = substate.filter(|substate| *substate != 0) else { return state };
+    let known = substate.checked_sub(1).and_then(at).and_then(|index| substates.get(index));
+    match known {
+        Some(word) => format!("{state}: {word}"),
+        None => format!("{state}: reason {substate}"),
+    }
+}
+
+/// The counters of a group, by `ETHTOOL_A_STATS_ETH_*` and `ETHTOOL_A_STATS_RMON_*`, which count
+/// from 0. Histograms of frame sizes are left out.
+pub(super) fn counter(group: u64, number: u16) -> Option<&'static str> {
+    const PHY: [&str; 1] = ["symbol_errors"];
+    const MAC: [&str; 22] = [
+        "frames_transmitted",
+        "single_collisions",
+        "multiple_collisions",
+        "frames_received",
+        "frame_check_sequence_errors",
+        "alignment_errors",
+        "octets_transmitted",
+        "deferred_transmissions",
+        "late_collisions",
+        "excessive_collisions",
+        "internal_transmit_errors",
+        "carrier_sense_errors",
+        "octets_received",
+        "internal_receive_errors",
+        "multicast_transmitted",
+        "broadcast_transmitted",
+        "excessive_deferrals",
+        "multicast_received",
+        "broadcast_received",
+        "in_range_length_errors",
+        "out_of_range_lengths",
+        "frames_too_long",
+    ];
+    const CONTROL: [&str; 3] = ["control_transmitted", "control_received", "unsupported_opcodes"];
+    const RMON: [&str; 4] = ["undersized", "oversized", "fragments", "jabbers"];
+    let names: &[&str] = match group {
+        0 => &PHY,
+        1 => &MAC,
+        2 => &CONTROL,
+        3 => &RMON,
+        _ => &[],
+    };
+    names.get(usize::from(number)).copied()
+}

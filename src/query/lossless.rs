@@ -1,0 +1,86 @@
+use super::column::columns;
+use super::{Column, DeviceRow, Key, Listing, Value};
+use crate::analyse::lossless::{Judgement, judge};
+use crate::model::{HostReport, Protocol};
+
+/// The listing of `rdmactl ports --lossless`: one row for each port.
+#[derive(Debug)]
+pub enum Lossless {}
+
+/// What one line is about: a port and the judgement of it.
+#[derive(Debug, Clone)]
+pub struct LosslessRow<'report> {
+    /// The port and what it belongs to.
+    pub place: DeviceRow<'report>,
+    /// What is found of it; `None` where there is no port.
+    pub judgement: Option<Judgement>,
+}
+
+impl Listing for Lossless {
+    type Row<'report> = LosslessRow<'report>;
+
+    const NAME: &'static str = "ports --lossless";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("device", "device", "device.name"),
+        Key::new("port", "port", "port.number"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        "host" "HOST" Left WithHosts [] "Name of the host"
+            |row| Value::Text(row.place.report.host.clone());
+        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
+            |row| Value::via(row.place.report);
+        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
+            |row| row.place.of_device(|device| Value::text(Some(&device.name)));
+        "port.number" "PORT" Right Always ["device.ports"] "Port number"
+            |row| row.place.of_port(|port| Value::int(Some(port.number)));
+        "port.state" "STATE" Left Verbose ["port.state"] "Logical state"
+            |row| row.place.state();
+        "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
+            "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
+            |row| row.place.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
+        "port.netdev" "NETDEV" Left Always
+            ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            "Network interface of the port"
+            |row| row.place.of_netdev(|port| Value::text(port.netdev.as_ref()));
+        "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none itself"
+            |row| number(row, |judgement| judgement.tos);
+        "lossless.dscp" "DSCP" Right Always [] "DSCP in that"
+            |row| number(row, |judgement| judgement.dscp);
+        "lossless.priority" "PRIORITY" Right Always [] "Priority that the interface gives that DSCP"
+            |row| number(row, |judgement| judgement.priority.map(u32::from));
+        "lossless.class" "CLASS" Right Always [] "Traffic class of that priority"
+            |row| number(row, |judgement| judgement.class.map(u32::from));
+        "lossless.verdict" "LOSSLESS" Left Always [] "lossless, lossy, unknown, not applicable; why a host gave no answer"
+            |row| Value::or_failure(row.place.report, || {
+                Value::text(row.judgement.as_ref().map(|judgement| judgement.verdict.word()))
+            });
+        "lossless.why" "WHY" Left Always [] "The reason, in one sentence"
+            |row| Value::text(row.judgement.as_ref().map(|judgement| &judgement.why));
+        "lossless.fix" "FIX" Left Always [] "What to type where it shall be lossless"
+            |row| Value::text(row.judgement.as_ref().and_then(|judgement| judgement.fix.as_ref()));
+    };
+
+    fn is_unreadable(row: &LosslessRow<'_>, source: &str) -> bool {
+        row.place.is_unreadable(source)
+    }
+}
+
+fn number(row: &LosslessRow<'_>, get: impl Fn(&Judgement) -> Option<u32>) -> Value {
+    row.judgement.as_ref().map_or(Value::Absent, |judgement| Value::int(get(judgement)))
+}
+
+/// One row for each port, judged.
+#[must_use]
+pub fn lossless_rows(reports: &[HostReport], hosts_named: bool) -> Vec<LosslessRow<'_>> {
+    let judged = |place: DeviceRow<'_>| {
+        let ends = place.device.zip(place.port);
+        ends.map(|(device, port)| judge(place.report, device, port))
+    };
+    super::device_rows(reports, hosts_named)
+        .into_iter()
+        .map(|place| LosslessRow { judgement: judged(place), place })
+        .collect()
+}
