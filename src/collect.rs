@@ -7,6 +7,7 @@
 mod dcb;
 mod ethtool;
 mod nldev;
+mod provider;
 mod reader;
 mod rtnetlink;
 mod sysfs;
@@ -38,6 +39,7 @@ pub fn host_report(
     if parts.ethernet {
         ethtool::read(&mut reader, &mut report);
     }
+    provider::read(&mut reader, &mut report);
     if parts.pkeys {
         sysfs::read_pkeys(&mut reader, &mut report);
     }

@@ -18,6 +18,7 @@ mod pkey;
 mod port;
 pub mod probe;
 mod problem;
+mod provider;
 mod resource;
 mod verbs;
 
@@ -33,6 +34,7 @@ pub use pci::{Gpu, PciLink, PciPath, PciSpeed, VirtualFunctions};
 pub use pkey::{Membership, PKey};
 pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::Problem;
+pub use provider::Provider;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,

@@ -131,6 +131,8 @@ fn may_move(column: &str, question: &Question, removed: bool) -> bool {
             }
             // An accelerator that is gone, or its place.
             "device.gpus" => path.contains("/bus/pci/") || path.ends_with("/numa_node"),
+            // A provider that is gone is missing, which is worth a word of its own.
+            "device.provider.file" => path.contains("libibverbs"),
             // A link of which nobody says how fast it could be.
             column => path.contains("/max_link_") && column.starts_with("device.pci_link"),
         }

@@ -55,6 +55,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("ndjson", &["devices", "--format", "ndjson"]),
     ("resources", &["resources"]),
     ("resources_verbose", &["resources", "-v", "qp", "cm_id"]),
+    ("provider", &["devices", "-o", "device,driver,provider,package"]),
     ("resources_json", &["resources", "mr", "--json"]),
 ];
 

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gpu, Guid, PciLink, Port, VerbsDevice, VirtualFunctions};
+use super::{Counter, Gpu, Guid, PciLink, Port, Provider, VerbsDevice, VirtualFunctions};
 
 /// One RDMA device (HCA, RNIC) as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +42,9 @@ pub struct Device {
     pub ports: Vec<Port>,
     /// Counters of the device as a whole; `None` unless asked for.
     pub counters: Option<Vec<Counter>>,
+    /// The user's half of its driver; `None` where it is not known which one that would be, and from
+    /// copies of `/sys` alone.
+    pub provider: Option<Provider>,
     /// What libibverbs says of the device; `None` unless asked for and answered.
     pub verbs: Option<VerbsDevice>,
 }

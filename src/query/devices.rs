@@ -69,6 +69,14 @@ impl Listing for Devices {
         "device.driver" "DRIVER" Left Always
             ["device.driver", "device.pci", "device.parent", "device.node_type"] "Kernel driver"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));
+        "device.provider.file" "PROVIDER" Left Verbose ["provider", "device.driver", "device.pci", "device.parent", "device.node_type"]
+            "The user's half of the driver, which libibverbs loads"
+            provider;
+        "device.provider.package" "PACKAGE" Left Asked ["provider", "device.driver", "device.pci", "device.parent", "device.node_type"]
+            "The package that brings it on this distribution"
+            |row| row.of_device(|device| {
+                Value::text(device.provider.as_ref().and_then(|provider| provider.package.as_ref()))
+            });
         "device.firmware" "FIRMWARE" Left Always ["device.firmware"] "Firmware version"
             |row| row.of_device(|device| Value::text(device.firmware.as_ref()));
         "device.node_guid" "GUID" Left Unfolded ["device.node_guid"] "Node GUID"
@@ -282,6 +290,21 @@ fn extra_number(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Val
 
 fn extra_mask(row: &DeviceRow<'_>, get: impl Fn(&VerbsExtended) -> u64) -> Value {
     mask(row, |verbs| verbs.extended.as_ref().map(&get))
+}
+
+/// The name of the file is enough: the directory is the distribution's.
+fn provider(row: &DeviceRow<'_>) -> Value {
+    if row.device.is_some() && row.is_unreadable("provider") {
+        return Value::Failed;
+    }
+    row.of_device(|device| match &device.provider {
+        None => Value::Absent,
+        Some(provider) => match &provider.file {
+            None => Value::Bad("missing".into()),
+            Some(_) if !provider.is_listed => Value::Bad("not listed".into()),
+            Some(file) => Value::text(file.rsplit('/').next()),
+        },
+    })
 }
 
 /// One side of the link; the running one is bad where the others promise more.

@@ -69,6 +69,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device 
         gpus: None,
         ports,
         counters: None,
+        provider: None,
         verbs: None,
     }
 }
