@@ -4,6 +4,7 @@
 //! not there is `None`; what is there but unreadable is `None` and a problem. The report goes to
 //! `analyse` and `query`.
 
+mod caps;
 mod dcb;
 mod ethtool;
 mod nldev;
@@ -43,14 +44,21 @@ pub fn host_report(
     if parts.pkeys {
         sysfs::read_pkeys(&mut reader, &mut report);
     }
+    if parts.netlink {
+        nldev::read_inventory(&mut reader, &mut report);
+    }
     if parts.gpus {
         sysfs::read_gpus(&mut reader, &mut report);
     }
     if parts.counters {
         sysfs::read_counters(&mut reader, &mut report);
+        nldev::read_counters(&mut reader, &mut report);
     }
     if parts.resources {
         nldev::read_resources(&mut reader, &mut report);
+        if parts.keys {
+            nldev::read_keys(&mut reader, &report);
+        }
     }
     report.problems = reader.into_problems();
     if parts.verbs {

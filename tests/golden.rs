@@ -56,6 +56,27 @@ const CASES: &[(&str, &[&str])] = &[
     ("resources", &["resources"]),
     ("resources_verbose", &["resources", "-v", "qp", "cm_id"]),
     ("provider", &["devices", "-o", "device,driver,provider,package"]),
+    (
+        "rdma_dev",
+        &[
+            "devices",
+            "-o",
+            "device,index,type,protocol,firmware,guid,sys_guid,dim,sub_type,parent,uverbs,abi,caps",
+        ],
+    ),
+    ("rdma_resource", &["devices", "-o", "device,objects"]),
+    (
+        "rdma_link",
+        &[
+            "ports",
+            "-o",
+            "device,port,subnet,lid,sm_lid,lmc,state,phys,netdev,netdev_index,umad,link_caps",
+        ],
+    ),
+    ("rdma_statistic_mode", &["ports", "-o", "device,port,counter_mode"]),
+    ("rdma_system", &["devices", "-o", "device,netns,copy_on_fork,privileged_qkey,monitor"]),
+    ("rdma_json", &["devices", "-o", "index", "--json"]),
+    ("keys", &["resources", "mr", "pd", "-o", "device,kind,id,rkey,lkey,dma_lkey"]),
     ("resources_json", &["resources", "mr", "--json"]),
 ];
 

@@ -271,16 +271,7 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts = Parts {
-        verbs: true,
-        resources: false,
-        counters: false,
-        pkeys: false,
-        gpus: false,
-        netdevs: false,
-        brief_gids: false,
-        ethernet: false,
-    };
+    const VERBS: Parts = Parts { verbs: true, ..Parts::NONE };
 
     fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
         loop {

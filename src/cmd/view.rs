@@ -104,6 +104,9 @@ impl<'global, L: Listing> View<'global, L> {
             brief_gids: least.brief_gids && !self.is_document() && self.global.save.is_none(),
             counters: least.counters || needs("counters"),
             ethernet: least.ethernet || needs("ethernet"),
+            netlink: least.netlink || needs("netlink"),
+            // In JSON a key that is hidden would look like one that is not there.
+            keys: least.keys || needs("resources/keys") || (self.is_document() && least.resources),
             ..least
         })
     }

@@ -5,13 +5,14 @@
 //! are the same in all kernels from 5.10 to 7.3, and new ones are only added.
 
 mod attr;
+mod inventory;
 mod resource;
 
 use std::collections::HashMap;
 
 use super::Reader;
 use super::reader::is_name;
-use crate::model::{Device, HostReport, LinkLayer, Owner, Port, Protocol, Resource};
+use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource};
 use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
 use attr::Fields;
 
@@ -61,6 +62,8 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
         }
     }
 }
+
+pub(super) use inventory::{read_counters, read_inventory};
 
 /// Reads the objects of every device.
 pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
@@ -127,11 +130,49 @@ fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> 
         }
         // Kernels before 6.1 know no such command, and say EINVAL to it.
         Err(error) if error.is_invalid() && query.command.is_since_6_1() => None,
+        // Nor do drivers without counters.
+        Err(error) if error.is_invalid() && is_of_counters(query.command) => None,
         Err(error) => {
             reader.unreadable(key, &query.to_string(), &error, None);
             None
         }
     }
+}
+
+fn is_of_counters(command: RdmaCommand) -> bool {
+    matches!(command, RdmaCommand::Counters | RdmaCommand::CounterMode)
+}
+
+/// Tells when the keys of memory are missing because the reader may not see them: the kernel leaves
+/// them out of its answer without a word.
+pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
+    let lacks =
+        |resource: &Resource| matches!(resource.object, Object::Mr { lkey: None, rkey: None, .. });
+    if !report.resources.iter().flatten().any(lacks) {
+        return;
+    }
+    let path = "/proc/self/status";
+    let is_capable = match reader.ask(&Question::File(path.into())) {
+        Ok(status) => parse_capable(&String::from_utf8_lossy(&status)),
+        Err(error) if error.is_absent() => None,
+        Err(error) => return reader.unreadable("resources/keys", path, &error, None),
+    };
+    // Whoever may see them, and does not, has a kernel without them.
+    if is_capable != Some(true) {
+        reader.hidden(
+            "resources/keys",
+            "RDMA netlink, memory regions",
+            "the kernel shows keys of memory only to holders of CAP_NET_ADMIN",
+            "run rdmactl as root",
+        );
+    }
+}
+
+/// Whether a `/proc/PID/status` tells of `CAP_NET_ADMIN`.
+fn parse_capable(status: &str) -> Option<bool> {
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    // Bit 12 of include/uapi/linux/capability.h.
+    u64::from_str_radix(set.trim(), 16).ok().map(|set| set >> 12 & 1 != 0)
 }
 
 /// Gives the processes their names, and threads the number of their process.
@@ -168,6 +209,13 @@ fn parse_status(status: &str) -> Option<(u32, String)> {
     let field =
         |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     Some((field("Tgid")?.trim().parse().ok()?, field("Name")?.trim().to_owned()))
+}
+
+#[test]
+fn who_may_see_keys_is_told_by_a_bit() {
+    assert_eq!(parse_capable("Name:\tx\nCapEff:\t000001ffffffffff\n"), Some(true));
+    assert_eq!(parse_capable("CapEff:\t0000000000000000\n"), Some(false));
+    assert_eq!(parse_capable("CapPrm:\t000001ffffffffff\nCapEff:\tno\n"), None);
 }
 
 #[test]

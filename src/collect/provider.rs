@@ -64,7 +64,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         let file = |name: &&str| {
             let stem = format!("lib{name}-rdmav");
             let is_it = |(_, file): &&(&str, String)| {
-                file.strip_prefix(&stem).is_some_and(|rest| rest.ends_with(".so"))
+                file.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".so")).is_some()
             };
             files.iter().find(is_it).map(|(folder, file)| format!("{folder}/{file}"))
         };

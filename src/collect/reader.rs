@@ -169,6 +169,17 @@ impl<'source> Reader<'source> {
         self.note(key, path, format!("{path} may lack some: {why}"), Some("ask again"));
     }
 
+    /// Notes what the kernel leaves out for those who may not see it.
+    pub(super) fn hidden(&mut self, key: &str, source: &str, detail: &str, fix: &str) {
+        self.problems.push(Problem {
+            key: key.to_owned(),
+            source: source.to_owned(),
+            errno: Some("EPERM".into()),
+            detail: detail.to_owned(),
+            fix: Some(fix.to_owned()),
+        });
+    }
+
     /// Notes a table that is longer than any device's.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} entries; the rest is not read");

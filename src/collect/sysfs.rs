@@ -3,6 +3,7 @@
 //! The files and their quirks are those of the kernel's `drivers/infiniband/core/sysfs.c`, 5.10 to
 //! 7.3. No driver is a special case without a stated reason.
 
+mod chardev;
 mod counter;
 mod device;
 mod gid;
@@ -14,7 +15,6 @@ mod pci_link;
 mod pkey;
 mod place;
 mod port;
-mod port_caps;
 mod protocol;
 
 pub(super) use gid::Extent;
@@ -50,6 +50,9 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport, gids: 
     names.sort_by(|a, b| crate::names::compare(a, b));
     report.devices = names.iter().map(|name| device::read(reader, name, gids)).collect();
     drop_vanished(reader, report);
+    if !report.devices.is_empty() {
+        chardev::read(reader, &mut report.devices);
+    }
 }
 
 /// Reads the counters of everything that is in the report.

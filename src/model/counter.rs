@@ -92,7 +92,9 @@ impl JsonSchema for PerSecond {
 }
 
 /// Where a counter comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterGroup {
     /// The port counters of the InfiniBand specification (`counters/`), as `perfquery` shows them.

@@ -1,7 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gpu, Guid, PciLink, Port, Provider, VerbsDevice, VirtualFunctions};
+use super::{
+    Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, Provider, VerbsDevice, VirtualFunctions,
+};
 
 /// One RDMA device (HCA, RNIC) as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +47,12 @@ pub struct Device {
     /// The user's half of its driver; `None` where it is not known which one that would be, and from
     /// copies of `/sys` alone.
     pub provider: Option<Provider>,
+    /// The character device of its verbs: `uverbs0`; `None` while `ib_uverbs` is not loaded.
+    pub uverbs: Option<String>,
+    /// Version of the interface between the kernel's and the user's half of its driver.
+    pub uverbs_abi: Option<u32>,
+    /// What RDMA netlink says beyond the files; `None` unless asked for and answered.
+    pub netlink: Option<NetlinkDevice>,
     /// What libibverbs says of the device; `None` unless asked for and answered.
     pub verbs: Option<VerbsDevice>,
 }

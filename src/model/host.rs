@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, HostFailure, Netdev, Problem, Resource, VerbsState};
+use super::{Device, HostFailure, Netdev, Problem, RdmaSystem, Resource, VerbsState};
 
 /// What one host said of itself at one moment, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,8 @@ pub struct HostReport {
     /// Whether the kernel's RDMA core is loaded (`/sys/class/infiniband` exists); `None` when that
     /// could not be seen. It tells "no driver" from "no device".
     pub rdma_core: Option<bool>,
+    /// Settings of the RDMA core; `None` unless asked for and answered.
+    pub rdma_system: Option<RdmaSystem>,
     /// The RDMA devices in the kernel's order of names.
     pub devices: Vec<Device>,
     /// The interfaces of the ports, and those that hang together with them; `None` unless asked for.
@@ -42,6 +44,7 @@ impl HostReport {
             taken_ns: None,
             kernel: None,
             rdma_core: None,
+            rdma_system: None,
             devices: Vec::new(),
             netdevs: None,
             verbs: VerbsState::NotAsked,
@@ -95,9 +98,26 @@ pub struct Parts {
     /// What ethtool netlink and DCB say of those interfaces; it asks drivers and firmware.
     #[serde(default)]
     pub ethernet: bool,
+    /// What RDMA netlink knows of devices and ports beyond their files.
+    pub netlink: bool,
+    /// Whether keys of memory are hidden from the reader.
+    pub keys: bool,
 }
 
 impl Parts {
+    /// The files alone.
+    pub const NONE: Self = Self {
+        verbs: false,
+        resources: false,
+        counters: false,
+        pkeys: false,
+        gpus: false,
+        netdevs: false,
+        brief_gids: false,
+        netlink: false,
+        keys: false,
+    };
+
     /// All there is, as captures have it.
     pub const ALL: Self = Self {
         verbs: true,
@@ -108,6 +128,8 @@ impl Parts {
         netdevs: true,
         brief_gids: false,
         ethernet: true,
+        netlink: true,
+        keys: true,
     };
 }
 

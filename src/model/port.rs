@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gid, GidKind, PKey, VerbsPort};
+use super::{Counter, Gid, GidKind, NetlinkPort, PKey, VerbsPort};
 
 /// One port of one device, as read at a single moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,11 @@ pub struct Port {
     pub netdev_mtu: Option<u32>,
     /// The non-empty entries of the GID table.
     pub gids: Vec<Gid>,
+    /// The character device of its management datagrams: `umad0`; `None` on iWARP, and while `ib_umad`
+    /// is not loaded.
+    pub umad: Option<String>,
+    /// What RDMA netlink says beyond the files; `None` unless asked for and answered.
+    pub netlink: Option<NetlinkPort>,
     /// Counters of the port; `None` unless asked for.
     pub counters: Option<Vec<Counter>>,
     /// Active RDMA MTU in bytes, from verbs; `None` unless verbs were asked.

@@ -77,6 +77,8 @@ pub enum Object {
     Pd {
         /// Number.
         pdn: Option<u32>,
+        /// Key of the kernel for all memory; `None` without `CAP_NET_ADMIN`.
+        local_dma_lkey: Option<u32>,
         /// Objects in it.
         users: Option<u64>,
         /// Number of the context it belongs to.

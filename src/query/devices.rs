@@ -3,7 +3,8 @@ use std::net::IpAddr;
 use super::column::columns;
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{
-    Gid, NodeType, PciLink, PciPath, PciSpeed, Protocol, VerbsDevice, VerbsExtended,
+    Gid, NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
+    VerbsDevice, VerbsExtended,
 };
 
 /// The listing of `rdmactl devices`: one row for each port.
@@ -119,6 +120,38 @@ impl Listing for Devices {
             |row| row.of_device(|device| Value::text(device.board_id.as_ref()));
         "device.hw_rev" "HW_REV" Left Asked ["device.hw_rev"] "Hardware revision as the driver prints it"
             |row| row.of_device(|device| Value::text(device.hw_rev.as_ref()));
+        "device.uverbs" "UVERBS" Left Asked ["uverbs"] "Character device of its verbs"
+            |row| row.of_device(|device| Value::text(device.uverbs.as_ref()));
+        "device.uverbs_abi" "ABI" Right Asked ["uverbs", "device.uverbs_abi"]
+            "Version of the interface between the halves of its driver"
+            |row| row.of_device(|device| Value::int(device.uverbs_abi));
+        "device.netlink.index" "INDEX" Right Asked ["netlink"] "The kernel's index, which outlives a rename"
+            |row| netlink(row, |netlink| Value::int(Some(netlink.index)));
+        "device.netlink.protocol" "PROTOCOL" Left Asked ["netlink"] "Protocol in the kernel's words"
+            |row| netlink(row, |netlink| Value::text(netlink.protocol.as_ref()));
+        "device.netlink.adaptive_moderation" "DIM" Left Asked ["netlink"]
+            "Whether interrupt moderation of completion queues adapts"
+            |row| netlink(row, |netlink| Value::switch(netlink.adaptive_moderation));
+        "device.netlink.caps" "CAPS" Left Asked ["netlink"] "Names of the capability bits of the device"
+            |row| netlink(row, |netlink| Value::list(netlink.caps.as_deref()));
+        "device.netlink.sub_type" "SUB_TYPE" Left Asked ["netlink"] "Kind of a sub-device: smi"
+            |row| netlink(row, |netlink| Value::text(netlink.sub_type.as_ref()));
+        "device.netlink.parent" "PARENT" Left Asked ["netlink"] "The device that a sub-device is a part of"
+            |row| netlink(row, |netlink| Value::text(netlink.parent.as_ref()));
+        "device.netlink.objects" "OBJECTS" Left Asked ["netlink"] "How many objects of each kind there are, and can be"
+            |row| netlink(row, |netlink| Value::list(netlink.objects.as_deref()));
+        "rdma_system.netns_mode" "NETNS" Left Asked ["netlink", "rdma_system"]
+            "Whether network namespaces share the devices: shared, exclusive"
+            |row| system(row, |system| Value::text(system.netns_mode.map(NetnsMode::word)));
+        "rdma_system.copy_on_fork" "COPY_ON_FORK" Left Asked ["netlink", "rdma_system"]
+            "Whether a process that forks keeps its memory usable"
+            |row| system(row, |system| Value::switch(system.copy_on_fork));
+        "rdma_system.privileged_qkey" "PRIVILEGED_QKEY" Left Asked ["netlink", "rdma_system"]
+            "Whether everybody may use the kernel's queue keys"
+            |row| system(row, |system| Value::switch(system.privileged_qkey));
+        "rdma_system.monitor" "MONITOR" Left Asked ["netlink", "rdma_system"]
+            "Whether the kernel tells of devices that come and go"
+            |row| system(row, |system| Value::switch(system.monitor));
         "device.verbs.max_qp" "MAX_QP" Right Verbose ["verbs"] "Most queue pairs"
             |row| limit(row, |verbs| verbs.max_qp);
         "device.verbs.max_cq" "MAX_CQ" Right Verbose ["verbs"] "Most completion queues"
@@ -305,6 +338,14 @@ fn provider(row: &DeviceRow<'_>) -> Value {
             Some(file) => Value::text(file.rsplit('/').next()),
         },
     })
+}
+
+fn netlink(row: &DeviceRow<'_>, get: impl Fn(&NetlinkDevice) -> Value) -> Value {
+    row.of_device(|device| device.netlink.as_ref().map_or(Value::Absent, &get))
+}
+
+fn system(row: &DeviceRow<'_>, get: impl Fn(&RdmaSystem) -> Value) -> Value {
+    row.report.rdma_system.as_ref().map_or(Value::Absent, get)
 }
 
 /// One side of the link; the running one is bad where the others promise more.

@@ -2,7 +2,9 @@ use super::column::columns;
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::congestion::Congestion;
-use crate::model::{Bond, Fec, GidKind, Ipoib, Netdev, Port, Protocol, VerbsPort};
+use crate::model::{
+    Bond, CounterMode, Fec, GidKind, Ipoib, Netdev, NetlinkPort, Port, Protocol, VerbsPort,
+};
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
 #[derive(Debug)]
@@ -186,6 +188,20 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::hex(port.cap_mask));
         "port.caps" "CAPS" Left Verbose ["port.cap_mask", "port.link_layer"] "Names of the capability bits"
             |row| row.of_port(|port| Value::list(port.caps.as_deref()));
+        "port.umad" "UMAD" Left Asked ["umad"] "Character device of its management datagrams"
+            |row| row.of_port(|port| Value::text(port.umad.as_ref()));
+        "port.netlink.subnet_prefix" "SUBNET" Left Asked ["netlink", "device.netlink"]
+            "Upper half of the port's GIDs"
+            |row| netlink(row, |netlink| Value::text(netlink.subnet_prefix));
+        "port.netlink.caps" "LINK_CAPS" Left Asked ["netlink", "device.netlink", "port.link_layer"]
+            "Names of the capability bits as netlink has them, on InfiniBand with those of the second mask"
+            |row| netlink(row, |netlink| Value::list(netlink.caps.as_deref()));
+        "port.netlink.netdev_index" "NETDEV_INDEX" Right Asked ["netlink", "device.netlink"]
+            "The kernel's index of the port's interface"
+            |row| netlink(row, |netlink| Value::int(netlink.netdev_index));
+        "port.netlink.counter_mode" "COUNTER_MODE" Left Asked ["netlink", "device.netlink", "port.netlink"]
+            "How queue pairs are bound to counters of their own: off, auto, manual"
+            |row| netlink(row, |netlink| Value::text(netlink.counter_mode.map(CounterMode::words)));
         "port.link_width" "WIDTH" Left Asked ["port.rate_bps", "port.state"] "Lanes of an active link, on Ethernet as derived from its speed"
             |row| row.of_port(|port| Value::text(port.link_width.as_ref()));
         "port.link_speed" "LANE_SPEED" Left Asked ["port.rate_bps", "port.state"] "Speed of one such lane: NDR, EDR"
@@ -325,4 +341,8 @@ fn of_verbs(row: &DeviceRow<'_>, get: impl Fn(&VerbsPort) -> Value) -> Value {
 
 fn bits(rate: Option<u64>) -> Value {
     rate.map_or(Value::Absent, Value::Bits)
+}
+
+fn netlink(row: &DeviceRow<'_>, get: impl Fn(&NetlinkPort) -> Value) -> Value {
+    row.of_port(|port| port.netlink.as_ref().map_or(Value::Absent, &get))
 }

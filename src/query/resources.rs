@@ -86,20 +86,27 @@ impl Listing for Resources {
         "resource.polled_by" "POLLED" Left Verbose ["resources"] "How the kernel polls its own completion queue"
             |row| Value::text(facts(row).polled_by);
         "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Whether interrupt moderation adapts"
-            |row| Value::text(facts(row).adaptive_moderation.map(|is_on| if is_on { "on" } else { "off" }));
+            |row| Value::switch(facts(row).adaptive_moderation);
         "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
             |row| Value::int(facts(row).rq_psn);
         "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue: it moves with traffic"
             |row| Value::int(facts(row).sq_psn);
         "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
             |row| Value::text(facts(row).path_migration);
-        "resource.rkey" "RKEY" Right Asked ["resources"] "Remote key; the kernel shows it to root only"
-            |row| Value::hex(facts(row).rkey);
-        "resource.lkey" "LKEY" Right Asked ["resources"] "Local key; the kernel shows it to root only"
-            |row| Value::hex(facts(row).lkey);
+        "resource.rkey" "RKEY" Right Asked ["resources", "resources/keys"] "Remote key; the kernel shows it to root only"
+            |row| key(row, facts(row).rkey);
+        "resource.lkey" "LKEY" Right Asked ["resources", "resources/keys"] "Local key; the kernel shows it to root only"
+            |row| key(row, facts(row).lkey);
+        "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "resources/keys"]
+            "Key of the kernel for all memory of a protection domain; the kernel shows it to root only"
+            |row| key(row, facts(row).local_dma_lkey);
     };
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
+        if source == "resources/keys" {
+            // Only some kinds of objects have keys: their cells tell.
+            return false;
+        }
         let is_told = row.report.problems.iter().any(|problem| problem.key == source);
         is_told || (source == "resources" && row.unlisted.is_some())
     }
@@ -136,6 +143,16 @@ fn owner<T>(row: &ResourceRow<'_>, get: impl Fn(&Owner) -> Option<T>) -> Option<
     get(row.resource?.owner.as_ref()?)
 }
 
+/// A key of an object that has such keys: hidden where the kernel hides it from the reader.
+fn key(row: &ResourceRow<'_>, key: Option<Option<u32>>) -> Value {
+    let is_hidden = || row.report.problems.iter().any(|problem| problem.key == "resources/keys");
+    match key {
+        None => Value::Absent,
+        Some(None) if is_hidden() => Value::Failed,
+        Some(key) => Value::hex(key),
+    }
+}
+
 fn kind(row: &ResourceRow<'_>) -> Value {
     let word = || Value::text(row.resource.map(|resource| resource.object.word()));
     Value::or_failure(row.report, word)
@@ -157,8 +174,10 @@ struct Facts<'report> {
     source: Option<CmAddress>,
     destination: Option<CmAddress>,
     length_bytes: Option<u64>,
-    rkey: Option<u32>,
-    lkey: Option<u32>,
+    /// A key is `None` for objects without such keys, and `Some(None)` where it is not told.
+    rkey: Option<Option<u32>>,
+    lkey: Option<Option<u32>>,
+    local_dma_lkey: Option<Option<u32>>,
     pdn: Option<u32>,
     ctxn: Option<u32>,
     cqn: Option<u32>,
@@ -201,9 +220,13 @@ fn facts<'report>(row: &ResourceRow<'report>) -> Facts<'report> {
             Facts { number: cqn, cqn, entries, users, polled_by, adaptive_moderation, ctxn, ..none }
         }
         Some(&Object::Mr { mrn, rkey, lkey, length_bytes, pdn }) => {
+            let (rkey, lkey) = (Some(rkey), Some(lkey));
             Facts { number: mrn, rkey, lkey, length_bytes, pdn, ..none }
         }
-        Some(&Object::Pd { pdn, users, ctxn }) => Facts { number: pdn, pdn, users, ctxn, ..none },
+        Some(&Object::Pd { pdn, local_dma_lkey, users, ctxn }) => {
+            let local_dma_lkey = Some(local_dma_lkey);
+            Facts { number: pdn, pdn, local_dma_lkey, users, ctxn, ..none }
+        }
         Some(&Object::Ctx { ctxn }) => Facts { number: ctxn, ctxn, ..none },
         Some(&Object::Srq { srqn, ref srq_type, pdn, cqn }) => {
             Facts { number: srqn, of_type: srq_type.as_ref(), pdn, cqn, ..none }

@@ -120,6 +120,11 @@ impl Value {
         number.map_or(Self::Absent, |number| Self::Bytes(number.into()))
     }
 
+    /// `on`, `off`, or `Absent`.
+    pub(super) fn switch(is_on: Option<bool>) -> Self {
+        Self::text(is_on.map(|is_on| if is_on { "on" } else { "off" }))
+    }
+
     /// The parts of a list, or `Absent` where there are none.
     pub(super) fn list(parts: Option<&[impl fmt::Display]>) -> Self {
         match parts {

@@ -6,6 +6,11 @@ use crate::source::Attributes;
 pub(super) const DEV_INDEX: u16 = 1;
 pub(super) const DEV_NAME: u16 = 2;
 pub(super) const PORT_INDEX: u16 = 3;
+pub(super) const CAP_FLAGS: u16 = 4;
+pub(super) const SUBNET_PREFIX: u16 = 8;
+pub(super) const RES_SUMMARY: u16 = 15;
+pub(super) const RES_SUMMARY_ENTRY_NAME: u16 = 17;
+pub(super) const RES_SUMMARY_ENTRY_CURR: u16 = 18;
 pub(super) const RES_QP: u16 = 19;
 pub(super) const RES_LQPN: u16 = 21;
 pub(super) const RES_RQPN: u16 = 22;
@@ -29,16 +34,31 @@ pub(super) const RES_RKEY: u16 = 42;
 pub(super) const RES_LKEY: u16 = 43;
 pub(super) const RES_MRLEN: u16 = 45;
 pub(super) const RES_PD: u16 = 46;
+pub(super) const RES_LOCAL_DMA_LKEY: u16 = 48;
+pub(super) const NDEV_INDEX: u16 = 50;
 pub(super) const NDEV_NAME: u16 = 51;
 pub(super) const RES_PDN: u16 = 60;
 pub(super) const RES_CQN: u16 = 61;
 pub(super) const RES_MRN: u16 = 62;
 pub(super) const RES_CM_IDN: u16 = 63;
 pub(super) const RES_CTXN: u16 = 64;
+pub(super) const SYS_NETNS_MODE: u16 = 66;
+pub(super) const DEV_PROTOCOL: u16 = 67;
+pub(super) const STAT_MODE: u16 = 74;
+pub(super) const STAT_AUTO_MODE_MASK: u16 = 76;
+pub(super) const STAT_HWCOUNTERS: u16 = 80;
+pub(super) const STAT_HWCOUNTER_NAME: u16 = 82;
+pub(super) const STAT_HWCOUNTER_VALUE: u16 = 83;
 pub(super) const DEV_DIM: u16 = 84;
 pub(super) const RES_CTX: u16 = 86;
 pub(super) const RES_SRQ: u16 = 88;
 pub(super) const RES_SRQN: u16 = 90;
+pub(super) const SYS_COPY_ON_FORK: u16 = 93;
+pub(super) const SYS_PRIVILEGED_QKEY: u16 = 96;
+pub(super) const DEV_TYPE: u16 = 99;
+pub(super) const PARENT_NAME: u16 = 100;
+pub(super) const SYS_MONITOR_MODE: u16 = 103;
+pub(super) const RES_SUMMARY_ENTRY_MAX: u16 = 118;
 
 /// Typed reading of one object's attributes.
 #[derive(Debug, Clone)]
@@ -51,6 +71,11 @@ impl Fields<'_> {
 
     pub(super) fn u64(&self, kind: u16) -> Option<u64> {
         self.0.get(kind)?.number()
+    }
+
+    /// A number that is 0 or not.
+    pub(super) fn flag(&self, kind: u16) -> Option<bool> {
+        self.u64(kind).map(|flag| flag != 0)
     }
 
     pub(super) fn text(&self, kind: u16) -> Option<String> {

@@ -154,6 +154,7 @@ fn memory_region(fields: &Fields<'_>) -> Object {
 fn protection_domain(fields: &Fields<'_>) -> Object {
     Object::Pd {
         pdn: fields.u32(attr::RES_PDN),
+        local_dma_lkey: fields.u32(attr::RES_LOCAL_DMA_LKEY),
         users: fields.u64(attr::RES_USECNT),
         ctxn: fields.u32(attr::RES_CTXN),
     }

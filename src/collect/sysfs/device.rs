@@ -69,6 +69,9 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device 
         gpus: None,
         ports,
         counters: None,
+        uverbs: None,
+        uverbs_abi: None,
+        netlink: None,
         provider: None,
         verbs: None,
     }

@@ -1,9 +1,10 @@
 //! The files of one port.
 
 use super::super::Reader;
+use super::super::caps;
 use super::place::{Parent, Place, parse_index};
 use super::protocol::{derive_protocol, has_lids};
-use super::{CLASS, gid, netdev, port_caps};
+use super::{CLASS, gid, netdev};
 use crate::model::{GidKind, LinkLayer, Port, PortState, Protocol};
 use crate::source::Question;
 
@@ -35,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     };
     let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
     let cap_mask = reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
-    let caps = cap_mask.zip(link_layer).map(|(mask, layer)| port_caps::words(mask, layer));
+    let caps = cap_mask.zip(link_layer).map(|(mask, layer)| caps::port_words(mask.into(), layer));
     let (default_roce_mode, default_roce_tos) =
         if has_lids { (None, None) } else { read_defaults(reader, &place, parent.name, number) };
     let before = reader.problem_count();
@@ -71,6 +72,8 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         netdev,
         netdev_mtu,
         gids,
+        umad: None,
+        netlink: None,
         counters: None,
         active_mtu: None,
         max_mtu: None,

@@ -14,6 +14,12 @@ use crate::sys::Errno;
 const NLDEV: u16 = 5 << 10;
 const DEV_INDEX: u16 = 1;
 const PORT_INDEX: u16 = 3;
+const STAT_MODE: u16 = 74;
+const STAT_RES: u16 = 75;
+/// The attribute that stands for queue pairs.
+const RES_QP: u32 = 19;
+/// Any mode asks for the mode.
+const MANUAL: u32 = 2;
 
 /// One question to the kernel's RDMA netlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,8 +54,11 @@ pub enum RdmaCommand {
     MemoryRegions = 13,
     /// Protection domains of a device.
     ProtectionDomains = 14,
-    /// Hardware counters of a port.
+    /// Hardware counters of a port, and those that are only here.
     Counters = 17,
+    /// How queue pairs of a port are bound to counters: the command of the counters with another
+    /// object.
+    CounterMode = 0x111,
     /// User contexts of a device; kernel 6.1 and later.
     Contexts = 22,
     /// Shared receive queues of a device; kernel 6.1 and later.
@@ -64,7 +73,7 @@ impl RdmaCommand {
     }
 
     fn is_dump(self) -> bool {
-        !matches!(self, Self::System | Self::Counters)
+        !matches!(self, Self::System | Self::Counters | Self::CounterMode)
     }
 
     fn words(self) -> &'static str {
@@ -79,6 +88,7 @@ impl RdmaCommand {
             Self::MemoryRegions => "memory regions",
             Self::ProtectionDomains => "protection domains",
             Self::Counters => "counters",
+            Self::CounterMode => "counter mode",
             Self::Contexts => "contexts",
             Self::SharedReceiveQueues => "shared receive queues",
         }
@@ -112,9 +122,14 @@ fn exchange(query: RdmaQuery) -> Exchange {
     if let Some(port) = query.port {
         push_u32(&mut payload, PORT_INDEX, port);
     }
+    if query.command == RdmaCommand::CounterMode {
+        push_u32(&mut payload, STAT_MODE, MANUAL);
+        push_u32(&mut payload, STAT_RES, RES_QP);
+    }
     Exchange {
         protocol: Some(netlink::RDMA),
-        kind: NLDEV | query.command as u16,
+        // The upper byte tells variants of a command apart.
+        kind: NLDEV | query.command as u16 & 0xff,
         is_dump: query.command.is_dump(),
         payload,
     }
