@@ -3,6 +3,8 @@
 
 #[path = "support/committed.rs"]
 mod committed;
+#[path = "support/fields.rs"]
+mod table;
 
 use std::fs;
 use std::process::{Command, Output};
@@ -70,7 +72,7 @@ const CASES: &[(&str, &[&str])] = &[
         &[
             "ports",
             "-o",
-            "device,port,subnet,lid,sm_lid,lmc,state,phys,netdev,netdev_index,umad,link_caps",
+            "device,port,link_layer,subnet,lid,sm_lid,lmc,state,phys,netdev,netdev_index,umad,link_caps",
         ],
     ),
     ("rdma_statistic_mode", &["ports", "-o", "device,port,counter_mode"]),
@@ -111,6 +113,14 @@ fn transcript(args: &[&str], output: &Output) -> String {
     )
 }
 
+/// The cases of a fixture: those of all fixtures, and what it proves of docs/fields.tsv.
+fn cases(fixture: &str) -> impl Iterator<Item = (String, Vec<String>)> + use<> {
+    let owned = |(case, args): &(&str, &[&str])| {
+        ((*case).to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect())
+    };
+    CASES.iter().map(owned).chain(table::cases(fixture))
+}
+
 /// What is wrong with the answer of one case over one fixture.
 fn judge(
     fixture: &str,
@@ -147,8 +157,12 @@ fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
     let next = AtomicUsize::new(0);
     let work = || {
         let fixtures = std::iter::from_fn(|| fixtures.get(next.fetch_add(1, Ordering::Relaxed)));
-        let cases = fixtures.flat_map(|fixture| CASES.iter().map(move |case| (fixture, case)));
-        cases.flat_map(|(fixture, (case, args))| judge(fixture, case, args, &validator)).collect()
+        let cases = fixtures.flat_map(|fixture| cases(fixture).map(move |case| (fixture, case)));
+        let judge = |(fixture, (case, args)): (&String, (String, Vec<String>))| {
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            judge(fixture, &case, &args, &validator)
+        };
+        cases.flat_map(judge).collect()
     };
     let differences: Vec<String> = thread::scope(|scope| {
         let count = thread::available_parallelism().map_or(1, usize::from);

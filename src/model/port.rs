@@ -111,6 +111,18 @@ pub enum LinkLayer {
     Unknown,
 }
 
+impl LinkLayer {
+    /// The word of the kernel.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Infiniband => "InfiniBand",
+            Self::Ethernet => "Ethernet",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
 /// The RDMA protocol on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -3,7 +3,8 @@ use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, 
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::congestion::Congestion;
 use crate::model::{
-    Bond, CounterMode, Fec, GidKind, Ipoib, Netdev, NetlinkPort, Port, Protocol, VerbsPort,
+    Bond, CounterMode, Fec, GidKind, Ipoib, LinkLayer, Netdev, NetlinkPort, Port, Protocol,
+    VerbsPort,
 };
 
 /// The listing of `rdmactl ports`: one row for each port, with all that is known of its link.
@@ -38,6 +39,8 @@ impl Listing for Ports {
             ["port.link_layer", "device.node_type", "device.driver", "device.pci", "port.gids"]
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
+        "port.link_layer" "LINK_LAYER" Left Asked ["port.link_layer"] "What the port is plugged into: InfiniBand, Ethernet, Unknown"
+            |row| row.of_port(|port| Value::text(port.link_layer.map(LinkLayer::word)));
         "port.rate_bps" "RATE" Right Always
             ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
             "Data rate of an active port; on Ethernet the speed of its interface"
