@@ -143,13 +143,17 @@ fn owner<T>(row: &ResourceRow<'_>, get: impl Fn(&Owner) -> Option<T>) -> Option<
     get(row.resource?.owner.as_ref()?)
 }
 
-/// A key of an object that has such keys: hidden where the kernel hides it from the reader.
-fn key(row: &ResourceRow<'_>, key: Option<Option<u32>>) -> Value {
+/// A key of an object that has such keys; `None` where the kernel does not tell it.
+#[derive(Clone, Copy)]
+struct MemoryKey(Option<u32>);
+
+/// A key, hidden where the kernel hides it from the reader.
+fn key(row: &ResourceRow<'_>, key: Option<MemoryKey>) -> Value {
     let is_hidden = || row.report.problems.iter().any(|problem| problem.key == "resources/keys");
     match key {
         None => Value::Absent,
-        Some(None) if is_hidden() => Value::Failed,
-        Some(key) => Value::hex(key),
+        Some(MemoryKey(None)) if is_hidden() => Value::Failed,
+        Some(MemoryKey(key)) => Value::hex(key),
     }
 }
 
@@ -174,10 +178,9 @@ struct Facts<'report> {
     source: Option<CmAddress>,
     destination: Option<CmAddress>,
     length_bytes: Option<u64>,
-    /// A key is `None` for objects without such keys, and `Some(None)` where it is not told.
-    rkey: Option<Option<u32>>,
-    lkey: Option<Option<u32>>,
-    local_dma_lkey: Option<Option<u32>>,
+    rkey: Option<MemoryKey>,
+    lkey: Option<MemoryKey>,
+    local_dma_lkey: Option<MemoryKey>,
     pdn: Option<u32>,
     ctxn: Option<u32>,
     cqn: Option<u32>,
@@ -220,11 +223,11 @@ fn facts<'report>(row: &ResourceRow<'report>) -> Facts<'report> {
             Facts { number: cqn, cqn, entries, users, polled_by, adaptive_moderation, ctxn, ..none }
         }
         Some(&Object::Mr { mrn, rkey, lkey, length_bytes, pdn }) => {
-            let (rkey, lkey) = (Some(rkey), Some(lkey));
+            let (rkey, lkey) = (Some(MemoryKey(rkey)), Some(MemoryKey(lkey)));
             Facts { number: mrn, rkey, lkey, length_bytes, pdn, ..none }
         }
         Some(&Object::Pd { pdn, local_dma_lkey, users, ctxn }) => {
-            let local_dma_lkey = Some(local_dma_lkey);
+            let local_dma_lkey = Some(MemoryKey(local_dma_lkey));
             Facts { number: pdn, pdn, local_dma_lkey, users, ctxn, ..none }
         }
         Some(&Object::Ctx { ctxn }) => Facts { number: ctxn, ctxn, ..none },

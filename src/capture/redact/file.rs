@@ -9,7 +9,10 @@ const VERSIONS: [&str; 6] = ["fw_ver", "hw_rev", "board_id", "hca_type", "osrele
 const NUMBERS: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
 
 /// Lines of `/proc/PID/status` that are kept.
-const STATUS: [&str; 5] = ["Name", "State", "Tgid", "Pid", "PPid"];
+const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
+
+/// Where the user's halves of drivers are, and which are listed: names of packages.
+const PROVIDERS: &str = "/libibverbs";
 
 impl Redactor {
     /// The content of a file; `None` of one that has no rule.
@@ -22,7 +25,12 @@ impl Redactor {
         if path.starts_with("/proc/") && name == "status" {
             return Some(self.status(text).into_bytes());
         }
-        if !path.starts_with("/sys/") {
+        if path == "/etc/os-release" {
+            let is_kept = |line: &&str| line.starts_with("ID=") || line.starts_with("ID_LIKE=");
+            let lines = text.lines().filter(is_kept).map(|line| format!("{line}\n"));
+            return Some(lines.collect::<String>().into_bytes());
+        }
+        if !path.starts_with("/sys/") && !path.starts_with("/etc/libibverbs.d/") {
             return None;
         }
         let is_count = NUMBERS.iter().any(|folder| path.contains(folder))
@@ -40,7 +48,8 @@ impl Redactor {
 
     /// Names in a directory, one a line.
     pub(super) fn listing(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
-        if !path.starts_with("/sys/") {
+        let is_of_providers = path.starts_with("/usr/lib") && path.ends_with(PROVIDERS);
+        if !path.starts_with("/sys/") && !is_of_providers {
             return None;
         }
         let text = std::str::from_utf8(bytes).ok()?;

@@ -31,10 +31,10 @@ enum Holds {
 
 fn holds(kind: u16) -> Holds {
     match kind {
-        15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 71 | 72 | 74 | 75 | 86..=89 => {
+        15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 77 | 78 | 80 | 81 | 86..=89 => {
             Holds::Nest
         }
-        // Indices, states, numbers and keys of objects, versions, names of counters, modes.
+        // Indices, states, numbers and keys of objects, versions, names and values of counters, modes.
         1
         | 3..=5
         | 9..=14
@@ -46,13 +46,17 @@ fn holds(kind: u16) -> Holds {
         | 42
         | 43
         | 45
+        | 48
         | 50
-        | 60..=70
-        | 73
-        | 76
-        | 77
-        | 84 => Holds::Plain,
-        2 | 51 => Holds::Name,
+        | 60..=67
+        | 69..=76
+        | 79
+        | 82..=84
+        | 90..=99
+        | 103
+        | 104
+        | 118 => Holds::Plain,
+        2 | 51 | 100 => Holds::Name,
         6 | 7 => Holds::Guid,
         8 => Holds::SubnetPrefix,
         29 => Holds::Module,

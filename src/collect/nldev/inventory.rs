@@ -131,8 +131,10 @@ fn decode_mode(fields: &Fields<'_>) -> Option<CounterMode> {
 pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
     let devices =
         Question::Rdma(RdmaQuery { command: RdmaCommand::Devices, device: None, port: None });
-    // A tree of files has those of the files, which are all but these few.
-    if report.devices.is_empty() || reader.ask(&devices) == Err(ReadError::NotRecorded) {
+    // A tree of files has those of the files, which are all but these few; a kernel that says EINVAL is
+    // older than this netlink, and has no others.
+    let has_none = |error: &ReadError| *error == ReadError::NotRecorded || error.is_invalid();
+    if report.devices.is_empty() || reader.ask(&devices).is_err_and(|error| has_none(&error)) {
         return;
     }
     let Some(indices) = device_indices(reader, "counters") else { return };
@@ -144,6 +146,7 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
             let query = RdmaQuery { command, device: Some(*index), port: Some(port.number) };
             let key = format!("{name}/{}/counters", port.number);
             let Some(answer) = ask(reader, &key, query) else { continue };
+            let read_ns = reader.answered_ns(&Question::Rdma(query));
             let is_known = |name: &str, counters: &[Counter]| {
                 let same =
                     |known: &Counter| known.group == CounterGroup::Hardware && known.name == name;
@@ -151,7 +154,7 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
             };
             for (name, value) in messages(&answer).flat_map(|fields| decode_counters(&fields)) {
                 if !is_known(&name, counters) && counters.len() < MAX_COUNTERS {
-                    counters.push(counter(name, value));
+                    counters.push(counter(name, value, read_ns));
                 }
             }
             counters.sort_by_key(|counter| counter.group);
@@ -169,13 +172,15 @@ fn decode_counters(fields: &Fields<'_>) -> Vec<(String, u64)> {
     entries.into_iter().flatten().filter_map(counter).collect()
 }
 
-fn counter(name: String, value: u64) -> Counter {
+fn counter(name: String, value: u64, read_ns: Option<u64>) -> Counter {
     let is_bytes = name.ends_with("_bytes");
     Counter {
         group: CounterGroup::Hardware,
         value: Some(value),
         unit: if is_bytes { CounterUnit::Bytes } else { CounterUnit::Events },
         saturated: false,
+        read_ns,
+        rate: None,
         name,
     }
 }
