@@ -39,7 +39,9 @@ def push(name: str, source: Path, target: str) -> None:
     running = (lab_dir(name) / "lab.json").exists()
     folder = lab_dir(name) / "push" if running else waiting_folder(name)
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder.parent / f".{target}.part"
+    # Beside the folder, of which all files become part of the seed, and for this lab alone: the
+    # folders of all waiting labs lie side by side.
+    part = folder.parent / f".{name}.{target}.part"
     shutil.copyfile(source, part)
     part.rename(folder / target)
     if not running:
