@@ -8,6 +8,7 @@
 mod error;
 mod line;
 mod redact;
+mod save;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;

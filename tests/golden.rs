@@ -264,6 +264,20 @@ fn what_a_listing_asked_is_kept_and_answers_the_same() {
 }
 
 #[test]
+fn a_file_is_not_saved_over_while_it_is_read() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("capture.ndjson");
+    fs::copy(package("tests/fixtures/efa/capture.ndjson"), &file).expect("a copy");
+    let name = file.to_str().expect("UTF-8");
+    let output = rdmactl(&["devices", "--from", name, "--save", name]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--save would overwrite"), "{stderr}");
+    let original = fs::read(package("tests/fixtures/efa/capture.ndjson")).expect("the fixture");
+    assert!(fs::read(&file).expect("the file") == original);
+}
+
+#[test]
 fn a_closed_pipe_ends_silently() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

@@ -1,7 +1,6 @@
 //! Reports of everything but remote hosts: this host, another root directory, a capture file.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -13,6 +12,8 @@ use crate::collect::host_report;
 use crate::compat::ask_everything;
 use crate::model::{HostReport, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
+
+use super::Advice;
 
 /// Reports with what a listing has to know of them.
 #[derive(Debug)]
@@ -27,6 +28,9 @@ pub(super) struct Reports {
 /// Reads what the flags name; keeps the raw answers where `--save` says.
 pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
     if let Some(path) = &global.from {
+        if let Some(save) = &global.save {
+            refuse_same(path, save)?;
+        }
         let capture = Capture::read(path)?;
         let taken_ns = Some(capture.taken_ns);
         // Who was asked by name is named again.
@@ -84,10 +88,20 @@ fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     })
 }
 
+/// A listing saves only what it used: over the file that it read, the rest would be lost.
+fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
+    let is_same = fs::canonicalize(from)
+        .is_ok_and(|read| fs::canonicalize(save).is_ok_and(|written| read == written));
+    if is_same {
+        let text = format!("--save would overwrite {}, which is being read", save.display());
+        return Err(Advice::error(text, "save to another file"));
+    }
+    Ok(())
+}
+
 /// Writes a capture file.
 pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
-    let write = || capture.write(&mut BufWriter::new(File::create(path)?));
-    write().with_context(|| format!("cannot write {}", path.display()))
+    capture.save(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The reports that a capture makes, and the part of it that they were made from.
