@@ -83,20 +83,15 @@ pub struct Parts {
     /// Counters, of which some cost a firmware command each.
     pub counters: bool,
     /// The `P_Key` tables, of which each entry may cost a firmware command.
-    #[serde(default)]
     pub pkeys: bool,
     /// Accelerators, which are looked for among all PCI functions of the host.
-    #[serde(default)]
     pub gpus: bool,
     /// The interfaces of the ports.
-    #[serde(default)]
     pub netdevs: bool,
     /// Of the GID tables only what tells a port's interface and best address: nothing on
     /// InfiniBand, elsewhere all up to the first IPv4 address. A report of which this is true is no whole one.
-    #[serde(default)]
     pub brief_gids: bool,
     /// What ethtool netlink and DCB say of those interfaces; it asks drivers and firmware.
-    #[serde(default)]
     pub ethernet: bool,
     /// What RDMA netlink knows of devices and ports beyond their files.
     pub netlink: bool,
@@ -114,6 +109,7 @@ impl Parts {
         gpus: false,
         netdevs: false,
         brief_gids: false,
+        ethernet: false,
         netlink: false,
         keys: false,
     };
