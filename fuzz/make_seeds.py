@@ -11,6 +11,12 @@ import struct
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIXTURES = HERE.parent / "tests" / "fixtures"
+GOLDEN = HERE.parent / "tests" / "golden"
+# The commands of ethtool netlink, as src/source/netlink/ethtool.rs numbers them.
+ETHTOOL = {"link_info": 2, "link_modes": 4, "link_state": 6, "pause": 21, "fec": 29,
+           "module_identifier": 31, "counters": 32, "module": 34}
+# A message's header and the family's own.
+HEADERS = 16 + 4
 ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAIHJkbWFjdGwtZnV6ei1yZG1hY3RsLWZ1enotMDEyMzQ1"
 
 
@@ -33,24 +39,123 @@ def captures():
         yield fixture(name)
 
 
+def answers_by_name(name):
+    """Each kind of file of a fixture once: the last part of its path, and what it answers."""
+    found = {}
+    for entry in entries(name):
+        ask = entry["ask"]
+        path = next(iter(ask.values())) if isinstance(ask, dict) else None
+        if isinstance(path, str):
+            answer = b"!" + entry["error"].encode() if "error" in entry else raw(entry)
+            last = path.rsplit("/", 1)[1].encode()
+            found.setdefault(last, answer.rstrip(b"\n").replace(b"\n", b"\x1f"))
+    return [last + b"=" + answer for last, answer in found.items()]
+
+
 def machines():
     """One line for each kind of file of a fixture, in pieces that each change a few."""
     for number, name in enumerate(["mlx5_roce", "mlx5_ib", "rxe_siw", "hfi1", "efa", "broken"]):
-        lines, seen = [], set()
-        for entry in entries(name):
-            ask = entry["ask"]
-            path = next(iter(ask.values())) if isinstance(ask, dict) else None
-            if not isinstance(path, str):
-                continue
-            last = path.rsplit("/", 1)[1].encode()
-            if last in seen:
-                continue
-            seen.add(last)
-            answer = b"!" + entry["error"].encode() if "error" in entry else raw(entry)
-            lines.append(last + b"=" + answer.rstrip(b"\n").replace(b"\n", b"\x1f"))
-        for at in range(0, len(lines), 12):
-            yield str(number).encode() + b"\n".join(lines[at:at + 12])
+        lines = answers_by_name(name)
+        for at in range(0, len(lines), 24):
+            yield str(number).encode() + b"\n".join(lines[at:at + 24])
     yield b"0infiniband=mlx5_7\x1fmlx5_10\x1fx\nports=1\x1f2\x1f255\ngids=0\x1f1\x1f4096"
+
+
+def tools():
+    """Calls of the older tools, each with a few files of another machine than the one it is on."""
+    calls = ["00", "20" "4 -p", "30", "00" "4 rxe0 1", "01", "51 mlx5_0", "02", "22", "03 -v", "23" "9 -v",
+             "33" "3 -d hfi1_0 -i 1 -v", "43 -l", "04 -v", "24", "05", "25 rxe0 1", "50 -x", "13 -h"]
+    others = ["broken", "hfi1", "mlx5_ib", "rxe_siw"]
+    for number, call in enumerate(calls):
+        lines = answers_by_name(others[number % len(others)])
+        at = 7 * number % max(1, len(lines) - 8)
+        yield b"\n".join([f"{call[:2]}{call[2:] or '0'}".encode(), *lines[at:at + 8]])
+    for text in verbs():
+        yield b"239 -v\nverbs=" + text
+
+
+def records(name, netdev, number_of):
+    """The netlink answers of one interface as records without their headers."""
+    whole = b""
+    for entry in entries(name):
+        number = number_of(entry["ask"]) if isinstance(entry["ask"], dict) else None
+        query = next(iter(entry["ask"].values())) if number is not None else {}
+        if "error" in entry or not isinstance(query, dict) or query.get("netdev") != netdev:
+            continue
+        # What comes behind the first message has its own headers: the target adds one only.
+        content = raw(entry)[HEADERS:struct.unpack("=I", raw(entry)[:4])[0]]
+        whole += struct.pack("<BH", number, len(content)) + content
+    return whole
+
+
+def dcb():
+    number = lambda ask: {"dcb": 0, "dcbx": 1}.get(ask.get("route", {}).get("command"))
+    for netdev in ["ens3f0np0", "ens3f1np1", "ens5f1np1"]:
+        yield records("mlx5_roce", netdev, number)
+    yield b"\x80\x04\0\x14\0\0\0"
+
+
+def ethtool():
+    number = lambda ask: ETHTOOL.get(ask.get("ethtool", {}).get("command"))
+    for netdev in ["ens3f0np0", "ens3f1np1", "ens5f1np1"]:
+        yield records("mlx5_roce", netdev, number)
+    yield b"\x82\x04\0\x14\0\0\0"
+
+
+def verbs():
+    for name in ["rxe_siw", "hfi1", "broken", "none"]:
+        for entry in entries(name):
+            if entry["ask"] == "verbs" and "error" not in entry:
+                yield raw(entry)
+    yield b'{"unavailable":{"detail":"no libibverbs.so.1","fix":"install it"}}'
+
+
+def reports():
+    """What agents say: the hosts of the golden files of JSON, alone and as two readings."""
+    def host(fixture, file):
+        lines = (GOLDEN / fixture / f"{file}.txt").read_text().split("\n--- stderr")[0].split("\n", 1)
+        return json.loads(lines[1])["hosts"][0]
+
+    written = lambda report: json.dumps(report, separators=(",", ":")).encode()
+    for fixture, file in [("rxe_siw", "json"), ("hfi1", "json"), ("efa", "json"), ("broken", "json"),
+                          ("mlx5_roce", "ports_json"), ("rxe_siw", "resources_json")]:
+        yield written(host(fixture, file))
+    before = host("rxe_siw", "counters_json")
+    later = json.loads(json.dumps(before))
+    for device in later["devices"]:
+        for port in device["ports"]:
+            for number, counter in enumerate(port["counters"] or []):
+                counter["value"] = (counter["value"] or 0) + number
+                counter["read_ns"] = (counter["read_ns"] or 0) + 1_000_000_000
+    yield written(before) + b"\n" + written(later)
+
+
+def pings():
+    """What two workers and their operator saw of some pairs."""
+    def failed(stage, cause, **more):
+        return {"stage": stage, "cause": cause, "detail": "it was seen", "fix": None, "size": None,
+                "done": 0, **more}
+
+    trips = {"count": 1000, "min_ns": 1800, "p50_ns": 2000, "p99_ns": 4000, "max_ns": 90000}
+    fine = {"tcp": {"Ok": trips}, "rdma": trips}
+    lost = {"tcp": {"Ok": trips}, "source": failed("first_message", {"completion": "IBV_WC_RETRY_EXC_ERR"})}
+    small = {"tcp": {"Ok": trips}, "source": failed("full_mtu", "no_reply", size=4096, done=3)}
+    down = {"tcp": {"Err": failed("tcp", {"errno": "EHOSTUNREACH"})},
+            "source": failed("connect", {"errno": "ETIMEDOUT"})}
+    for run in [[fine], [lost, fine, fine, lost], [small, small], [down] * 12,
+                [{"hung": "stopped", "tcp": None}, {"dead": "no route", "tcp": None}],
+                [{"target": failed("open", "library", fix="install it")},
+                 {"target": failed("latency", "wrong_bytes", done=9)},
+                 {"source": failed("choose", "unsupported")}, {"source": failed("open", "stuck")}]]:
+        yield b"\n".join(json.dumps(pair).encode() for pair in run)
+
+
+def redacted():
+    yield from captures()
+    for name in ["rxe_siw", "fleet"]:
+        lines = fixture(name).splitlines()
+        # All of it takes a fuzzer long.
+        yield b"\n".join(lines[:1] + lines[1::9]) + b"\n"
 
 
 def netlink():
@@ -90,6 +195,19 @@ SEEDS = {
     "sysfs": machines,
     "netlink": netlink,
     "wire": frames,
+    "compat": tools,
+    "dcb": dcb,
+    "ethtool": ethtool,
+    "verbs": verbs,
+    "report": reports,
+    "ping": pings,
+    "redact": redacted,
+    "upload": texts("RDMACTL/up NONCE ok 0\n", "Welcome!\nRDMACTL/up NONCE unchecked 2\r\n",
+                    "RDMACTL/up NONCE size 4096\n\0dd: no space left\n", "RDMACTL/up c0ffee ok 0\n",
+                    "RDMACTL/up NONCE run 127\0\x1b[2Jsh: not found\n", "RDMACTL/up NONCE ok 99\n"),
+    "names": texts("n1\nn2\nn10\nn01\nn001\nn", "rack1-n[1]\nrack2-n1\nrack10-n1\n",
+                   "root@n7:2222\nn7:2223\n[fe80::1]\n[fe80::10]:22\n", "a9b2\na9b10\nä1\n1\n01\n",
+                   "n999999999999999999\nn1000000000000000000\nn18446744073709551616\n"),
     "greeting": texts("RDMACTL/2 c0ffee 0.1.0\n", "Welcome!\n\x1b[2J\nRDMACTL/1 deadbeef 9.9\n",
                       "motd\nRDMACTL/none c0ffee\n", "bash: rdmactl: command not found\n"),
     "host_set": texts("n[01-16,20],gpu[1-4]!gpu3", "root@[fe80::1]:2222 a.b.example.org:22",

@@ -4,31 +4,51 @@
 //! (`tests/fuzz.rs`), so that they hold on any toolchain, without a fuzzer.
 
 pub mod capture;
+mod changes;
+pub mod compat;
+pub mod dcb;
 pub mod escape;
+pub mod ethtool;
 pub mod filter;
 pub mod greeting;
 pub mod host_set;
 pub mod known_hosts;
 mod machine;
+mod messages;
+pub mod names;
 pub mod netlink;
+pub mod ping;
+pub mod redact;
+pub mod report;
 mod shown;
 pub mod ssh_config;
 pub mod sysfs;
+pub mod upload;
+pub mod verbs;
 pub mod wire;
 
 /// A function that panics where something does not hold.
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 19] = [
     ("capture", capture::run),
+    ("compat", compat::run),
+    ("dcb", dcb::run),
     ("escape", escape::run),
+    ("ethtool", ethtool::run),
     ("filter", filter::run),
     ("greeting", greeting::run),
     ("host_set", host_set::run),
     ("known_hosts", known_hosts::run),
+    ("names", names::run),
     ("netlink", netlink::run),
+    ("ping", ping::run),
+    ("redact", redact::run),
+    ("report", report::run),
     ("ssh_config", ssh_config::run),
     ("sysfs", sysfs::run),
+    ("upload", upload::run),
+    ("verbs", verbs::run),
     ("wire", wire::run),
 ];

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rdmactl::capture::Capture;
 use rdmactl::collect::host_report;
-use rdmactl::model::{Parts, Via};
+use rdmactl::model::{HostReport, Parts, Via};
 use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Source};
 
 use super::shown;
@@ -57,11 +57,26 @@ impl<'changes> Machine<'changes> {
     }
 
     /// Reads all of it and prints it in every form.
-    pub(crate) fn read(&self) {
-        let report = host_report(self, Parts::ALL, "fuzzed", Via::File);
-        let length = shown::print(&[report]);
-        let most = PER_QUESTION * (self.questions.get() + 16) + PER_BYTE * self.bytes.get();
-        assert!(length <= most, "{length} bytes of JSON for {} bytes", self.bytes.get());
+    pub(crate) fn read(&self) -> HostReport {
+        self.read_parts(Parts::ALL)
+    }
+
+    /// The same but for most of the GID tables, which cost more than all else together.
+    pub(crate) fn read_briefly(&self) -> HostReport {
+        self.read_parts(Parts { brief_gids: true, ..Parts::ALL })
+    }
+
+    fn read_parts(&self, parts: Parts) -> HostReport {
+        let reports = [host_report(self, parts, "fuzzed", Via::File)];
+        let length = shown::print(&reports);
+        assert!(length <= self.most(), "{length} bytes of JSON for {} bytes", self.bytes.get());
+        let [report] = reports;
+        report
+    }
+
+    /// The most bytes that may be made of what was answered so far.
+    pub(crate) fn most(&self) -> usize {
+        PER_QUESTION * (self.questions.get() + 16) + PER_BYTE * self.bytes.get()
     }
 }
 

@@ -17,7 +17,7 @@ pub fn run(data: &[u8]) {
     let change = |asked: &Question| (*asked == question).then(|| Ok(answer.to_vec()));
     // Those with netlink answers: RoCE and the software devices.
     for fixture in [0, 2] {
-        Machine::new(fixture, &change).read();
+        let _ = Machine::new(fixture, &change).read_briefly();
     }
 }
 

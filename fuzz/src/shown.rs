@@ -2,8 +2,8 @@
 
 use rdmactl::model::HostReport;
 use rdmactl::query::{
-    Column, Counters, Devices, Gids, Listing, Ports, Resources, cells, counter_rows, device_rows,
-    fold, gid_rows, resource_rows,
+    Column, Counters, Devices, Gids, Listing, Lossless, Ports, Resources, cells, counter_rows,
+    device_rows, fold, gid_rows, lossless_rows, resource_rows,
 };
 use rdmactl::render::{ReportDocument, csv, notes, plain, prom, table, to_json};
 
@@ -25,6 +25,7 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
     rows::<Gids>(&gid_rows(reports, true));
     rows::<Counters>(&counter_rows(reports, true));
     rows::<Resources>(&resource_rows(reports));
+    rows::<Lossless>(&lossless_rows(reports, true));
     for note in notes(reports, true) {
         assert!(is_harmless(&note.text), "{:?}", note.text);
         assert!(note.fix.is_none_or(|fix| is_harmless(&fix)));
@@ -36,7 +37,8 @@ pub(crate) fn print(reports: &[HostReport]) -> usize {
     to_json(&ReportDocument::new(None, reports)).expect("a document has a JSON form").len()
 }
 
-fn rows<L: Listing>(rows: &[L::Row<'_>]) {
+/// Prints rows with all their columns.
+pub(crate) fn rows<L: Listing>(rows: &[L::Row<'_>]) {
     let columns: Vec<&Column<L>> = L::COLUMNS.iter().collect();
     let text = table(&columns, &fold(&columns, cells(&columns, rows)), true);
     assert!(is_harmless(&text), "{text:?}");

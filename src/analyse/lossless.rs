@@ -197,10 +197,11 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Judgem
 
 /// How to bring the traffic into a priority that has flow control.
 fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
-    let leads = dcb
-        .apps
-        .iter()
-        .find(|app| app.selector == DcbSelector::Dscp && pfc.enabled.contains(&app.priority));
+    // A DSCP has six bits: no packet has what is above them.
+    let leads = dcb.apps.iter().find(|app| {
+        let is_dscp = app.selector == DcbSelector::Dscp && app.protocol < 64;
+        is_dscp && pfc.enabled.contains(&app.priority)
+    });
     match (leads, pfc.enabled.first()) {
         (Some(app), _) => traffic.knob.replace("TOS", &(app.protocol << 2).to_string()),
         (None, Some(priority)) => {

@@ -1,8 +1,16 @@
+/// How many characters of a line are quoted: a host may end with one of many thousands.
+const QUOTE: usize = 200;
+
 /// The last line that a command wrote to stderr, as the tail of a sentence; empty without one.
 pub(super) fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map_or_else(String::new, |line| format!("; it said: {}", line.escape_debug()))
+    let quote = |line: &str| {
+        let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
+        let more = if end < line.len() { "…" } else { "" };
+        format!("; it said: {}{more}", line[..end].escape_debug())
+    };
+    last.map_or_else(String::new, quote)
 }
 
 #[cfg(test)]
@@ -16,5 +24,11 @@ mod tests {
             r"; it said: no such\u{1b}[2J file"
         );
         assert_eq!(last_words(b" \n"), "");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        let quoted = last_words("ä".repeat(70_000).as_bytes());
+        assert_eq!(quoted, format!("; it said: {}…", "ä".repeat(200)));
     }
 }

@@ -82,16 +82,7 @@ impl Program {
         deadline: Deadline,
     ) -> Result<Uploaded, HostFailure> {
         let pipe = session.exec(&self.command(nonce), deadline)?;
-        let output = pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?;
-        let answer = Answer::find(&output, nonce)?;
-        match answer.word {
-            "ok" | "unchecked" => Ok(Uploaded {
-                nonce,
-                place: answer.number,
-                is_hash_unchecked: answer.word == "unchecked",
-            }),
-            word => Err(refusal(word, answer.number, &output)),
-        }
+        Uploaded::of(&pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?, nonce)
     }
 }
 
@@ -102,6 +93,23 @@ impl std::fmt::Debug for Program {
 }
 
 impl Uploaded {
+    /// What came of an upload, by what its command wrote.
+    ///
+    /// # Errors
+    /// No directory took it, it did not arrive whole, it does not run there, or the host said
+    /// something else.
+    pub fn of(output: &Output, nonce: Nonce) -> Result<Self, HostFailure> {
+        let answer = Answer::find(output, nonce)?;
+        match answer.word {
+            "ok" | "unchecked" if answer.number < PLACES.len() => Ok(Self {
+                nonce,
+                place: answer.number,
+                is_hash_unchecked: answer.word == "unchecked",
+            }),
+            word => Err(refusal(word, answer.number, output)),
+        }
+    }
+
     /// The nonce that names the directory.
     #[must_use]
     pub fn nonce(&self) -> Nonce {

@@ -134,6 +134,16 @@ fn a_bond_is_as_good_as_its_worst_member() {
 }
 
 #[test]
+fn no_type_of_service_is_made_of_a_value_that_is_no_dscp() {
+    let fix = |apps| {
+        let link = netdev("eth0", Some(ethernet(Some(dcb(&[3], apps)), None)));
+        verdict(&host(vec![link], Some(0))).fix.unwrap()
+    };
+    assert!(fix(vec![app(26, 3)]).contains("echo 104 >"));
+    assert_eq!(fix(vec![app(0xffff, 3)]), "dcb app add dev eth0 dscp-prio 0:3");
+}
+
+#[test]
 fn what_could_not_be_read_is_never_a_pass() {
     let good = || {
         let dcb = dcb(&[3], vec![app(26, 3)]);

@@ -1,0 +1,48 @@
+//! What ethtool netlink says of interfaces, of any content.
+
+use rdmactl::model::Ethernet;
+use rdmactl::source::Question;
+
+use super::machine::Machine;
+use super::messages::{answer, answers};
+
+/// The longest word that is made of a number.
+const WORD: usize = 80;
+
+/// Bytes of an attribute with a counter in it.
+const COUNTER: usize = 12;
+
+/// Reads a machine all of whose interfaces give these answers: a record's number is that of the
+/// command which it answers.
+pub fn run(data: &[u8]) {
+    let answers = answers(data);
+    let change = |asked: &Question| {
+        let Question::Ethtool(query) = asked else { return None };
+        let wanted = query.command as u8;
+        Some(answer(&answers, wanted))
+    };
+    let report = Machine::new(0, &change).read_briefly();
+    for netdev in report.netdevs.iter().flatten() {
+        if let Some(ethernet) = &netdev.ethernet {
+            check(ethernet, data.len());
+        }
+    }
+}
+
+/// Unknown speeds are none, words are words, and nothing is made up.
+fn check(ethernet: &Ethernet, length: usize) {
+    let unknown = 1_000_000 * u64::from(u32::MAX);
+    assert!(
+        ethernet
+            .speed_bps
+            .is_none_or(|bps| { bps > 0 && bps < unknown && bps.is_multiple_of(1_000_000) })
+    );
+    assert!(ethernet.lanes != Some(0) && ethernet.lanes != Some(u32::MAX));
+    let words = [&ethernet.connector, &ethernet.down_reason];
+    assert!(words.into_iter().flatten().all(|word| word.len() <= WORD));
+    assert!(ethernet.counters.len() * COUNTER <= length);
+    if let Some(fec) = &ethernet.fec {
+        assert!(fec.configured.len() <= 8 * length);
+        assert!(fec.active.as_ref().is_none_or(|word| word.len() <= WORD));
+    }
+}

@@ -1,0 +1,75 @@
+//! What two workers say of a pair, of any content.
+
+use rdmactl::analyse::culprit::findings;
+use rdmactl::analyse::verdict::judge;
+use rdmactl::model::Protocol;
+use rdmactl::model::ping::{EndEvidence, Evidence, Latency, Life, Pair, PingHost, PingReport};
+use rdmactl::model::probe::{RoundTrips, StepError};
+use rdmactl::query::{Pairs, pair_rows};
+use rdmactl::render::{PingDocument, render_findings, render_matrix, to_json};
+use serde::Deserialize;
+
+use super::shown;
+
+/// One line of the input.
+#[derive(Deserialize)]
+struct Said {
+    source: Option<StepError>,
+    target: Option<StepError>,
+    /// How the source's host ended, and the target's: words of those that did.
+    #[serde(default)]
+    hung: Option<String>,
+    #[serde(default)]
+    dead: Option<String>,
+    tcp: Option<Result<RoundTrips, StepError>>,
+    rdma: Option<RoundTrips>,
+}
+
+/// Judges the pairs of four hosts, one for each line, and prints the run in every form.
+pub fn run(data: &[u8]) {
+    let said: Vec<Said> = data
+        .split(|byte| *byte == b'\n')
+        .map_while(|line| serde_json::from_slice(line).ok())
+        .take(12)
+        .collect();
+    let ways = (0..4).flat_map(|source| (0..4).map(move |target| (source, target)));
+    let ways = ways.filter(|(source, target)| source != target);
+    let pairs: Vec<Pair> =
+        ways.zip(said).map(|((source, target), said)| pair(source, target, said)).collect();
+    if pairs.is_empty() {
+        return;
+    }
+    let host = |name: &str| PingHost { name: name.into(), kernel: None, failure: None };
+    let report = PingReport {
+        hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
+        findings: findings(&pairs),
+        pairs,
+        elapsed_ms: 1,
+        left_behind: Vec::new(),
+    };
+    // Every failed pair is explained, and no host is named twice.
+    let failed = report.pairs.iter().filter(|pair| pair.verdict.code.is_failure()).count();
+    assert!(report.findings.len() <= failed && (failed == 0) == report.findings.is_empty());
+    let mut named: Vec<usize> = report.findings.iter().filter_map(|found| found.host).collect();
+    named.sort_unstable();
+    assert!(named.is_sorted_by(|a, b| a < b), "{named:?}");
+    shown::rows::<Pairs>(&pair_rows(&report));
+    for text in [render_matrix(&report, true), render_findings(&report)] {
+        assert!(shown::is_harmless(&text), "{text:?}");
+    }
+    assert!(to_json(&PingDocument::new(&report)).is_ok());
+}
+
+fn pair(source: usize, target: usize, said: Said) -> Pair {
+    let life = |word: Option<String>, made: fn(String) -> Life| word.map_or(Life::Alive, made);
+    let tcp = said.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok().copied()).map(Latency::from);
+    let evidence = Evidence {
+        source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
+        target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
+        protocol: Protocol::Roce,
+        tcp: said.tcp,
+        rdma: said.rdma,
+    };
+    let rdma = evidence.rdma.map(Latency::from);
+    Pair { source, target, verdict: judge(&evidence), route: None, rdma, tcp }
+}

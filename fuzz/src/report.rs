@@ -1,0 +1,21 @@
+//! Reports from the agent of another host, of any content.
+
+use rdmactl::analyse::rate::add_rates;
+use rdmactl::model::HostReport;
+
+use super::shown;
+
+/// Prints a report, and the rates between it and a second one, which stands in the next line.
+pub fn run(data: &[u8]) {
+    let mut reports = data
+        .split(|byte| *byte == b'\n')
+        .map_while(|line| serde_json::from_slice::<HostReport>(line).ok());
+    let Some(first) = reports.next() else { return };
+    let before = [first];
+    shown::print(&before);
+    if let Some(second) = reports.next() {
+        let mut now = [second];
+        add_rates(&before, &mut now);
+        shown::print(&now);
+    }
+}
