@@ -13,7 +13,11 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
     let parts = Parts { counters: true, ..Parts::default() };
     let recipe = Recipe::<Counters> {
         parts,
-        nothing: "no counter has counted anything, or the drivers have none; --all lists zeros",
+        nothing: if args.all {
+            "the drivers have no counters"
+        } else {
+            "no counter has counted anything, or the drivers have none; --all lists zeros"
+        },
         rows: counter_rows,
     };
     listing::run(global, term, &recipe, |report| {

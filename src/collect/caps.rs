@@ -57,8 +57,9 @@ const PORT_UPPER: [&str; 13] = [
 ];
 
 /// The bits of a device in their order (`enum ib_device_cap_flags` and `ib_kernel_cap_flags` of
-/// `include/rdma/ib_verbs.h`), in the spelling of `rdma dev`.
-const DEVICE: [&str; 37] = [
+/// `include/rdma/ib_verbs.h`), in the spelling of `rdma dev`;
+/// those that it cannot name, in the kernel's. Bit 37 is of kernels before 6.0.
+const DEVICE: [&str; 41] = [
     "RESIZE_MAX_WR",
     "BAD_PKEY_CNTR",
     "BAD_QKEY_CNTR",
@@ -96,6 +97,10 @@ const DEVICE: [&str; 37] = [
     "RAW_SCATTER_FCS",
     "RDMA_NETDEV_OPA_VNIC",
     "PCI_WRITE_END_PADDING",
+    "ALLOW_USER_UNREG",
+    "FLUSH_GLOBAL",
+    "FLUSH_PERSISTENT",
+    "ATOMIC_WRITE",
 ];
 
 /// The names of a device's bits that are set.

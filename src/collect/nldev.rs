@@ -6,6 +6,7 @@
 
 mod attr;
 mod inventory;
+mod iwarp;
 mod resource;
 
 use std::collections::HashMap;
@@ -80,6 +81,7 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
                 }
             }
             name_processes(reader, &mut all);
+            iwarp::forget_what_is_not_there(&report.devices, &mut all);
             report.resources = Some(all);
         }
     }
