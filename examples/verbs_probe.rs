@@ -17,9 +17,9 @@ use rdmactl::clock::{self, Deadline};
 use rdmactl::sys::cm::{CmError, ConnectOptions, Endpoint, Listener};
 use rdmactl::sys::verbs::{
     Access, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, Datagram, DatagramInit,
-    Destination, Device, Domain, Grh, LocalRoute, Mtu, Notify, Parts, Path, QueuePair,
+    Destination, Device, DeviceList, Domain, Grh, LocalRoute, Mtu, Notify, Parts, Path, QueuePair,
     ReadyToReceive, ReadyToSend, Reliable, ReliableInit, Request, Signal, Status, Target,
-    Transport, list_devices,
+    Transport,
 };
 
 const SIZE: usize = 8192;
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
 }
 
 fn inventory() -> Result<()> {
-    for entry in list_devices()? {
+    for entry in DeviceList::get()?.entries() {
         println!("{entry:x?}, iwarp {}", entry.is_iwarp());
         let device = Device::open(&entry.name)?;
         let attr = device.attr()?;

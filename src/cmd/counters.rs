@@ -10,7 +10,7 @@ use super::listing::{self, Recipe};
 
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
-    let parts = Parts { counters: true, ..Parts::default() };
+    let parts = Parts { counters: true, brief_gids: true, ..Parts::default() };
     let recipe = Recipe::<Counters> {
         parts,
         nothing: if args.all {

@@ -10,7 +10,7 @@ use super::listing::{self, Recipe};
 
 /// Lists the objects of what the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
-    let parts = Parts { resources: true, ..Parts::default() };
+    let parts = Parts { resources: true, brief_gids: true, ..Parts::default() };
     let recipe = Recipe::<Resources> {
         parts,
         nothing: "nobody holds any of these objects",

@@ -80,7 +80,19 @@ impl<'source> Reader<'source> {
         path: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let text = self.text(key, path)?;
+        let answer = self.ask(&Question::File(path.to_owned()));
+        self.value_of(key, path, answer, parse)
+    }
+
+    /// What [`Reader::value`] makes of an answer.
+    pub(super) fn value_of<T>(
+        &mut self,
+        key: &str,
+        path: &str,
+        answer: Result<Vec<u8>, ReadError>,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text_of(key, path, answer)?;
         let value = parse(&text);
         if value.is_none() {
             self.malformed(key, path, &text);

@@ -5,6 +5,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{read, retry_on_intr};
 
 use super::{Answer, ReadError};
+use crate::sys::Errno;
 
 /// A page: sysfs gives no file more (`fs/sysfs/file.c`), and all of it in one read.
 const PAGE: usize = 4096;
@@ -17,6 +18,8 @@ const PAGE: usize = 4096;
 pub(super) struct KernelFiles {
     /// The last used is the last.
     near: RefCell<Vec<(String, OwnedFd)>>,
+    /// The last directory that was not there: who asks for one file in it asks for the next one, too.
+    gone: RefCell<String>,
 }
 
 /// How many directories stay open: an entry of a GID table has files in three.
@@ -54,8 +57,16 @@ impl KernelFiles {
         if let Some(at) = near.iter().position(|(known, _)| known == folder) {
             near[at..].rotate_left(1);
         } else {
+            let mut gone = self.gone.borrow_mut();
+            if *gone == folder {
+                return Err(ReadError::Errno(Errno::NO_ENTRY));
+            }
             let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = retry_on_intr(|| openat(CWD, folder, directory, Mode::empty()))?;
+            let opened = retry_on_intr(|| openat(CWD, folder, directory, Mode::empty()));
+            if matches!(opened, Err(rustix::io::Errno::NOENT)) {
+                folder.clone_into(&mut gone);
+            }
+            let opened = opened?;
             if near.len() == NEAR {
                 near.remove(0);
             }
@@ -69,7 +80,6 @@ impl KernelFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::Errno;
 
     const LIMIT: usize = 64 * 1024;
 
@@ -90,6 +100,7 @@ mod tests {
         let files = KernelFiles::default();
         let none = Err(ReadError::Errno(Errno::NO_ENTRY));
         assert_eq!(files.read("/sys/class/no/such/file", LIMIT), none);
+        assert_eq!(files.read("/sys/class/no/such/neighbour", LIMIT), none);
         assert_eq!(files.read("/proc/self/no_such_file", LIMIT), none);
         assert_eq!(files.read("/proc/self/status", 100), Err(ReadError::TooBig));
     }

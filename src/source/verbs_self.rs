@@ -6,15 +6,18 @@ use crate::model::{
 };
 use crate::sys::Errno;
 use crate::sys::verbs::{
-    Device, DeviceAttr, DeviceEntry, ExtendedAttr, Mtu, PortAttr, VerbsError, list_devices,
+    DeviceAttr, DeviceEntry, DeviceList, ExtendedAttr, Mtu, PortAttr, VerbsError,
 };
 
 /// Asks libibverbs for every device and port. It may print to stderr and may hang: only the
 /// `agent verbs` process calls this.
 #[must_use]
 pub fn answer_verbs() -> VerbsAnswer {
-    match list_devices() {
-        Ok(devices) => VerbsAnswer::Devices(devices.into_iter().map(entry).collect()),
+    match DeviceList::get() {
+        Ok(list) => {
+            let entry = |device| entry(&list, device);
+            VerbsAnswer::Devices(list.entries().into_iter().map(entry).collect())
+        }
         Err(error) => VerbsAnswer::Unavailable {
             errno: list_errno(&error).map(|errno| errno.name().into_owned()),
             detail: error.to_string(),
@@ -31,9 +34,9 @@ fn list_errno(error: &VerbsError) -> Option<Errno> {
     }
 }
 
-fn entry(device: DeviceEntry) -> VerbsEntry {
+fn entry(list: &DeviceList, device: DeviceEntry) -> VerbsEntry {
     let transport_type = device.transport_type;
-    let (answer, refused) = match query(&device.name, transport_type) {
+    let (answer, refused) = match query(list, &device.name, transport_type) {
         Ok(attributes) => (Ok(attributes), None),
         Err((step, error)) => (Err(error.to_string()), Some(step)),
     };
@@ -46,8 +49,12 @@ fn entry(device: DeviceEntry) -> VerbsEntry {
     }
 }
 
-fn query(name: &str, transport_type: i32) -> Result<VerbsAttributes, (VerbsStep, VerbsError)> {
-    let device = Device::open(name).map_err(|error| (VerbsStep::Open, error))?;
+fn query(
+    list: &DeviceList,
+    name: &str,
+    transport_type: i32,
+) -> Result<VerbsAttributes, (VerbsStep, VerbsError)> {
+    let device = list.open(name).map_err(|error| (VerbsStep::Open, error))?;
     let attr = device.attr().map_err(|error| (VerbsStep::QueryDevice, error))?;
     let mut ports = Vec::new();
     let mut refused_ports = Vec::new();

@@ -27,7 +27,7 @@ pub use attr::{BasicAttr, CompletionCounters, DeviceAttr, ExtendedAttr};
 pub use buffer::{Access, Buffer};
 pub use completion::{Batch, Completion, Opcode, Status};
 pub use completion_queue::{CompletionQueue, Notify};
-pub use device::{Device, DeviceEntry, list_devices};
+pub use device::{Device, DeviceEntry, DeviceList};
 pub use domain::Domain;
 pub use error::{Operation, VerbsError};
 pub use gid::{GidEntry, GidKind};

@@ -14,6 +14,7 @@
  *   denied     the device list is NULL with EACCES
  *   empty      a list without devices
  *   noopen     the device cannot be opened
+ *   once       the device list can be had once
  *
  * Compiled with -DWITHOUT_MODIFY_QP the library lacks a function.
  */
@@ -144,6 +145,11 @@ struct device **ibv_get_device_list(int *count)
 {
 	if (is("nokernel") || is("denied")) {
 		errno = is("denied") ? EACCES : ENOSYS;
+		return NULL;
+	}
+	static int lists;
+	if (is("once") && lists++) {
+		errno = EMFILE;
 		return NULL;
 	}
 	*count = !is("empty");

@@ -13,6 +13,9 @@ const MAX_ENTRIES: usize = 4096;
 /// After so many entries that cannot be read the others are taken for the same.
 const MAX_FAILURES: usize = 32;
 
+/// How an empty entry reads.
+const EMPTY: &[u8] = b"0000:0000:0000:0000:0000:0000:0000:0000\n";
+
 /// How much of a table is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::collect) enum Extent {
@@ -37,55 +40,130 @@ pub(super) fn read_table(
     if extent == Extent::Address && is_native {
         return None;
     }
-    let key = format!("{}/gids", place.key);
-    let folder = format!("{}/gids", place.path);
-    let mut indices = reader.indices(&key, &folder)?;
+    let mut table = Table {
+        place,
+        key: format!("{}/gids", place.key),
+        folder: format!("{}/gids", place.path),
+        on_ethernet: protocol == Some(Protocol::Roce),
+        // The others have one entry, which reads as if it were InfiniBand's.
+        has_kinds: match protocol {
+            Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce),
+            None => layer == Some(LinkLayer::Infiniband),
+        },
+        gids: Vec::new(),
+        failures: 0,
+    };
+    let mut next = 0;
+    if extent == Extent::Address {
+        // The kernel numbers entries from 0 on without a gap: up to the address that is looked for
+        // nobody need list hundreds of them.
+        while let Some(goes_on) = table.read_next(reader, next) {
+            if !goes_on {
+                return Some(table.gids);
+            }
+            next += 1;
+        }
+    }
+    let mut indices = reader.indices(&table.key, &table.folder)?;
     if indices.len() > MAX_ENTRIES {
-        reader.too_long(&key, &folder, MAX_ENTRIES);
+        reader.too_long(&table.key, &table.folder, MAX_ENTRIES);
         indices.truncate(MAX_ENTRIES);
     }
-    let on_ethernet = protocol == Some(Protocol::Roce);
-    // The others have one entry, which reads as if it were InfiniBand's.
-    let has_kinds = match protocol {
-        Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce),
-        None => layer == Some(LinkLayer::Infiniband),
-    };
-    let mut gids = Vec::new();
-    let mut failures = 0;
-    for index in indices {
-        if failures == MAX_FAILURES {
-            reader.given_up(&key, &folder, MAX_FAILURES);
-            break;
-        }
-        let entry = format!("{key}/{index}");
-        let before = reader.problem_count();
-        let value = reader.value(&entry, &format!("{folder}/{index}"), parse_gid);
-        failures += usize::from(reader.problem_count() > before);
-        let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
-        let types = format!("{}/gid_attrs/types/{index}", place.path);
-        let text = read_attr(reader, &format!("{entry}/kind"), &types);
-        let kind = text.as_deref().and_then(|text| parse_kind(text, on_ethernet));
-        if let Some(text) = text
-            && kind.is_none()
-        {
-            reader.malformed(&format!("{entry}/kind"), &types, &text);
-        }
-        let ndevs = format!("{}/gid_attrs/ndevs/{index}", place.path);
-        let key_of_netdev = format!("{entry}/netdev");
-        let netdev = read_attr(reader, &key_of_netdev, &ndevs).filter(|name| {
-            // It becomes a part of paths.
-            let is_name = is_name(name);
-            if !is_name {
-                reader.malformed(&key_of_netdev, &ndevs, name);
-            }
-            is_name
-        });
-        gids.push(Gid { index, value, kind: kind.filter(|_| has_kinds), netdev });
-        if extent == Extent::Address && value.ip().is_ipv4() {
+    for index in indices.into_iter().filter(|index| *index >= next) {
+        let answer = reader.ask(&table.question(index));
+        if !table.take(reader, index, answer) || (extent == Extent::Address && table.is_enough()) {
             break;
         }
     }
-    Some(gids)
+    Some(table.gids)
+}
+
+/// A table, as far as it has been read.
+struct Table<'place> {
+    place: &'place Place,
+    /// `mlx5_0/1/gids`
+    key: String,
+    folder: String,
+    on_ethernet: bool,
+    has_kinds: bool,
+    gids: Vec<Gid>,
+    /// Entries that could not be read.
+    failures: usize,
+}
+
+impl Table<'_> {
+    fn question(&self, index: u32) -> Question {
+        Question::File(format!("{}/{index}", self.folder))
+    }
+
+    /// Whether the best address is among the entries.
+    fn is_enough(&self) -> bool {
+        self.gids.last().is_some_and(|gid| gid.value.ip().is_ipv4())
+    }
+
+    /// Reads an entry of a table that was not listed: whether another one is wanted, and `None` where
+    /// the table may end.
+    fn read_next(&mut self, reader: &mut Reader<'_>, index: u32) -> Option<bool> {
+        usize::try_from(index).ok().filter(|index| *index < MAX_ENTRIES)?;
+        let answer = reader.ask(&self.question(index));
+        let is_missing = |error: &ReadError| error.is_absent() || *error == ReadError::NotRecorded;
+        if answer.as_ref().is_err_and(is_missing) {
+            return None;
+        }
+        Some(self.take(reader, index, answer) && !self.is_enough())
+    }
+
+    /// Adds an entry, unless it is empty; whether to go on.
+    fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        index: u32,
+        answer: Result<Vec<u8>, ReadError>,
+    ) -> bool {
+        if self.failures == MAX_FAILURES {
+            reader.given_up(&self.key, &self.folder, MAX_FAILURES);
+            return false;
+        }
+        // Nearly all of them: rxe has 1024, of which two or three are used.
+        if answer.as_deref() == Ok(EMPTY) {
+            return true;
+        }
+        let (entry, path) = (format!("{}/{index}", self.key), format!("{}/{index}", self.folder));
+        let before = reader.problem_count();
+        let value = reader.value_of(&entry, &path, answer, parse_gid);
+        self.failures += usize::from(reader.problem_count() > before);
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            let kind = self.read_kind(reader, &entry, index).filter(|_| self.has_kinds);
+            let netdev = self.read_netdev(reader, &entry, index);
+            self.gids.push(Gid { index, value, kind, netdev });
+        }
+        true
+    }
+
+    fn read_kind(&self, reader: &mut Reader<'_>, entry: &str, index: u32) -> Option<GidKind> {
+        let (key, path) = (format!("{entry}/kind"), self.attr("types", index));
+        let text = read_attr(reader, &key, &path)?;
+        let kind = parse_kind(&text, self.on_ethernet);
+        if kind.is_none() {
+            reader.malformed(&key, &path, &text);
+        }
+        kind
+    }
+
+    fn read_netdev(&self, reader: &mut Reader<'_>, entry: &str, index: u32) -> Option<String> {
+        let (key, path) = (format!("{entry}/netdev"), self.attr("ndevs", index));
+        let name = read_attr(reader, &key, &path)?;
+        // It becomes a part of paths.
+        if !is_name(&name) {
+            reader.malformed(&key, &path, &name);
+            return None;
+        }
+        Some(name)
+    }
+
+    fn attr(&self, name: &str, index: u32) -> String {
+        format!("{}/gid_attrs/{name}/{index}", self.place.path)
+    }
 }
 
 /// EINVAL is the kernel's way to say that the entry has no such attribute.
@@ -156,15 +234,41 @@ fn nothing_is_read_behind_the_best_address() {
             file(&format!("gid_attrs/ndevs/{index}"), "eth1"),
         ]);
     }
-    let source = Recorder::new(Recorded::new(entries, None));
     let place = Place { key: "d/1".into(), path: "/p".into() };
+    // How many entries there are, and what that cost.
     let read = |protocol, extent| {
+        let source = Recorder::new(Recorded::new(entries.clone(), None));
         let mut reader = Reader::new(&source);
         let table = read_table(&mut reader, &place, Some(protocol), None, extent);
         assert!(reader.into_problems().is_empty());
-        table.map(|table| table.len())
+        (table.map(|table| table.len()), source.into_entries().len())
     };
-    assert_eq!(read(Protocol::Roce, Extent::Whole), Some(3));
-    assert_eq!(read(Protocol::Roce, Extent::Address), Some(2));
-    assert_eq!(read(Protocol::Ib, Extent::Address), None);
+    assert_eq!(read(Protocol::Roce, Extent::Whole), (Some(3), 10));
+    assert_eq!(read(Protocol::Ib, Extent::Address), (None, 0));
+    // Two entries with three files each, and no list of the table.
+    assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 6));
+}
+
+#[test]
+fn a_table_without_such_an_address_is_read_as_it_is_listed() {
+    use crate::source::{Entry, Recorded};
+
+    let entry = |question, text: &str| Entry {
+        question,
+        answer: Ok(text.as_bytes().to_vec()),
+        at_ns: None,
+    };
+    let gid = "fe80:0000:0000:0000:0000:00ff:0a09:0001\n";
+    let file = |index: u32, text: &str| entry(Question::File(format!("/p/gids/{index}")), text);
+    let empty = std::str::from_utf8(EMPTY).unwrap();
+    // No kernel leaves out a number, and whoever does so loses nothing.
+    let listed = entry(Question::Dir("/p/gids".into()), "0\n1\n3\n");
+    let source = Recorded::new(vec![listed, file(0, gid), file(1, empty), file(3, gid)], None);
+    let place = Place { key: "d/1".into(), path: "/p".into() };
+    for extent in [Extent::Address, Extent::Whole] {
+        let mut reader = Reader::new(&source);
+        let table = read_table(&mut reader, &place, Some(Protocol::Iwarp), None, extent).unwrap();
+        let indices: Vec<u32> = table.iter().map(|gid| gid.index).collect();
+        assert_eq!(indices, [0, 3], "{extent:?}");
+    }
 }

@@ -38,23 +38,19 @@ impl DeviceEntry {
     }
 }
 
-/// The devices, in the library's order; empty when the kernel has support and no device.
+/// The devices that libibverbs lists at one moment.
 ///
-/// The first call loads libibverbs, which may write warnings to stderr by itself.
-pub fn list_devices() -> Result<Vec<DeviceEntry>, VerbsError> {
-    let list = DeviceList::get()?;
-    Ok(list.iter().map(|device| device.describe()).collect())
-}
-
-/// The library's list, freed when dropped.
-struct DeviceList {
+/// The library looks through the whole machine for each list: whoever opens all devices takes one.
+pub struct DeviceList {
     calls: &'static Calls,
     first: NonNull<*mut ffi::ibv_device>,
     count: usize,
 }
 
 impl DeviceList {
-    fn get() -> Result<Self, VerbsError> {
+    /// Asks for the list. The first call loads libibverbs, which may write warnings to stderr by
+    /// itself.
+    pub fn get() -> Result<Self, VerbsError> {
         let calls = Calls::get()?;
         let mut count: c_int = 0;
         // SAFETY: the argument is an integer to fill in.
@@ -66,6 +62,24 @@ impl DeviceList {
             });
         };
         Ok(Self { calls, first, count: usize::try_from(count).unwrap_or(0) })
+    }
+
+    /// The devices, in the library's order; empty when the kernel has support and no device.
+    #[must_use]
+    pub fn entries(&self) -> Vec<DeviceEntry> {
+        self.iter().map(|device| device.describe()).collect()
+    }
+
+    /// Opens a device by the kernel's name.
+    pub fn open(&self, name: &str) -> Result<Device, VerbsError> {
+        let device = self
+            .iter()
+            .find(|device| device.name() == name)
+            .ok_or_else(|| VerbsError::NoSuchDevice { device: name.to_owned() })?;
+        let context =
+            device.open().map_err(|errno| VerbsError::call(Operation::Open, name, errno))?;
+        let handle = Handle { calls: self.calls, context, name: name.to_owned(), lender: None };
+        Ok(Device(Arc::new(handle)))
     }
 
     fn iter(&self) -> impl Iterator<Item = Listed<'_>> {
@@ -123,6 +137,12 @@ impl Listed<'_> {
     }
 }
 
+impl fmt::Debug for DeviceList {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "DeviceList({} devices)", self.count)
+    }
+}
+
 impl Drop for DeviceList {
     fn drop(&mut self) {
         // SAFETY: the list came from the library and is freed once. Open devices outlive it.
@@ -150,15 +170,7 @@ unsafe impl Sync for Handle {}
 impl Device {
     /// Opens a device by the kernel's name.
     pub fn open(name: &str) -> Result<Self, VerbsError> {
-        let list = DeviceList::get()?;
-        let device = list
-            .iter()
-            .find(|device| device.name() == name)
-            .ok_or_else(|| VerbsError::NoSuchDevice { device: name.to_owned() })?;
-        let context =
-            device.open().map_err(|errno| VerbsError::call(Operation::Open, name, errno))?;
-        let handle = Handle { calls: list.calls, context, name: name.to_owned(), lender: None };
-        Ok(Self(Arc::new(handle)))
+        DeviceList::get()?.open(name)
     }
 
     /// Takes a context that `lender` keeps open.
