@@ -14,7 +14,7 @@ mod rtnetlink;
 mod sysfs;
 mod verbs;
 
-use crate::model::{HostReport, Parts, Via};
+use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::Source;
 
 use reader::Reader;
@@ -23,45 +23,46 @@ use sysfs::Extent;
 /// Reads one host.
 pub fn host_report(
     source: &dyn Source,
-    parts: Parts,
+    parts: &Parts,
     host: impl Into<String>,
     via: Via,
 ) -> HostReport {
     let mut report = HostReport::empty(host, via);
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);
-    let extent = if parts.brief_gids { Extent::Address } else { Extent::Whole };
+    report.parts = parts.clone();
+    let extent = if parts.has(Part::Gids) { Extent::Whole } else { Extent::Address };
     sysfs::read_host(&mut reader, &mut report, extent);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
-    if parts.netdevs || parts.ethernet {
+    if parts.has(Part::Netdevs) || parts.has(Part::Ethernet) {
         sysfs::read_netdevs(&mut reader, &mut report);
     }
-    if parts.ethernet {
+    if parts.has(Part::Ethernet) {
         ethtool::read(&mut reader, &mut report);
     }
     provider::read(&mut reader, &mut report);
-    if parts.pkeys {
+    if parts.has(Part::Pkeys) {
         sysfs::read_pkeys(&mut reader, &mut report);
     }
-    if parts.netlink {
+    if parts.has(Part::Netlink) {
         nldev::read_inventory(&mut reader, &mut report);
     }
-    if parts.gpus {
+    if parts.has(Part::Gpus) {
         sysfs::read_gpus(&mut reader, &mut report);
     }
-    if parts.counters {
+    if parts.has(Part::Counters) {
         sysfs::read_counters(&mut reader, &mut report);
         nldev::read_counters(&mut reader, &mut report);
     }
-    if parts.resources {
+    if parts.has(Part::Resources) {
         nldev::read_resources(&mut reader, &mut report);
-        if parts.keys {
+        if parts.has(Part::Keys) {
             nldev::read_keys(&mut reader, &report);
         }
     }
-    report.problems = reader.into_problems();
-    if parts.verbs {
+    report.problems = reader.into_problems().into();
+    if parts.has(Part::Verbs) {
         verbs::read(source, &mut report);
     }
     report

@@ -84,7 +84,7 @@ fn hosts() -> Vec<(CapturedHost, Vec<Entry>)> {
 }
 
 fn report(source: &dyn Source) -> HostReport {
-    host_report(source, Parts::ALL, "h", Via::File)
+    host_report(source, &Parts::all(), "h", Via::File)
 }
 
 /// The report, and what was asked for it.

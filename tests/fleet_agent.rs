@@ -101,7 +101,7 @@ fn seconds(count: u64) -> Deadline {
 fn asked(fake: &Fake) -> HostFailure {
     let agent = fake.start("exec cat >/dev/null");
     let began = clock::now();
-    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
     let failure = agent.give_up(failure);
     assert!(began.elapsed() < Duration::from_secs(10), "{failure}");
     assert!(!fake.is_running(), "{failure}");
@@ -116,7 +116,7 @@ fn a_good_report_comes_in_parts() {
     let fake =
         Fake::saying(&[HELLO, part(front, false), part(back, true), FromAgent::End { frames: 3 }]);
     let agent = fake.start("exec cat >/dev/null");
-    assert_eq!(agent.report(Parts::default(), seconds(20)).unwrap(), report);
+    assert_eq!(agent.report(&Parts::default(), seconds(20)).unwrap(), report);
     assert_eq!(agent.end(seconds(5)), Ok(()));
 }
 
@@ -159,7 +159,7 @@ fn a_report_over_the_limit_is_refused() {
 fn an_agent_that_ends_in_the_middle_is_quoted() {
     let fake = Fake::saying(&[HELLO]).and_bytes(&[0, 0, 1, 0, b'{']);
     let agent = fake.start("dd bs=9999 count=1 of=/dev/null 2>/dev/null; echo out of memory >&2");
-    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
     assert!(failure.detail.contains("in the middle of a frame"), "{failure}");
     assert!(failure.detail.ends_with("; it said: out of memory"), "{failure}");
     assert_eq!(agent.end(seconds(5)), Ok(()));
@@ -171,7 +171,7 @@ fn a_silent_agent_costs_its_deadline_and_no_process() {
     // It does not even end with its input.
     let agent = fake.start("exec sleep 1000");
     let failure =
-        agent.report(Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
+        agent.report(&Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
     assert_eq!(failure.reason, Reason::Timeout);
     let failure = agent.give_up(failure);
     assert!(!failure.detail.contains("left there"), "{failure}");
@@ -188,7 +188,7 @@ fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
     }
     let took = began.elapsed();
     assert!(took < Duration::from_secs(5), "{took:?}");
-    let failure = agent.report(Parts::default(), seconds(20)).unwrap_err();
+    let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
     assert!(failure.detail.contains("it read nothing of what it was told for 2 s"), "{failure}");
     assert_eq!(agent.end(seconds(5)), Ok(()));
     assert!(!fake.is_running());

@@ -104,6 +104,7 @@ fn the_outcome_tells_nothing_from_a_part() {
         detail: "cannot read it".into(),
         fix: None,
     };
-    let blind = HostReport { problems: vec![refused], ..HostReport::empty("n3", Via::Local) };
+    let blind =
+        HostReport { problems: vec![refused].into(), ..HostReport::empty("n3", Via::Local) };
     assert_eq!(Outcome::of_listing(&[blind]), Outcome::Nothing);
 }

@@ -29,7 +29,7 @@ fn fixtures() -> Vec<PathBuf> {
 
 fn reports(capture: Capture) -> Vec<HostReport> {
     let report = |(head, entries): (rdmactl::capture::CapturedHost, _)| {
-        host_report(&Recorded::new(entries, head.taken_ns), Parts::ALL, head.host, Via::File)
+        host_report(&Recorded::new(entries, head.taken_ns), &Parts::all(), head.host, Via::File)
     };
     capture.hosts.into_iter().map(report).collect()
 }
@@ -118,7 +118,7 @@ fn no_question_is_for_command_lines_or_environments() {
     for path in fixtures() {
         for (head, entries) in Capture::read(&path).expect("a fixture").hosts {
             let recorder = Recorder::new(Recorded::new(entries, head.taken_ns));
-            let _ = host_report(&recorder, Parts::ALL, "h", Via::File);
+            let _ = host_report(&recorder, &Parts::all(), "h", Via::File);
             let asked = recorder.into_entries();
             assert!(!asked.iter().any(|entry| is_private(&entry.question)), "{}", path.display());
         }

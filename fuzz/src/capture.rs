@@ -32,7 +32,7 @@ pub fn run(data: &[u8]) {
     }
     let hosts = capture.into_sources().into_iter().take(4);
     let reports: Vec<_> = hosts
-        .map(|(host, source)| host_report(&source, Parts::ALL, host.host, Via::File))
+        .map(|(host, source)| host_report(&source, &Parts::all(), host.host, Via::File))
         .collect();
     shown::print(&reports);
 }

@@ -47,6 +47,6 @@ fn report() -> &'static HostReport {
     REPORT.get_or_init(|| {
         let capture = Capture::parse(FIXTURE, std::path::Path::new("fixture")).expect("a fixture");
         let (host, source) = capture.into_sources().remove(0);
-        host_report(&source, Parts::default(), host.host, Via::File)
+        host_report(&source, &Parts::default(), host.host, Via::File)
     })
 }

@@ -32,9 +32,9 @@ pub struct Supervisor {
     pub unlink: bool,
     /// Reads the host's inventory; the arguments say what besides files, and how long that may
     /// take.
-    pub inventory: fn(Parts, Duration) -> HostReport,
+    pub inventory: fn(&Parts, Duration) -> HostReport,
     /// Reads the same and keeps the raw answers.
-    pub recording: fn(Parts, Duration) -> Recording,
+    pub recording: fn(&Parts, Duration) -> Recording,
 }
 
 /// Why an agent ended early.
@@ -92,13 +92,13 @@ impl Supervisor {
                     Some(ToAgent::Report { parts, limit_ms }) => {
                         let limit = session.lease.wait_for_ms(limit_ms);
                         let inventory = self.inventory;
-                        let read = move || Event::Report(Box::new(inventory(parts, limit)));
+                        let read = move || Event::Report(Box::new(inventory(&parts, limit)));
                         read_aside(read, events.clone())?;
                     }
                     Some(ToAgent::Record { parts, limit_ms }) => {
                         let limit = session.lease.wait_for_ms(limit_ms);
                         let recording = self.recording;
-                        let read = move || Event::Recording(recording(parts, limit));
+                        let read = move || Event::Recording(recording(&parts, limit));
                         read_aside(read, events.clone())?;
                     }
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
@@ -254,15 +254,15 @@ mod tests {
     use std::thread::JoinHandle;
 
     use super::*;
-    use crate::model::{Object, Resource, Via};
+    use crate::model::{Object, Part, Resource, Via};
 
     /// A supervisor whose operator is the test, and which has said hello.
     fn start(
-        inventory: fn(Parts, Duration) -> HostReport,
+        inventory: fn(&Parts, Duration) -> HostReport,
     ) -> (UnixStream, JoinHandle<Result<(), SupervisorError>>) {
         let (mut operator, agent) = UnixStream::pair().unwrap();
         operator.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let recording = |_, _| Recording { left_out: 7, ..Recording::default() };
+        let recording = |_: &Parts, _| Recording { left_out: 7, ..Recording::default() };
         let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory, recording };
         let running = thread::spawn(move || supervisor.run(agent.try_clone().unwrap(), agent));
         crate::wire::read_greeting(&mut operator, &"c0ffee", "none").unwrap();
@@ -271,22 +271,22 @@ mod tests {
         (operator, running)
     }
 
-    const VERBS: Parts = Parts { verbs: true, ..Parts::NONE };
-
-    fn hangs(_parts: Parts, _limit: Duration) -> HostReport {
+    fn hangs(_parts: &Parts, _limit: Duration) -> HostReport {
         loop {
             thread::park();
         }
     }
 
     fn ask(operator: &UnixStream, limit_ms: u32) {
-        FrameWriter::new(operator).write(&ToAgent::Report { parts: VERBS, limit_ms }).unwrap();
+        FrameWriter::new(operator)
+            .write(&ToAgent::Report { parts: [Part::Verbs].into(), limit_ms })
+            .unwrap();
     }
 
     #[test]
     fn the_limit_of_a_report_reaches_who_reads_it() {
-        let read = |parts: Parts, limit: Duration| {
-            HostReport::empty(format!("{} {}", parts.verbs, limit.as_millis()), Via::Agent)
+        let read = |parts: &Parts, limit: Duration| {
+            HostReport::empty(format!("{parts:?} {}", limit.as_millis()), Via::Agent)
         };
         let (operator, _running) = start(read);
         ask(&operator, 1_234);
@@ -295,13 +295,15 @@ mod tests {
             panic!("{answer:?}")
         };
         let report: HostReport = serde_json::from_str(&text).unwrap();
-        assert_eq!(report.host, "true 1234");
+        assert_eq!(report.host, "Parts({Verbs}) 1234");
     }
 
     #[test]
     fn a_recording_is_answered_as_it_is() {
         let (operator, _running) = start(hangs);
-        FrameWriter::new(&operator).write(&ToAgent::Record { parts: VERBS, limit_ms: 1 }).unwrap();
+        FrameWriter::new(&operator)
+            .write(&ToAgent::Record { parts: [Part::Verbs].into(), limit_ms: 1 })
+            .unwrap();
         let answer = FrameReader::new(&operator).read().unwrap();
         let Some(FromAgent::RecordPart { text, is_last: true }) = answer else {
             panic!("{answer:?}")

@@ -6,7 +6,7 @@
 
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
-    Protocol,
+    Protocol, key,
 };
 
 /// How it is.
@@ -105,9 +105,8 @@ struct Traffic {
 
 impl Traffic {
     fn of(report: &HostReport, device: &Device, port: &Port) -> Result<Self, String> {
-        let key = format!("{}/{}", device.name, port.number);
         for field in ["default_roce_tos", "default_roce_mode"] {
-            if is_unreadable(report, &format!("{key}/{field}")) {
+            if report.problems.touch(&key::port(&device.name, port.number, field)) {
                 return Err(format!("{field} could not be read"));
             }
         }
@@ -137,7 +136,7 @@ fn links<'report>(
         all.iter().find(|netdev| netdev.name == *name).ok_or(format!("{name} was not read"))
     };
     let netdev = find(name)?;
-    if is_unreadable(report, &format!("netdevs/{name}/bond")) {
+    if report.problems.touch(&key::netdev(name, "bond")) {
         return Err(format!("whether {name} is a bond, and of what, could not be read"));
     }
     match &netdev.bond {
@@ -146,18 +145,11 @@ fn links<'report>(
     }
 }
 
-/// Whether something at or below a key could not be read, or all that the key is part of.
-fn is_unreadable(report: &HostReport, key: &str) -> bool {
-    let within = |long: &str, short: &str| {
-        long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    report.problems.iter().any(|problem| within(&problem.key, key) || within(key, &problem.key))
-}
-
 fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Judgement {
     let name = &link.name;
     let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
-    let is_hidden = |part: &str| is_unreadable(report, &format!("netdevs/{name}/ethernet/{part}"));
+    let of_link = |part: &str| key::netdev(name, &format!("ethernet/{part}"));
+    let is_hidden = |part: &str| report.problems.touch(&of_link(part));
     if is_hidden("dcb") || is_hidden("pause") {
         return unknown(format!("flow control of {name} could not be read"));
     }

@@ -45,12 +45,12 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-fn inventory(parts: Parts, limit: Duration) -> HostReport {
+fn inventory(parts: &Parts, limit: Duration) -> HostReport {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     host_report(&Live::new(VerbsChild::own(limit)), parts, host, Via::Agent)
 }
 
-fn recording(parts: Parts, limit: Duration) -> Recording {
+fn recording(parts: &Parts, limit: Duration) -> Recording {
     let recorder = Recorder::new(Live::new(VerbsChild::own(limit)));
     // The questions follow from the answers: whoever decodes them asks them.
     let _ = local::ask(&recorder, parts, "", Via::Agent);

@@ -16,10 +16,10 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     let (mut capture, reports) = if let Some(path) = &global.from {
         (Capture::read(path)?, Vec::new())
     } else if let Some(set) = &global.hosts {
-        let (reports, capture) = hosts::record_hosts(global, set, Parts::ALL)?;
+        let (reports, capture) = hosts::record_hosts(global, set, &Parts::all())?;
         (capture, reports)
     } else {
-        let (report, capture) = local::record(global, Parts::ALL)?;
+        let (report, capture) = local::record(global, &Parts::all())?;
         (capture, vec![report])
     };
     if args.redact {

@@ -74,7 +74,7 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
         return only_host(Capture::read(path)?, &path.display().to_string());
     }
     if let Some(set) = &global.hosts {
-        let (_, capture) = hosts::record_hosts(global, set, Parts::ALL)?;
+        let (_, capture) = hosts::record_hosts(global, set, &Parts::all())?;
         return only_host(capture, set);
     }
     if let Some(root) = &global.root {

@@ -1,7 +1,7 @@
 //! `rdmactl counters`: what went through, and what went wrong on the way?
 
 use crate::cli::{CountersArgs, Format, Global};
-use crate::model::{Counter, Parts};
+use crate::model::{Counter, Part, Parts};
 use crate::query::{Counters, counter_rows};
 use crate::term::Term;
 
@@ -10,9 +10,9 @@ use super::listing::{self, Recipe};
 
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
-    let parts = Parts { counters: true, brief_gids: true, ..Parts::default() };
     let recipe = Recipe::<Counters> {
-        parts,
+        parts: [Part::Counters].into(),
+        document: Parts::default(),
         nothing: if args.all {
             "the drivers have no counters"
         } else {

@@ -1,7 +1,7 @@
 //! `rdmactl devices`: what do I have?
 
 use crate::cli::Global;
-use crate::model::Parts;
+use crate::model::{Part, Parts};
 use crate::query::{Devices, device_rows};
 use crate::term::Term;
 
@@ -11,7 +11,8 @@ use super::listing::{self, Recipe};
 /// Lists the devices of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Devices> {
-        parts: Parts { brief_gids: true, ..Parts::default() },
+        parts: Parts::default(),
+        document: [Part::Gids].into(),
         nothing: "no port",
         rows: device_rows,
     };

@@ -1,7 +1,7 @@
 //! `rdmactl gids`: which addresses can a port be reached by?
 
 use crate::cli::Global;
-use crate::model::Parts;
+use crate::model::{Part, Parts};
 use crate::query::{Gids, gid_rows};
 use crate::term::Term;
 
@@ -11,7 +11,8 @@ use super::listing::{self, Recipe};
 /// Lists the GID tables of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Gids> {
-        parts: Parts::default(),
+        parts: [Part::Gids].into(),
+        document: Parts::default(),
         nothing: "every GID table is empty: no port has an address",
         rows: gid_rows,
     };

@@ -16,7 +16,6 @@ use crate::fleet::{
 use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
 use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
-use crate::wire::{PROTOCOLS, RECORDING};
 
 use super::outcome::say;
 use super::{Advice, interrupt, terminal};
@@ -91,11 +90,10 @@ pub(super) type Asked<T> = (Host, Result<Given<T>, HostFailure>);
 pub(super) fn report_hosts(
     global: &Global,
     hosts: &str,
-    parts: Parts,
+    parts: &Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
-    let least = *PROTOCOLS.start();
     let ask = |agent: &Agent, deadline| agent.report(parts, deadline);
-    let asked = ask_hosts(global, hosts, least, ask)?;
+    let asked = ask_hosts(global, hosts, ask)?;
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
 
@@ -115,11 +113,11 @@ fn report(host: &Host, result: Result<Given<HostReport>, HostFailure>) -> HostRe
 pub(super) fn record_hosts(
     global: &Global,
     hosts: &str,
-    parts: Parts,
+    parts: &Parts,
 ) -> anyhow::Result<(Vec<HostReport>, Capture)> {
     let taken_ns = clock::wall_ns();
     let record = |agent: &Agent, deadline| agent.record(parts, deadline);
-    let asked = ask_hosts(global, hosts, RECORDING, record)?;
+    let asked = ask_hosts(global, hosts, record)?;
     let (mut reports, mut captured) = (Vec::new(), Vec::new());
     for (host, result) in asked {
         let name = host.to_string();
@@ -144,13 +142,11 @@ pub(super) fn record_hosts(
 fn ask_hosts<T: Send>(
     global: &Global,
     hosts: &str,
-    least_protocol: u32,
     ask: impl Fn(&Agent, Deadline) -> Result<T, HostFailure> + Sync,
 ) -> anyhow::Result<Vec<Asked<T>>> {
     let hosts = host_set(hosts)?;
     let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-    let (mut reach, watchdog) = reach(global, upload)?;
-    reach.least_protocol = least_protocol;
+    let (reach, watchdog) = reach(global, upload)?;
     let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
         hosts.iter().map(|_| None).collect();
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {

@@ -18,6 +18,8 @@ use super::{Advice, Outcome, hosts};
 pub(super) struct Recipe<L: Listing> {
     /// What it needs besides files, whatever columns are chosen.
     pub(super) parts: Parts,
+    /// What a document or a record has besides.
+    pub(super) document: Parts,
     /// What to say where there are devices, and nothing to list.
     pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
@@ -37,13 +39,13 @@ pub(super) fn run<L: Listing>(
         return Ok(Outcome::Complete);
     }
     let mut view = View::<L>::new(global)?;
-    let parts = view.parts(recipe.parts)?;
+    let parts = view.parts(&recipe.parts, &recipe.document)?;
     let Some(every) = global.watch else {
         if global.count.is_some() {
             let fix = "add --watch, or leave it out";
             return Err(Advice::error("--count is for --watch", fix));
         }
-        let mut reports = read(global, parts)?;
+        let mut reports = read(global, &parts)?;
         reports.hosts.iter_mut().for_each(keep);
         term.answer(text(global, term, recipe, &view, &reports)?)?;
         for note in notes(&reports.hosts, reports.hosts_named) {
@@ -108,7 +110,7 @@ fn text<L: Listing>(
 }
 
 /// Reads what the flags name.
-pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
+pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(set) = &global.hosts else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let hosts = if let Some(path) = &global.save {

@@ -45,7 +45,7 @@ impl LiveHosts {
     }
 
     /// One report of each host, in their order.
-    pub(super) fn read(&self, parts: Parts) -> anyhow::Result<Vec<HostReport>> {
+    pub(super) fn read(&self, parts: &Parts) -> anyhow::Result<Vec<HostReport>> {
         let mut reports: Vec<Option<HostReport>> = vec![None; self.hosts.len()];
         let ask = |(host, slot): &(Host, Mutex<Slot>)| self.ask(host, &mut lock(slot), parts);
         fan_out(&self.hosts, self.fanout, &self.watchdog, ask, |index, report| {
@@ -57,7 +57,7 @@ impl LiveHosts {
         Ok(all.map(|((host, _), report)| report.unwrap_or_else(|| skipped(host))).collect())
     }
 
-    fn ask(&self, host: &Host, slot: &mut Slot, parts: Parts) -> HostReport {
+    fn ask(&self, host: &Host, slot: &mut Slot, parts: &Parts) -> HostReport {
         let name = host.to_string();
         let pause = match slot {
             Slot::New | Slot::Here(..) => PAUSES[0],

@@ -10,7 +10,7 @@ use crate::cli::Global;
 use crate::clock;
 use crate::collect::host_report;
 use crate::compat::ask_everything;
-use crate::model::{HostReport, Parts, Via};
+use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 use super::Advice;
@@ -26,7 +26,7 @@ pub(super) struct Reports {
 }
 
 /// Reads what the flags name; keeps the raw answers where `--save` says.
-pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
+pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     if let Some(path) = &global.from {
         if let Some(save) = &global.save {
             refuse_same(path, save)?;
@@ -55,7 +55,7 @@ pub(super) fn read(global: &Global, parts: Parts) -> anyhow::Result<Reports> {
 }
 
 /// Reads this host or another root, and keeps every answer.
-pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostReport, Capture)> {
+pub(super) fn record(global: &Global, parts: &Parts) -> anyhow::Result<(HostReport, Capture)> {
     let (live, host, via) = live(global)?;
     let recorder = Recorder::new(live);
     let report = ask(&recorder, parts, &host, via);
@@ -67,10 +67,10 @@ pub(super) fn record(global: &Global, parts: Parts) -> anyhow::Result<(HostRepor
     Ok((report, capture))
 }
 
-/// Asks for a report; whoever records all of it gets what `compat` asks besides.
-pub(super) fn ask(recorder: &Recorder<Live>, parts: Parts, host: &str, via: Via) -> HostReport {
+/// Asks for a report, and what `compat` asks besides.
+pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via) -> HostReport {
     let report = host_report(recorder, parts, host, via);
-    if parts == Parts::ALL {
+    if parts.has(Part::Compat) {
         ask_everything(&recorder.once());
     }
     report
@@ -105,7 +105,7 @@ pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
 }
 
 /// The reports that a capture makes, and the part of it that they were made from.
-pub(super) fn replay(capture: Capture, parts: Parts) -> (Vec<HostReport>, Capture) {
+pub(super) fn replay(capture: Capture, parts: &Parts) -> (Vec<HostReport>, Capture) {
     let taken_ns = capture.taken_ns;
     let replay = |(head, entries): (CapturedHost, Vec<Entry>)| {
         if let Some(failure) = &head.failure {

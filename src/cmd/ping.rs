@@ -12,7 +12,7 @@ use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{Code, PingHost, PingReport};
-use crate::model::{HostFailure, HostReport, Parts, Reason};
+use crate::model::{HostFailure, HostReport, Part, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
 use crate::query::{self, pair_rows};
@@ -160,7 +160,7 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
             (greeted.agent, greeted.deadline)
         }
     };
-    let entered = agent.report(Parts::default(), deadline).and_then(|report| {
+    let entered = agent.report(&[Part::Gids].into(), deadline).and_then(|report| {
         agent.start_worker()?;
         Ok(report)
     });

@@ -1,7 +1,7 @@
 //! `rdmactl resources`: who holds which queue pairs, connections and memory?
 
 use crate::cli::{Global, ResourcesArgs};
-use crate::model::{HostReport, Parts};
+use crate::model::{HostReport, Part};
 use crate::query::{Resources, resource_rows};
 use crate::term::Term;
 
@@ -10,9 +10,10 @@ use super::listing::{self, Recipe};
 
 /// Lists the objects of what the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
-    let parts = Parts { resources: true, brief_gids: true, ..Parts::default() };
     let recipe = Recipe::<Resources> {
-        parts,
+        parts: [Part::Resources].into(),
+        // A key that is hidden would look like one that is not there.
+        document: [Part::Keys].into(),
         nothing: "nobody holds any of these objects",
         rows: |reports, _| resource_rows(reports),
     };

@@ -21,7 +21,7 @@ Next:
 
 /// Prints the summary of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
-    let reports = read(global, Parts { brief_gids: true, ..Parts::default() })?;
+    let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
     let devices = View::<Devices>::new(global)?.print(rows, Hosts::of(&reports))?;
     let mut text = heading(&reports.hosts);

@@ -88,27 +88,18 @@ impl<'global, L: Listing> View<'global, L> {
             || self.order.is_some()
     }
 
-    /// What is needed for all that is shown or compared, besides some parts.
-    pub(super) fn parts(&self, least: Parts) -> anyhow::Result<Parts> {
+    /// What is needed for all that is shown or compared, besides some parts; documents and records
+    /// have more.
+    pub(super) fn parts(&self, least: &Parts, document: &Parts) -> anyhow::Result<Parts> {
         let columns = self.columns(Hosts::Unknown)?;
-        let needs = |source: &str| {
-            columns.iter().any(|column| column.needs(source))
-                || self.filter.as_ref().is_some_and(|filter| filter.needs(source))
-                || self.order.as_ref().is_some_and(|order| order.needs(source))
-        };
-        Ok(Parts {
-            verbs: least.verbs || needs("verbs"),
-            pkeys: least.pkeys || needs("port.pkeys"),
-            gpus: least.gpus || needs("gpus"),
-            // Documents and records have all of what they have.
-            brief_gids: least.brief_gids && !self.is_document() && self.global.save.is_none(),
-            counters: least.counters || needs("counters"),
-            ethernet: least.ethernet || needs("ethernet"),
-            netlink: least.netlink || needs("netlink"),
-            // In JSON a key that is hidden would look like one that is not there.
-            keys: least.keys || needs("resources/keys") || (self.is_document() && least.resources),
-            ..least
-        })
+        let mut parts = least.clone();
+        parts.extend(columns.iter().flat_map(|column| column.parts()));
+        parts.extend(self.filter.iter().flat_map(Filter::parts));
+        parts.extend(self.order.iter().flat_map(Order::parts));
+        if self.is_document() || self.global.save.is_some() {
+            parts.extend(document.iter());
+        }
+        Ok(parts)
     }
 
     /// The rows as text; not for documents.

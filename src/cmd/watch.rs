@@ -60,10 +60,10 @@ impl<'global> Watch<'global> {
         }
         self.left = self.left.map(|left| left - 1);
         let reports = match &mut self.hosts {
-            None => local::read(self.global, self.parts)?,
+            None => local::read(self.global, &self.parts)?,
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
-                let hosts = live.read(self.parts)?;
+                let hosts = live.read(&self.parts)?;
                 // From now on a host that does not answer holds up the others no longer than this.
                 live.hurry(self.every.max(Duration::from_secs(1)));
                 Reports { hosts, hosts_named: true, taken_ns }

@@ -3,7 +3,7 @@
 //! Layouts are those of `include/uapi/linux/dcbnl.h`. A driver without DCB answers EOPNOTSUPP.
 
 use super::Reader;
-use crate::model::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
+use crate::model::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc, key};
 use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
 
 /// Bytes of a `struct dcbmsg` before the attributes.
@@ -21,7 +21,7 @@ const IEEE_APP_TRUST_TABLE: u16 = 11;
 
 /// Reads the DCB of an interface; `None` where the driver has none.
 pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
-    let key = format!("netdevs/{netdev}/ethernet/dcb");
+    let key = key::netdev(netdev, "ethernet/dcb");
     let answer = ask(reader, &key, RouteCommand::Dcb, netdev)?;
     let Some(mut dcb) = decode_ieee(&answer) else {
         let query = RouteQuery { command: RouteCommand::Dcb, netdev: netdev.to_owned() };

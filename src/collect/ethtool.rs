@@ -6,7 +6,7 @@
 mod words;
 
 use super::{Reader, dcb};
-use crate::model::{Ethernet, EthernetCounter, Fec, HostReport, Module, NetdevKind, Pause};
+use crate::model::{Ethernet, EthernetCounter, Fec, HostReport, Module, NetdevKind, Pause, key};
 use crate::source::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Messages, Question, ReadError,
 };
@@ -31,7 +31,7 @@ fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
     let first = EthtoolQuery { command: EthtoolCommand::LinkInfo, netdev: netdev.to_owned() };
     if let Err(error @ ReadError::NotRecorded) = reader.ask(&Question::Ethtool(first)) {
         // Once for all questions.
-        reader.unreadable(&format!("netdevs/{netdev}/ethernet"), "ethtool netlink", &error, None);
+        reader.unreadable(&key::netdev(netdev, "ethernet"), "ethtool netlink", &error, None);
         return None;
     }
     let mut ethernet = Ethernet::default();
@@ -70,7 +70,7 @@ fn ask(
     command: EthtoolCommand,
 ) -> Option<Vec<u8>> {
     let query = EthtoolQuery { command, netdev: netdev.to_owned() };
-    let (key, source) = (format!("netdevs/{netdev}/ethernet/{field}"), query.to_string());
+    let (key, source) = (key::netdev(netdev, &format!("ethernet/{field}")), query.to_string());
     match reader.ask(&Question::Ethtool(query)) {
         Ok(answer) => {
             if attributes(&answer).is_some() && Messages::new(&answer).last_is_whole() {

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use super::Reader;
 use super::reader::is_name;
-use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource};
+use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource, key};
 use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
 use attr::Fields;
 
@@ -48,7 +48,7 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
             continue;
         }
         let query = RdmaQuery { command: RdmaCommand::Ports, device: index, port: None };
-        let Some(answer) = ask(reader, &format!("{name}/netdev"), query) else { continue };
+        let Some(answer) = ask(reader, &key::device(name, "netdev"), query) else { continue };
         for message in Messages::new(&answer) {
             let fields = Fields(Attributes::new(message.payload));
             let number = fields.u32(attr::PORT_INDEX);
@@ -56,7 +56,7 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
             if let Some(port) = named {
                 port.netdev = fields.text(attr::NDEV_NAME).filter(|netdev| is_name(netdev));
                 let mtu = port.netdev.as_ref().map(|netdev| format!("/sys/class/net/{netdev}/mtu"));
-                let key = format!("{name}/{}/netdev_mtu", port.number);
+                let key = key::port(name, port.number, "netdev_mtu");
                 port.netdev_mtu =
                     mtu.and_then(|path| reader.value(&key, &path, |mtu| mtu.parse().ok()));
             }
@@ -157,12 +157,12 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
     let is_capable = match reader.ask(&Question::File(path.into())) {
         Ok(status) => parse_capable(&String::from_utf8_lossy(&status)),
         Err(error) if error.is_absent() => None,
-        Err(error) => return reader.unreadable("resources/keys", path, &error, None),
+        Err(error) => return reader.unreadable("keys", path, &error, None),
     };
     // Whoever may see them, and does not, has a kernel without them.
     if is_capable != Some(true) {
         reader.hidden(
-            "resources/keys",
+            "keys",
             "RDMA netlink, memory regions",
             "the kernel shows keys of memory only to holders of CAP_NET_ADMIN",
             "run rdmactl as root",

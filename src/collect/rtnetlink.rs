@@ -1,6 +1,7 @@
 //! What rtnetlink says of interfaces, and sysfs does not show to everybody.
 
 use super::Reader;
+use crate::model::key;
 use crate::source::{Attributes, Messages, Question, RouteCommand, RouteQuery};
 
 /// Bytes of a `struct ifinfomsg` before the attributes.
@@ -14,7 +15,7 @@ const IFLA_VLAN_ID: u16 = 1;
 /// The mark of a VLAN. `/proc/net/vlan` tells it to root only.
 pub(super) fn read_vlan_id(reader: &mut Reader<'_>, netdev: &str) -> Option<u16> {
     let query = RouteQuery { command: RouteCommand::Link, netdev: netdev.to_owned() };
-    let (key, source) = (format!("netdevs/{netdev}/vlan/id"), query.to_string());
+    let (key, source) = (key::netdev(netdev, "vlan/id"), query.to_string());
     match reader.ask(&Question::Route(query)) {
         Ok(answer) => {
             let id = decode_vlan_id(&answer);

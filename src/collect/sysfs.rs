@@ -21,7 +21,7 @@ pub(super) use gid::Extent;
 pub(super) use interface::{read_all as read_netdevs, read_rates};
 
 use super::Reader;
-use crate::model::{Device, HostReport};
+use crate::model::{Device, HostReport, key};
 use crate::source::{Question, ReadError};
 
 /// Where the kernel lists RDMA devices.
@@ -81,7 +81,7 @@ pub(super) fn read_gpus(reader: &mut Reader<'_>, report: &mut HostReport) {
 pub(super) fn read_pkeys(reader: &mut Reader<'_>, report: &mut HostReport) {
     for Device { name, ports, .. } in &mut report.devices {
         for port in ports {
-            let key = format!("{name}/{}/pkeys", port.number);
+            let key = key::port(name, port.number, "pkeys");
             let folder = format!("{CLASS}/{name}/ports/{}/pkeys", port.number);
             port.pkeys = pkey::read_table(reader, &key, &folder, port.link_layer);
         }

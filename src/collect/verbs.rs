@@ -1,7 +1,7 @@
 //! Adds what libibverbs says to the devices that sysfs has.
 
 use crate::model::{
-    Device, HostReport, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry, VerbsState,
+    Device, HostReport, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry, VerbsState, key,
 };
 use crate::source::{Question, ReadError, Source};
 
@@ -47,11 +47,11 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             detail,
             fix: fix.map(str::to_owned),
         };
-        let whole = format!("{}/verbs", device.name);
+        let whole = key::device(&device.name, "verbs");
         match entry.map(|index| entries.swap_remove(index).answer) {
             Some(Ok(mut attributes)) => {
                 for port in std::mem::take(&mut attributes.refused_ports) {
-                    let key = format!("{}/{}/verbs", device.name, port.number);
+                    let key = key::port(&device.name, port.number, "verbs");
                     report.problems.push(problem(key, port.detail, None));
                 }
                 fill(device, attributes);

@@ -23,12 +23,10 @@ use super::{Nonce, Pipe, Session, Watchdog, local};
 use crate::clock::Deadline;
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
-use crate::model::{HostFailure, HostReport, Parts, Reason};
+use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
 use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
-use crate::wire::{
-    Greeting, GreetingError, PROTOCOLS, RECORDING, ToAgent, ToWorker, read_greeting,
-};
+use crate::wire::{Greeting, GreetingError, PROTOCOL, PROTOCOLS, ToAgent, ToWorker, read_greeting};
 
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -103,13 +101,10 @@ impl Agent {
             .map_err(|error| no_greeting(&error, &pipe))?;
         if !PROTOCOLS.contains(&greeting.protocol) {
             let detail = format!(
-                "the rdmactl there is {} and speaks protocol {}; this one speaks {} and {}",
-                greeting.version,
-                greeting.protocol,
-                PROTOCOLS.start(),
-                PROTOCOLS.end()
+                "the rdmactl there is {} and speaks protocol {}; this one speaks {PROTOCOL}",
+                greeting.version, greeting.protocol,
             );
-            return Err(old(detail));
+            return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION));
         }
         stream.set_read_timeout(None).map_err(broken)?;
         let inbox = Inbox::start(stream.try_clone().map_err(broken)?).map_err(broken)?;
@@ -134,12 +129,28 @@ impl Agent {
     ///
     /// # Errors
     /// The agent gave none by the deadline, and why.
-    pub fn report(&self, parts: Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         let limit_ms = reading_ms(deadline);
         // It may be cut off a little later, so that it can be ended in good order.
         self.way.set_deadline(Some(Deadline::after(deadline.remaining() + ENDING)));
-        self.outbox.send(&ToAgent::Report { parts, limit_ms });
-        self.inbox.report(deadline).ok_or_else(|| self.no_answer("its inventory"))
+        self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms });
+        let report = self.inbox.report(deadline);
+        let mut report = report.ok_or_else(|| self.no_answer("its inventory"))?;
+        let unread: Vec<Part> = parts.missing_in(&report.parts).collect();
+        report.problems.extend(unread.into_iter().map(|part| self.cannot_read(part)));
+        Ok(report)
+    }
+
+    /// What its version knows nothing of must not look as if it were not there.
+    fn cannot_read(&self, part: Part) -> Problem {
+        let version = &self.greeting.version;
+        Problem {
+            key: part.word().into(),
+            source: "rdmactl agent".into(),
+            errno: None,
+            detail: format!("the rdmactl there is {version}, which cannot read this"),
+            fix: Some(SAME_VERSION.into()),
+        }
     }
 
     /// Leaves the agent alone until the next question: no deadline ends its connection.
@@ -155,26 +166,11 @@ impl Agent {
     /// The raw answers from which the host's inventory is made.
     ///
     /// # Errors
-    /// As for [`Agent::report`]; and agents before [`RECORDING`] cannot do it.
-    pub fn record(&self, parts: Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
-        self.speaks(RECORDING)?;
+    /// As for [`Agent::report`].
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         let limit_ms = reading_ms(deadline);
-        self.outbox.send(&ToAgent::Record { parts, limit_ms });
+        self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });
         self.inbox.recording(deadline).ok_or_else(|| self.no_answer("its recording"))
-    }
-
-    /// Whether the agent knows the messages of a protocol.
-    ///
-    /// # Errors
-    /// It is older than that.
-    pub fn speaks(&self, protocol: u32) -> Result<(), HostFailure> {
-        let Greeting { version, protocol: known } = &self.greeting;
-        if *known >= protocol {
-            return Ok(());
-        }
-        Err(old(format!(
-            "the rdmactl there is {version} and speaks protocol {known}; {protocol} is needed for this"
-        )))
     }
 
     /// Starts the worker, and from then on tells the agent that the operator is there.
@@ -287,10 +283,8 @@ impl Node for Agent {
 }
 
 /// An agent whose protocol does not do.
-fn old(detail: String) -> HostFailure {
-    HostFailure::new(Reason::AgentVersion, detail)
-        .fix("install the same version there, or add --upload")
-}
+/// What to do about an agent of another version.
+const SAME_VERSION: &str = "install the same version there, or add --upload";
 
 fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
     let said = last_words(&pipe.stderr());

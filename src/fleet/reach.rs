@@ -6,7 +6,6 @@ use super::remote_command::{self, Privilege};
 use super::{Agent, Connector, Host, Nonce, Program, Resolver, Session, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
-use crate::wire::PROTOCOLS;
 
 /// When the operator's own binary may be put on a node that has no rdmactl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +66,6 @@ pub struct Reach {
     pub upload: UploadPolicy,
     /// Login rights or root's.
     pub privilege: Privilege,
-    /// The least protocol that an agent must speak; an older one is as good as none.
-    pub least_protocol: u32,
     /// How long a host may take from the first packet to its answer.
     pub timeout: Duration,
     tell: Tell,
@@ -86,8 +83,8 @@ impl Reach {
         timeout: Duration,
         tell: Tell,
     ) -> Self {
-        let (least_protocol, own) = (*PROTOCOLS.start(), OnceLock::new());
-        Self { resolver, connector, upload, privilege, least_protocol, timeout, tell, own }
+        let own = OnceLock::new();
+        Self { resolver, connector, upload, privilege, timeout, tell, own }
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
@@ -125,11 +122,7 @@ impl Reach {
     fn installed(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agent(nonce, self.privilege);
-        let agent = greet(session, &command, nonce, deadline)?;
-        match agent.speaks(self.least_protocol) {
-            Ok(()) => Ok(agent),
-            Err(failure) => Err(agent.give_up(failure)),
-        }
+        greet(session, &command, nonce, deadline)
     }
 
     /// Puts the own program on the host.

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, HostFailure, Netdev, Problem, RdmaSystem, Resource, VerbsState};
+use super::{Device, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource, VerbsState};
 
 /// What one host said of itself at one moment, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +13,8 @@ pub struct HostReport {
     /// The host's own clock when it began to read, in nanoseconds since 1970 UTC; `None` when it
     /// gave no answer, or the answer has no time stamp (a bare directory tree).
     pub taken_ns: Option<u64>,
+    /// The parts that were read: of another, `null` says nothing of what is there.
+    pub parts: Parts,
     /// Kernel release, as `uname -r` prints it.
     pub kernel: Option<String>,
     /// Whether the kernel's RDMA core is loaded (`/sys/class/infiniband` exists); `None` when that
@@ -29,7 +31,7 @@ pub struct HostReport {
     /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
     pub resources: Option<Vec<Resource>>,
     /// What is there but could not be read.
-    pub problems: Vec<Problem>,
+    pub problems: Problems,
     /// Why there is no answer at all; the rest is then empty.
     pub failure: Option<HostFailure>,
 }
@@ -42,6 +44,7 @@ impl HostReport {
             host: host.into(),
             via,
             taken_ns: None,
+            parts: Parts::default(),
             kernel: None,
             rdma_core: None,
             rdma_system: None,
@@ -49,7 +52,7 @@ impl HostReport {
             netdevs: None,
             verbs: VerbsState::NotAsked,
             resources: None,
-            problems: Vec::new(),
+            problems: Problems::default(),
             failure: None,
         }
     }
@@ -68,65 +71,6 @@ impl HostReport {
             || !self.problems.is_empty()
             || (verbs_missing && !self.devices.is_empty())
     }
-}
-
-/// The parts of a report that cost more than reading files, and are read only when asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is wanted or not by itself")]
-// An operator of the protocol before asks for no part that came later.
-#[serde(default)]
-pub struct Parts {
-    /// Limits and MTU from libibverbs.
-    pub verbs: bool,
-    /// Queue pairs and other objects from RDMA netlink.
-    pub resources: bool,
-    /// Counters, of which some cost a firmware command each.
-    pub counters: bool,
-    /// The `P_Key` tables, of which each entry may cost a firmware command.
-    pub pkeys: bool,
-    /// Accelerators, which are looked for among all PCI functions of the host.
-    pub gpus: bool,
-    /// The interfaces of the ports.
-    pub netdevs: bool,
-    /// Of the GID tables only what tells a port's interface and best address: nothing on
-    /// InfiniBand, elsewhere all up to the first IPv4 address. A report of which this is true is no whole one.
-    pub brief_gids: bool,
-    /// What ethtool netlink and DCB say of those interfaces; it asks drivers and firmware.
-    pub ethernet: bool,
-    /// What RDMA netlink knows of devices and ports beyond their files.
-    pub netlink: bool,
-    /// Whether keys of memory are hidden from the reader.
-    pub keys: bool,
-}
-
-impl Parts {
-    /// The files alone.
-    pub const NONE: Self = Self {
-        verbs: false,
-        resources: false,
-        counters: false,
-        pkeys: false,
-        gpus: false,
-        netdevs: false,
-        brief_gids: false,
-        ethernet: false,
-        netlink: false,
-        keys: false,
-    };
-
-    /// All there is, as captures have it.
-    pub const ALL: Self = Self {
-        verbs: true,
-        resources: true,
-        counters: true,
-        pkeys: true,
-        gpus: true,
-        netdevs: true,
-        brief_gids: false,
-        ethernet: true,
-        netlink: true,
-        keys: true,
-    };
 }
 
 /// How an answer came from a host to here.

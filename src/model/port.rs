@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +51,11 @@ pub struct Port {
     pub netdev: Option<String>,
     /// MTU of that interface, in bytes.
     pub netdev_mtu: Option<u32>,
-    /// The non-empty entries of the GID table.
-    pub gids: Vec<Gid>,
+    /// The best IP address among the GIDs of a `RoCE` port: IPv4 before global IPv6 before link-local,
+    /// then the lowest index.
+    pub address: Option<IpAddr>,
+    /// The non-empty entries of the GID table; `None` unless asked for, and without a table.
+    pub gids: Option<Vec<Gid>>,
     /// The character device of its management datagrams: `umad0`; `None` on iWARP, and while `ib_umad`
     /// is not loaded.
     pub umad: Option<String>,

@@ -1,5 +1,10 @@
+use std::cmp::Ordering;
+use std::ops::Deref;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::key::is_within;
 
 /// Something that is there but could not be read: it costs one cell, never a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,4 +19,123 @@ pub struct Problem {
     pub detail: String,
     /// What to type to mend it, where there is such a thing.
     pub fix: Option<String>,
+}
+
+/// The problems of a report by their keys: those of a thing stand before those of its parts, and
+/// each is found without looking at the others.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Vec<Problem>")]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// Adds one.
+    pub fn push(&mut self, problem: Problem) {
+        let at = self.0.partition_point(|one| order(&one.key, &problem.key).is_le());
+        self.0.insert(at, problem);
+    }
+
+    /// Takes out those that are not wanted.
+    pub fn retain(&mut self, is_wanted: impl FnMut(&Problem) -> bool) {
+        self.0.retain(is_wanted);
+    }
+
+    /// Those of a key and of all its parts.
+    #[must_use]
+    pub fn within(&self, key: &str) -> &[Problem] {
+        let start = self.0.partition_point(|one| order(&one.key, key).is_lt());
+        let rest = &self.0[start..];
+        &rest[..rest.partition_point(|one| is_within(&one.key, key))]
+    }
+
+    /// Whether there is one of exactly that key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.0.binary_search_by(|one| order(&one.key, key)).is_ok()
+    }
+
+    /// Whether there is one of a key, of a part of it, or of something that it is part of.
+    #[must_use]
+    pub fn touch(&self, key: &str) -> bool {
+        let mut wholes = key.match_indices('/').map(|(end, _)| &key[..end]);
+        !self.within(key).is_empty() || wholes.any(|whole| self.has(whole))
+    }
+}
+
+/// By whole names: `/` comes before every letter.
+fn order(a: &str, b: &str) -> Ordering {
+    a.split('/').cmp(b.split('/'))
+}
+
+impl Deref for Problems {
+    type Target = [Problem];
+
+    fn deref(&self) -> &[Problem] {
+        &self.0
+    }
+}
+
+impl From<Vec<Problem>> for Problems {
+    fn from(mut problems: Vec<Problem>) -> Self {
+        problems.sort_by(|a, b| order(&a.key, &b.key));
+        Self(problems)
+    }
+}
+
+impl FromIterator<Problem> for Problems {
+    fn from_iter<I: IntoIterator<Item = Problem>>(problems: I) -> Self {
+        problems.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+        let mut all = std::mem::take(&mut self.0);
+        all.extend(problems);
+        *self = all.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(keys: &[&str]) -> Problems {
+        let problem = |key: &&str| Problem {
+            key: (*key).to_owned(),
+            source: String::new(),
+            errno: None,
+            detail: String::new(),
+            fix: None,
+        };
+        keys.iter().map(problem).collect()
+    }
+
+    #[test]
+    fn keys_touch_by_whole_names() {
+        let known = problems(&["mlx5_0/1/state", "mlx5_0-a", "rxe0/1", "siw0/1/gids/3"]);
+        for key in ["mlx5_0/1/state", "mlx5_0/1", "mlx5_0", "rxe0/1/gids/7", "siw0/1/gids"] {
+            assert!(known.touch(key), "{key}");
+        }
+        for key in ["mlx5_0/10", "mlx5_0/1/stat", "rxe0/10/gids", "rxe0/2", "siw0/1/gids/30", ""] {
+            assert!(!known.touch(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_is_within_a_key_stands_together() {
+        let known = problems(&["a/b", "a-b/c", "a", "a.0/x", "a/b/c", "ab"]);
+        let keys = |key: &str| known.within(key).iter().map(|one| one.key.clone()).collect();
+        let within: Vec<String> = keys("a");
+        assert_eq!(within, ["a", "a/b", "a/b/c"]);
+        assert!(known.has("a/b") && !known.has("a/b/d") && !known.has("a/"));
+    }
+
+    #[test]
+    fn one_that_comes_later_is_found_as_well() {
+        let mut known = problems(&["b", "d"]);
+        known.push(problems(&["c/1"])[0].clone());
+        known.extend(problems(&["a"]).iter().cloned());
+        assert_eq!(known.iter().map(|one| &*one.key).collect::<Vec<_>>(), ["a", "b", "c/1", "d"]);
+        assert!(known.touch("c/1/x"));
+    }
 }

@@ -85,7 +85,7 @@ fn candidates(host: &HostReport) -> Vec<Candidate<'_>> {
                 continue;
             }
             // A GID index that does not fit the address vector cannot be used.
-            let usable = port.gids.iter().filter(|gid| u8::try_from(gid.index).is_ok());
+            let usable = port.gids.iter().flatten().filter(|gid| u8::try_from(gid.index).is_ok());
             found.extend(usable.map(|gid| Candidate { device, port, gid, protocol }));
         }
     }
@@ -181,7 +181,7 @@ mod tests {
                 let mut device: Device = serde_json::from_value(json).unwrap();
                 device.ports[0].state = Some(*state);
                 device.ports[0].protocol = Some(*protocol);
-                device.ports[0].gids = gids.collect();
+                device.ports[0].gids = Some(gids.collect());
                 device
             })
             .collect();

@@ -1,4 +1,5 @@
 use super::{Key, Value};
+use crate::model::Part;
 
 /// What a listing is of: its rows, and its columns.
 pub trait Listing: Sized + 'static {
@@ -61,7 +62,7 @@ pub struct Column<L: Listing> {
     /// One sentence for `-o help`.
     pub help: &'static str,
     /// What the value is made from: an absent value with an unreadable source is a failed one.
-    pub(super) sources: &'static [&'static str],
+    pub(super) sources: &'static [&'static [&'static str]],
     pub(super) get: for<'row, 'report> fn(&'row L::Row<'report>) -> Value,
 }
 
@@ -70,30 +71,33 @@ impl<L: Listing> Column<L> {
     #[must_use]
     pub fn value(&self, row: &L::Row<'_>) -> Value {
         match (self.get)(row) {
-            Value::Absent if self.sources.iter().any(|source| L::is_unreadable(row, source)) => {
+            Value::Absent if self.sources().any(|source| L::is_unreadable(row, source)) => {
                 Value::Failed
             }
             value => value,
         }
     }
 
-    /// Whether the column is made from a source: `verbs`, `port.pkeys`.
-    #[must_use]
-    pub fn needs(&self, source: &str) -> bool {
-        self.sources.contains(&source)
+    /// The parts of a report that the column is made from.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.sources().filter_map(Part::named)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &'static str> {
+        self.sources.iter().copied().flatten().copied()
     }
 }
 
-/// Writes a listing's columns as one line for each.
+/// Writes a listing's columns as one line for each; `+ GROUP` adds sources that others share.
 macro_rules! columns {
-    ($($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $help:literal $get:expr;)*) => {
+    ($($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {
         &[$($crate::query::Column {
             id: $id,
             title: $title,
             align: $crate::query::Align::$align,
             shown: $crate::query::Shown::$shown,
             help: $help,
-            sources: &[$($source),*],
+            sources: &[&[$($source),*] $(, $group)?],
             get: $get,
         },)*]
     };

@@ -49,7 +49,7 @@ impl Listing for Counters {
         "counter.rate.delta" "DELTA" Right Watched []
             "How much since the reading before; `reset !` where it went backwards, `saturated !` where it is full"
             |row| rate(row, |rate| match rate.change {
-                CounterChange::Counted => rate.delta.map(Value::Bytes),
+                CounterChange::Counted => rate.delta.map(|delta| Value::count(Some(delta))),
                 CounterChange::Reset => Some(Value::Bad("reset".into())),
                 CounterChange::Saturated => Some(Value::Bad("saturated".into())),
             });

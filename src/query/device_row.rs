@@ -1,5 +1,30 @@
-use super::Value;
-use crate::model::{Device, HostReport, Netdev, Port, PortState, Protocol, VerbsState};
+use super::{Key, Value};
+use crate::model::{Device, HostReport, Netdev, Part, Port, PortState, Protocol, VerbsState, key};
+
+/// Where the driver of a device comes from.
+pub(super) const DRIVER: &[&str] =
+    &["device.driver", "device.pci", "device.parent", "device.node_type"];
+
+/// Where the protocol of a port comes from.
+pub(super) const PROTOCOL: &[&str] =
+    &["port.link_layer", "device.node_type", "device.driver", "device.pci"];
+
+/// Where the interface of a port comes from.
+pub(super) const NETDEV: &[&str] = &[
+    "port.netdev",
+    "port.link_layer",
+    "device.node_type",
+    "device.parent",
+    "device.driver",
+    "device.pci",
+];
+
+/// What tells one port from another, from the host down.
+pub(super) const PORT_KEYS: &[Key] = &[
+    Key::new("host", "host", "host"),
+    Key::new("device", "device", "device.name"),
+    Key::new("port", "port", "port.number"),
+];
 
 /// What one line of a listing is about: a port, or the device or host that has none.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +46,14 @@ impl DeviceRow<'_> {
         if source == "verbs" && verbs_missing && asked && self.device.is_some() {
             return true;
         }
-        self.key(source)
-            .is_some_and(|key| self.report.problems.iter().any(|problem| touch(&problem.key, &key)))
+        // All of a part may be missing, or that of a device.
+        (Part::named(source).is_some() && self.report.problems.has(source))
+            || self.key(source).is_some_and(|key| self.is_key_unreadable(&key))
     }
 
     /// Whether a problem leaves exactly this model key empty.
     pub(super) fn has_problem(&self, key: &str) -> bool {
-        self.report.problems.iter().any(|problem| problem.key == key)
+        self.report.problems.has(key)
     }
 
     /// A cell of the device.
@@ -77,43 +103,38 @@ impl DeviceRow<'_> {
     /// Whether some interface, or one of these parts of one, could not be read: what is made from
     /// several interfaces may then lack one.
     pub(super) fn is_netdev_part_unreadable(&self, parts: &[&str]) -> bool {
-        self.report.problems.iter().any(|problem| {
-            let mut key = problem.key.split('/');
-            key.next() == Some("netdevs") && key.nth(1).is_none_or(|part| parts.contains(&part))
-        })
+        self.report
+            .problems
+            .within("netdevs")
+            .iter()
+            .any(|problem| problem.key.split('/').nth(2).is_none_or(|part| parts.contains(&part)))
     }
 
     /// Whether a problem touches this model key.
     pub(super) fn is_key_unreadable(&self, key: &str) -> bool {
-        self.report.problems.iter().any(|problem| touch(&problem.key, key))
+        self.report.problems.touch(key)
     }
 
     /// The model key of a source, as problems spell it.
     fn key(&self, source: &str) -> Option<String> {
         let device = self.device.map(|device| device.name.as_str());
         match (source.split_once('.'), device, self.port) {
-            (Some(("device", field)), Some(device), _) => Some(format!("{device}/{field}")),
+            (Some(("device", field)), Some(device), _) => Some(key::device(device, field)),
             (Some(("port", field)), Some(device), Some(port)) => {
-                Some(format!("{device}/{}/{field}", port.number))
+                Some(key::port(device, port.number, field))
             }
             // An interface without a name is the port's own cell.
             (Some(("netdev", field)), _, Some(port)) => {
                 let name = port.netdev.as_deref()?;
-                Some(format!("netdevs/{name}/{}", field.replace('.', "/")))
+                Some(key::netdev(name, &field.replace('.', "/")))
             }
             // Without ports, what is known of them hangs on their directory.
-            (Some(("port", _)), Some(device), None) => Some(format!("{device}/ports")),
-            (None, Some(device), _) if source == "verbs" => Some(format!("{device}/verbs")),
+            (Some(("port", _)), Some(device), None) => Some(key::device(device, "ports")),
+            (None, Some(device), _) if source == "verbs" => Some(key::device(device, "verbs")),
             (None, _, _) => Some(source.to_owned()),
             _ => None,
         }
     }
-}
-
-/// Whether one key is the other, or a part of it.
-fn touch(a: &str, b: &str) -> bool {
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// One row for each port; a device without ports has one, and so has a host without devices, when
@@ -134,11 +155,4 @@ pub fn device_rows(reports: &[HostReport], hosts_named: bool) -> Vec<DeviceRow<'
         }
     }
     rows
-}
-
-#[test]
-fn keys_touch_by_whole_parts() {
-    assert!(touch("mlx5_0/1", "mlx5_0/1/state"));
-    assert!(touch("mlx5_0/1/gids/3", "mlx5_0/1/gids"));
-    assert!(!touch("mlx5_0/1", "mlx5_0/10/state"));
 }

@@ -1,9 +1,8 @@
-use std::net::IpAddr;
-
 use super::column::columns;
+use super::device_row::{DRIVER, NETDEV, PORT_KEYS, PROTOCOL};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{
-    Gid, NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
+    NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
     VerbsDevice, VerbsExtended,
 };
 
@@ -16,11 +15,7 @@ impl Listing for Devices {
 
     const NAME: &'static str = "devices";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "device.name"),
-        Key::new("port", "port", "port.number"),
-    ];
+    const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
@@ -38,19 +33,19 @@ impl Listing for Devices {
         "port.phys_state" "PHYS" Left Verbose ["port.phys_state"] "Physical state"
             |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
         "port.protocol" "LINK" Left Always
-            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "port.gids"]
+            ["port.gids"] + PROTOCOL
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.rate_bps" "RATE" Right Always
-            ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["port.rate_bps", "port.state"] + NETDEV
             "Data rate of an active port; on Ethernet the speed of its interface"
             |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
         "port.netdev" "NETDEV" Left Always
-            ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            [] + NETDEV
             "Network interface of the port"
             |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
         "port.address" "ADDRESS" Left Always
-            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "device.ports"]
+            ["device.ports"] + PROTOCOL
             "Best IP address among the GIDs of a RoCE port"
             address;
         "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer", "device.node_type", "device.driver"] "Local identifier"
@@ -62,18 +57,18 @@ impl Listing for Devices {
         "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
             |row| row.of_port(|port| Value::bytes(port.max_mtu));
         "port.netdev_mtu" "NETDEV_MTU" Right Asked
-            ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["port.netdev_mtu"] + NETDEV
             "MTU of the network interface in bytes"
             |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
         "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
             |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
         "device.driver" "DRIVER" Left Always
-            ["device.driver", "device.pci", "device.parent", "device.node_type"] "Kernel driver"
+            [] + DRIVER "Kernel driver"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));
-        "device.provider.file" "PROVIDER" Left Verbose ["provider", "device.driver", "device.pci", "device.parent", "device.node_type"]
+        "device.provider.file" "PROVIDER" Left Verbose ["provider"] + DRIVER
             "The user's half of the driver, which libibverbs loads"
             provider;
-        "device.provider.package" "PACKAGE" Left Asked ["provider", "device.driver", "device.pci", "device.parent", "device.node_type"]
+        "device.provider.package" "PACKAGE" Left Asked ["provider"] + DRIVER
             "The package that brings it on this distribution"
             |row| row.of_device(|device| {
                 Value::text(device.provider.as_ref().and_then(|provider| provider.package.as_ref()))
@@ -388,17 +383,6 @@ fn gpus(row: &DeviceRow<'_>) -> Value {
 fn address(row: &DeviceRow<'_>) -> Value {
     row.of_port(|port| match port.protocol {
         Some(Protocol::Roce) | None if row.is_unreadable("port.gids") => Value::Failed,
-        Some(Protocol::Roce) => Value::text(best_address(&port.gids)),
-        _ => Value::Absent,
+        _ => Value::text(port.address),
     })
-}
-
-/// IPv4 before global IPv6 before link-local, then the lowest index.
-fn best_address(gids: &[Gid]) -> Option<IpAddr> {
-    let rank = |gid: &&Gid| match gid.value.ip() {
-        IpAddr::V4(_) => 0,
-        IpAddr::V6(_) if !gid.value.is_link_local() => 1,
-        IpAddr::V6(_) => 2,
-    };
-    gids.iter().min_by_key(rank).map(|gid| gid.value.ip())
 }

@@ -10,6 +10,7 @@ mod quantity;
 pub use error::FilterError;
 
 use super::{Column, Listing, Value};
+use crate::model::Parts;
 use crate::names;
 use quantity::Quantity;
 
@@ -59,10 +60,12 @@ impl<L: Listing> Filter<L> {
         self.0.holds(row)
     }
 
-    /// Whether some column of it needs libibverbs.
+    /// The parts of a report that its columns are made from.
     #[must_use]
-    pub fn needs(&self, source: &str) -> bool {
-        self.0.any_column(&|column| column.needs(source))
+    pub fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        self.0.each_column(&mut |column| parts.extend(column.parts()));
+        parts
     }
 }
 
@@ -79,12 +82,17 @@ impl<L: Listing> Condition<L> {
         }
     }
 
-    fn any_column(&self, is_it: &dyn Fn(&Column<L>) -> bool) -> bool {
+    fn each_column(&self, visit: &mut dyn FnMut(&Column<L>)) {
         match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().any(|part| part.any_column(is_it)),
-            Self::Not(part) => part.any_column(is_it),
-            Self::Cell(column, ..) => is_it(column),
-            Self::Somewhere(_) => false,
+            Self::All(parts) | Self::Any(parts) => {
+                for part in parts {
+                    part.each_column(visit);
+                }
+            }
+            Self::Not(part) => part.each_column(visit),
+            Self::Cell(column, ..) => visit(column),
+            // What is shown anyway.
+            Self::Somewhere(_) => {}
         }
     }
 }

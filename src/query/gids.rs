@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use super::column::columns;
 use super::{Column, DeviceRow, Key, Listing, Value};
-use crate::model::{Gid, GidKind, HostReport};
+use crate::model::{Gid, GidKind, HostReport, key};
 
 /// The listing of `rdmactl gids`: one row for each entry of a GID table that is in use.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl GidRow<'_> {
     /// The model key of the entry or a field of it, as problems spell it.
     fn key(&self, field: &str) -> Option<String> {
         let (device, port) = (self.place.device?, self.place.port?);
-        Some(format!("{}/{}/gids/{}{field}", device.name, port.number, self.index?))
+        Some(key::port(&device.name, port.number, &format!("gids/{}{field}", self.index?)))
     }
 }
 
@@ -68,7 +68,7 @@ impl Listing for Gids {
             Some(field) if row.index.is_some() => {
                 row.key(field).is_some_and(|key| row.place.has_problem(&key))
             }
-            Some(_) => row.place.is_unreadable("port.gids"),
+            Some(_) => is_table_unreadable(row.place),
             None => row.place.is_unreadable(source),
         }
     }
@@ -79,7 +79,7 @@ impl Listing for Gids {
 pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
     let mut rows = Vec::new();
     for place in super::device_rows(reports, hosts_named) {
-        let gids = place.port.map_or(&[][..], |port| &port.gids);
+        let gids = place.port.and_then(|port| port.gids.as_deref()).unwrap_or_default();
         let mut of_port: Vec<GidRow<'_>> = gids
             .iter()
             .map(|gid| GidRow { place, gid: Some(gid), index: Some(gid.index) })
@@ -90,7 +90,7 @@ pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
             index: Some(index),
         }));
         of_port.sort_by_key(|row| row.index);
-        if of_port.is_empty() && (place.port.is_none() || place.is_unreadable("port.gids")) {
+        if of_port.is_empty() && (place.port.is_none() || is_table_unreadable(place)) {
             of_port.push(GidRow { place, gid: None, index: None });
         }
         rows.extend(of_port);
@@ -100,15 +100,14 @@ pub fn gid_rows(reports: &[HostReport], hosts_named: bool) -> Vec<GidRow<'_>> {
 
 /// The entries of a port that are there, but could not be read.
 fn unreadable(place: DeviceRow<'_>) -> impl Iterator<Item = u32> {
-    let table = place
-        .device
-        .zip(place.port)
-        .map(|(device, port)| format!("{}/{}/gids/", device.name, port.number));
-    place
-        .report
-        .problems
-        .iter()
-        .filter_map(move |problem| problem.key.strip_prefix(table.as_deref()?)?.parse().ok())
+    let ends = place.device.zip(place.port);
+    let table = ends.map(|(device, port)| key::port(&device.name, port.number, "gids"));
+    let problems = table.map(|table| place.report.problems.within(&table)).unwrap_or_default();
+    problems.iter().filter_map(|problem| problem.key.rsplit_once("/gids/")?.1.parse().ok())
+}
+
+fn is_table_unreadable(place: DeviceRow<'_>) -> bool {
+    ["gids", "port.gids"].iter().any(|source| place.is_unreadable(source))
 }
 
 /// IPv6 addresses are the GID itself.

@@ -2,7 +2,7 @@
 
 use super::{DeviceRow, Value};
 use crate::analyse::congestion::Congestion;
-use crate::model::{Dcb, DcbSelector, Ethernet, Ets, Netdev, Pause, Pfc};
+use crate::model::{Dcb, DcbSelector, Ethernet, Ets, Netdev, Pause, Pfc, key};
 
 /// A cell from parts of each link, `100 / -` where they differ; one that could not be read makes
 /// all of it unknown.
@@ -13,7 +13,7 @@ pub(super) fn of_links(
 ) -> Value {
     row.in_netdev(|netdev| {
         let bond = netdev.bond.as_ref();
-        if bond.is_some() && row.is_key_unreadable(&format!("netdevs/{}/bond", netdev.name)) {
+        if bond.is_some() && row.is_key_unreadable(&key::netdev(&netdev.name, "bond")) {
             return Value::Failed;
         }
         let names: Vec<&String> =
@@ -22,7 +22,7 @@ pub(super) fn of_links(
         let of_ethernet = parts.iter().map(|part| format!("ethernet/{part}"));
         let parts: Vec<String> = of_ethernet.chain(["kind".into(), "vlan".into()]).collect();
         let is_hidden = |name: &&String| {
-            parts.iter().any(|part| row.is_key_unreadable(&format!("netdevs/{name}/{part}")))
+            parts.iter().any(|part| row.is_key_unreadable(&key::netdev(name, part)))
         };
         if names.iter().any(is_hidden) {
             return Value::Failed;
@@ -114,9 +114,7 @@ pub(super) fn congestion(row: &DeviceRow<'_>, what: Congestion) -> Value {
     match found {
         Some(counter) => counter.value.map_or(Value::Failed, |value| Value::count(Some(value))),
         // Which counters there are is not known.
-        None if row.has_problem(&format!("{}/{}/counters", device.name, port.number)) => {
-            Value::Failed
-        }
+        None if row.has_problem(&key::port(&device.name, port.number, "counters")) => Value::Failed,
         None => Value::Absent,
     }
 }

@@ -1,4 +1,5 @@
 use super::column::columns;
+use super::device_row::{NETDEV, PORT_KEYS, PROTOCOL};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::lossless::{Judgement, judge};
 use crate::model::{HostReport, Protocol};
@@ -21,11 +22,7 @@ impl Listing for Lossless {
 
     const NAME: &'static str = "ports --lossless";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "device.name"),
-        Key::new("port", "port", "port.number"),
-    ];
+    const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
@@ -38,11 +35,11 @@ impl Listing for Lossless {
             |row| row.place.of_port(|port| Value::int(Some(port.number)));
         "port.state" "STATE" Left Verbose ["port.state"] "Logical state"
             |row| row.place.state();
-        "port.protocol" "LINK" Left Always ["port.link_layer", "device.node_type", "device.driver", "device.pci"]
+        "port.protocol" "LINK" Left Always [] + PROTOCOL
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.place.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.netdev" "NETDEV" Left Always
-            ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            [] + NETDEV
             "Network interface of the port"
             |row| row.place.of_netdev(|port| Value::text(port.netdev.as_ref()));
         "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none itself"

@@ -1,4 +1,5 @@
 use super::column::columns;
+use super::device_row::{NETDEV, PORT_KEYS, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::congestion::Congestion;
@@ -16,11 +17,7 @@ impl Listing for Ports {
 
     const NAME: &'static str = "ports";
 
-    const KEYS: &'static [Key] = &[
-        Key::new("host", "host", "host"),
-        Key::new("device", "device", "device.name"),
-        Key::new("port", "port", "port.number"),
-    ];
+    const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         "host" "HOST" Left WithHosts [] "Name of the host"
@@ -36,122 +33,122 @@ impl Listing for Ports {
         "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical state"
             |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
         "port.protocol" "LINK" Left Always
-            ["port.link_layer", "device.node_type", "device.driver", "device.pci", "port.gids"]
+            ["port.gids"] + PROTOCOL
             "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
             |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
         "port.link_layer" "LINK_LAYER" Left Asked ["port.link_layer"] "What the port is plugged into: InfiniBand, Ethernet, Unknown"
             |row| row.of_port(|port| Value::text(port.link_layer.map(LinkLayer::word)));
         "port.rate_bps" "RATE" Right Always
-            ["port.rate_bps", "port.state", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["port.rate_bps", "port.state"] + NETDEV
             "Data rate of an active port; on Ethernet the speed of its interface"
             |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
-        "port.lanes" "LANES" Left Always ["port.rate_bps", "port.state", "port.link_layer", "device.node_type", "device.driver", "device.pci"]
+        "port.lanes" "LANES" Left Always ["port.rate_bps", "port.state"] + PROTOCOL
             "Width and speed of an InfiniBand or Omni-Path link, as in 4X NDR"
             |row| row.of_port(|port| Value::text(lanes(port)));
         "port.netdev" "NETDEV" Left Always
-            ["port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            [] + NETDEV
             "Network interface of the port"
             |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
         "netdev.operstate" "OPERSTATE" Left Always
-            ["netdev.operstate", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.operstate", "device.netdev"] + NETDEV
             "State of the interface: up, down, lowerlayerdown, dormant, unknown"
             |row| row.in_netdev(operstate);
         "port.netdev_mtu" "NETDEV_MTU" Right Always
-            ["port.netdev_mtu", "port.netdev", "port.link_layer", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["port.netdev_mtu"] + NETDEV
             "MTU of the network interface in bytes"
             |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
         "netdev.carrier_down_count" "FLAPS" Right Verbose
-            ["netdev.carrier_down_count", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.carrier_down_count", "device.netdev"] + NETDEV
             "How often the interface lost its link"
             |row| row.in_netdev(|netdev| Value::count(netdev.carrier_down_count));
         "netdev.bond.mode" "BOND" Left Verbose
-            ["netdev.bond.mode", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.bond.mode", "device.netdev"] + NETDEV
             "How a bond shares its members: 802.3ad, active-backup"
             |row| row.in_netdev(|netdev| of_bond(netdev, |bond| Value::text(bond.mode.as_ref())));
         "netdev.bond.members" "MEMBERS" Left Verbose
-            ["netdev.bond.members", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.bond.members", "device.netdev"] + NETDEV
             "Members of a bond"
             |row| row.in_netdev(|netdev| of_bond(netdev, |bond| words(&bond.members)));
         "netdev.bond.active" "ACTIVE" Left Asked
-            ["netdev.bond.active", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.bond.active", "device.netdev"] + NETDEV
             "The member in use, in modes that use one"
             |row| row.in_netdev(|netdev| of_bond(netdev, |bond| Value::text(bond.active.as_ref())));
         "netdev.master" "MASTER" Left Verbose
-            ["netdev.master", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.master", "device.netdev"] + NETDEV
             "The bond, bridge or team that the interface is part of"
             |row| row.in_netdev(|netdev| Value::text(netdev.master.as_ref()));
         "port.vlans" "VLANS" Left Verbose
-            ["port.gids", "port.link_layer", "device.node_type", "device.ports"]
+            ["gids", "port.gids", "port.link_layer", "device.node_type", "device.ports"]
             "VLANs on the interface or among the GIDs, with their ids"
             vlans;
         "netdev.ipoib.mode" "IPOIB" Left Verbose
-            ["netdev.ipoib.mode", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.ipoib.mode", "device.netdev"] + NETDEV
             "Mode of an IPoIB interface: datagram or connected"
             |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::text(ipoib.mode.as_ref())));
         "netdev.ipoib.pkey" "PKEY" Right Verbose
-            ["netdev.ipoib.pkey", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.ipoib.pkey", "device.netdev"] + NETDEV
             "Partition key of an IPoIB interface"
             |row| row.in_netdev(|netdev| of_ipoib(netdev, |ipoib| Value::hex(ipoib.pkey.map(u32::from))));
         "netdev.ipoib.children" "PARTITIONS" Left Verbose
-            ["port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.driver", "device.pci"]
+            ["port.netdev", "device.netdev"] + PROTOCOL
             "IPoIB interfaces of further partitions, with partition key and MTU"
             partitions;
         "netdev.ethernet.down_reason" "WHY_DOWN" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Why an Ethernet link is down"
             |row| of_links(row, &["link_state"], |link| Value::text(link.down_reason.as_ref()));
         "netdev.ethernet.pause" "PAUSE" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Link-level flow control: rx, tx, auto (to be agreed on), off"
             |row| of_links(row, &["pause"], |link| link.pause.as_ref().map_or(Value::Absent, pause));
         "netdev.ethernet.dcb.pfc.enabled" "PFC" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Priorities with flow control"
             |row| of_dcb(row, "pfc", |dcb| dcb.pfc.as_ref().map_or(Value::Absent, pfc));
         "netdev.ethernet.dcb.apps" "DSCP" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Priorities of DSCPs"
             |row| of_dcb(row, "apps", dscp_map);
         "netdev.ethernet.dcb.trust" "TRUST" Left Asked
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "What the priority is taken from: dscp, pcp"
             |row| of_dcb(row, "trust", |dcb| Value::list(dcb.trust.as_deref()));
         "netdev.ethernet.dcb.ets" "ETS" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Traffic classes in use, and how each gets its turn"
             |row| of_dcb(row, "ets", |dcb| dcb.ets.as_ref().map_or(Value::Absent, classes));
         "netdev.ethernet.dcb.dcbx" "DCBX" Left Asked
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Who decides on priorities: host, lld_managed, cee, ieee, static"
             |row| of_dcb(row, "dcbx", |dcb| Value::list(dcb.dcbx.as_deref()));
         "netdev.ethernet.fec.active" "FEC" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Forward error correction in use"
             |row| of_fec(row, |fec| Value::text(fec.active.as_ref()));
         "netdev.ethernet.fec.corrected_blocks" "FEC_MENDED" Right Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Blocks that had errors and were mended"
             |row| of_fec(row, |fec| Value::count(fec.corrected_blocks));
         "netdev.ethernet.fec.uncorrectable_blocks" "FEC_LOST" Right Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Blocks that were lost"
             |row| of_fec(row, |fec| Value::count(fec.uncorrectable_blocks));
         "netdev.ethernet.module.identifier" "MODULE" Left Verbose
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Type of the plugged-in module; for root"
             |row| of_links(row, &["module/identifier", "connector"], |link| Value::text(link.module.as_ref().and_then(|module| module.identifier.as_ref())));
         "netdev.ethernet.connector" "CONNECTOR" Left Asked
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "What the cable goes into"
             |row| of_links(row, &["connector"], |link| Value::text(link.connector.as_ref()));
         "netdev.ethernet.lanes" "ETH_LANES" Right Asked
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Lanes of an Ethernet link"
             |row| of_links(row, &["link_modes"], |link| Value::int(link.lanes));
         "netdev.ethernet.autoneg" "AUTONEG" Left Asked
-            ["ethernet", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["ethernet", "device.netdev"] + NETDEV
             "Whether the two ends agree on the speed by themselves: on, off"
-            |row| of_links(row, &["link_modes"], |link| Value::text(link.autoneg.map(|is_on| if is_on { "on" } else { "off" })));
+            |row| of_links(row, &["link_modes"], |link| Value::switch(link.autoneg));
         "port.cnp_sent" "CNP_SENT" Right Asked ["counters"] "Congestion notifications sent, by the driver's counter"
             |row| congestion(row, Congestion::CnpSent);
         "port.cnp_handled" "CNP_HANDLED" Right Asked ["counters"] "Congestion notifications that made the port send slower, by the driver's counter"
@@ -161,7 +158,7 @@ impl Listing for Ports {
         "port.out_of_sequence" "OUT_OF_SEQ" Right Asked ["counters"] "Packets that came out of order, by the driver's counter"
             |row| congestion(row, Congestion::OutOfSequence);
         "netdev.address" "MAC" Left Asked
-            ["netdev.address", "port.netdev", "port.link_layer", "device.netdev", "device.node_type", "device.parent", "device.driver", "device.pci"]
+            ["netdev.address", "device.netdev"] + NETDEV
             "Hardware address of the interface"
             |row| row.in_netdev(|netdev| Value::text(netdev.address.as_ref()));
         "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
@@ -178,7 +175,7 @@ impl Listing for Ports {
         "port.sm_sl" "SM_SL" Right Asked ["port.sm_sl", "port.link_layer", "device.node_type", "device.driver"]
             "Service level on which the subnet manager is asked"
             |row| row.of_port(|port| Value::int(port.sm_sl));
-        "port.pkeys" "PKEYS" Left Verbose ["port.pkeys"]
+        "port.pkeys" "PKEYS" Left Verbose ["pkeys", "port.pkeys"]
             "Partitions of the port: index and P_Key, and whether it is a limited member"
             pkeys;
         "port.default_roce_mode" "ROCE_MODE" Left Verbose ["port.default_roce_mode", "port.link_layer"]
@@ -308,7 +305,8 @@ fn vlans(row: &DeviceRow<'_>) -> Value {
     }
     let is_above = |netdev: &&Netdev| {
         let is_parent = netdev.vlan.as_ref().is_some_and(|vlan| vlan.parent == port.netdev);
-        let has_gid = port.gids.iter().any(|gid| gid.netdev.as_ref() == Some(&netdev.name));
+        let has_gid =
+            port.gids.iter().flatten().any(|gid| gid.netdev.as_ref() == Some(&netdev.name));
         port.netdev.is_some() && (is_parent || has_gid)
     };
     let name = |netdev: &Netdev| {

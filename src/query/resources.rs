@@ -93,21 +93,21 @@ impl Listing for Resources {
             |row| Value::int(facts(row).sq_psn);
         "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
             |row| Value::text(facts(row).path_migration);
-        "resource.rkey" "RKEY" Right Asked ["resources", "resources/keys"] "Remote key; the kernel shows it to root only"
+        "resource.rkey" "RKEY" Right Asked ["resources", "keys"] "Remote key; the kernel shows it to root only"
             |row| key(row, facts(row).rkey);
-        "resource.lkey" "LKEY" Right Asked ["resources", "resources/keys"] "Local key; the kernel shows it to root only"
+        "resource.lkey" "LKEY" Right Asked ["resources", "keys"] "Local key; the kernel shows it to root only"
             |row| key(row, facts(row).lkey);
-        "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "resources/keys"]
+        "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "keys"]
             "Key of the kernel for all memory of a protection domain; the kernel shows it to root only"
             |row| key(row, facts(row).local_dma_lkey);
     };
 
     fn is_unreadable(row: &ResourceRow<'_>, source: &str) -> bool {
-        if source == "resources/keys" {
+        if source == "keys" {
             // Only some kinds of objects have keys: their cells tell.
             return false;
         }
-        let is_told = row.report.problems.iter().any(|problem| problem.key == source);
+        let is_told = row.report.problems.has(source);
         is_told || (source == "resources" && row.unlisted.is_some())
     }
 }
@@ -133,9 +133,7 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
 
 /// The devices of which a list of objects is missing, each once.
 fn unlisted(report: &HostReport) -> impl Iterator<Item = &str> {
-    let device = |name: &&str| {
-        report.problems.iter().any(|problem| problem.key.strip_prefix("resources/") == Some(*name))
-    };
+    let device = |name: &&str| report.problems.has(&format!("resources/{name}"));
     report.devices.iter().map(|device| device.name.as_str()).filter(device)
 }
 
@@ -149,7 +147,7 @@ struct MemoryKey(Option<u32>);
 
 /// A key, hidden where the kernel hides it from the reader.
 fn key(row: &ResourceRow<'_>, key: Option<MemoryKey>) -> Value {
-    let is_hidden = || row.report.problems.iter().any(|problem| problem.key == "resources/keys");
+    let is_hidden = || row.report.problems.has("keys");
     match key {
         None => Value::Absent,
         Some(MemoryKey(None)) if is_hidden() => Value::Failed,

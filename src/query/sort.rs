@@ -2,6 +2,7 @@ use std::cmp::Ordering;
 
 use super::select::find;
 use super::{Column, ColumnError, Listing, Value};
+use crate::model::Part;
 use crate::names;
 
 /// The order of rows: `--sort rate`, `--sort -rate` for the largest first.
@@ -21,10 +22,9 @@ impl<L: Listing> Order<L> {
         Ok(Self { column, is_reversed })
     }
 
-    /// Whether the column needs libibverbs.
-    #[must_use]
-    pub fn needs(&self, source: &str) -> bool {
-        self.column.needs(source)
+    /// The parts of a report that the column is made from.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.column.parts()
     }
 
     /// Puts rows in order; equal ones stay as they were.

@@ -7,14 +7,12 @@ use crate::model::probe::{Step, StepError, StepResult};
 
 /// The protocol of this program: raised when a message is added or changes its meaning.
 ///
-/// 2: reports and probes. 3: [`ToAgent::Record`].
-pub const PROTOCOL: u32 = 3;
+/// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
+pub const PROTOCOL: u32 = 4;
 
-/// The protocols of agents that this program talks to: its own and the one before.
-pub const PROTOCOLS: RangeInclusive<u32> = PROTOCOL - 1..=PROTOCOL;
-
-/// The first protocol whose agents can record.
-pub const RECORDING: u32 = 3;
+/// The protocols of agents that this program talks to: its own, and from the first release on the
+/// one before.
+pub const PROTOCOLS: RangeInclusive<u32> = PROTOCOL..=PROTOCOL;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]

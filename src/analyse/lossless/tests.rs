@@ -168,7 +168,7 @@ fn what_could_not_be_read_is_never_a_pass() {
             detail: "x".into(),
             fix: None,
         };
-        let report = HostReport { problems: vec![problem], ..good() };
+        let report = HostReport { problems: vec![problem].into(), ..good() };
         assert_eq!(verdict(&report).verdict, Losslessness::Unknown, "{key}");
     }
 }

@@ -5,7 +5,7 @@ use super::attr::{self, Fields};
 use super::{ask, device_indices};
 use crate::model::{
     Counter, CounterGroup, CounterMode, CounterUnit, Device, Guid, HostReport, NetlinkDevice,
-    NetlinkPort, NetnsMode, ObjectCount, RdmaSystem,
+    NetlinkPort, NetnsMode, ObjectCount, RdmaSystem, key,
 };
 use crate::source::{Attributes, Messages, Question, RdmaCommand, RdmaQuery, ReadError};
 
@@ -86,7 +86,7 @@ fn decode_objects(fields: &Fields<'_>) -> Option<Vec<ObjectCount>> {
 
 fn read_ports(reader: &mut Reader<'_>, device: &mut Device) {
     let Some(index) = device.netlink.as_ref().map(|netlink| netlink.index) else { return };
-    let key = format!("{}/netlink", device.name);
+    let key = key::device(&device.name, "netlink");
     let query = RdmaQuery { command: RdmaCommand::Ports, device: Some(index), port: None };
     let Some(answer) = ask(reader, &key, query) else { return };
     for fields in messages(&answer) {
@@ -106,7 +106,7 @@ fn read_ports(reader: &mut Reader<'_>, device: &mut Device) {
     }
     for port in &mut device.ports {
         let Some(netlink) = &mut port.netlink else { continue };
-        let key = format!("{}/{}/netlink", device.name, port.number);
+        let key = key::port(&device.name, port.number, "netlink");
         let command = RdmaCommand::CounterMode;
         let query = RdmaQuery { command, device: Some(index), port: Some(port.number) };
         if let Some(answer) = ask(reader, &key, query) {
@@ -144,7 +144,7 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
             let Some(counters) = &mut port.counters else { continue };
             let command = RdmaCommand::Counters;
             let query = RdmaQuery { command, device: Some(*index), port: Some(port.number) };
-            let key = format!("{name}/{}/counters", port.number);
+            let key = key::port(name, port.number, "counters");
             let Some(answer) = ask(reader, &key, query) else { continue };
             let read_ns = reader.answered_ns(&Question::Rdma(query));
             let is_known = |name: &str, counters: &[Counter]| {

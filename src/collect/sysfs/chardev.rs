@@ -2,7 +2,7 @@
 
 use super::super::Reader;
 use super::place::parse_index;
-use crate::model::Device;
+use crate::model::{Device, key};
 
 /// More than the kernel makes (`IB_UVERBS_MAX_DEVICES`, `IB_UMAD_MAX_PORTS`: 1024 each).
 const MOST: usize = 4096;
@@ -13,7 +13,7 @@ pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device]) {
         let Some(owner) = reader.text("uverbs", &format!("{folder}/ibdev")) else { continue };
         if let Some(device) = devices.iter_mut().find(|device| device.name == owner) {
             device.uverbs = Some(name);
-            let key = format!("{owner}/uverbs_abi");
+            let key = key::device(&owner, "uverbs_abi");
             device.uverbs_abi = reader.value(&key, &format!("{folder}/abi_version"), parse_index);
         }
     }

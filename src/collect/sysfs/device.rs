@@ -4,14 +4,14 @@ use super::super::Reader;
 use super::gid::Extent;
 use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
-use crate::model::{Device, Guid, NodeType};
+use crate::model::{Device, Guid, NodeType, key};
 
 /// The most ports that are read; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
 
 /// Reads the device of that name.
 pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device {
-    let key = |field: &str| format!("{name}/{field}");
+    let key = |field: &str| key::device(name, field);
     let path = |file: &str| format!("{CLASS}/{name}/{file}");
     let mut text = |field: &str, file: &str| {
         reader.text(&key(field), &path(file)).filter(|text| !text.is_empty())
@@ -78,7 +78,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device 
 }
 
 fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
-    let key = format!("{name}/ports");
+    let key = key::device(name, "ports");
     let path = format!("{CLASS}/{name}/ports");
     let mut numbers = reader.indices(&key, &path).unwrap_or_default();
     if numbers.len() > MAX_PORTS {

@@ -1,6 +1,6 @@
 //! The GID table of a port.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::super::Reader;
 use super::super::reader::is_name;
@@ -163,6 +163,15 @@ impl Table<'_> {
 
     fn attr(&self, name: &str, index: u32) -> String {
         format!("{}/gid_attrs/{name}/{index}", self.place.path)
+    }
+}
+
+/// How good an address is, the best first: IPv4 before global IPv6 before link-local.
+pub(super) fn rank(gid: &Gid) -> u8 {
+    match gid.value.ip() {
+        IpAddr::V4(_) => 0,
+        IpAddr::V6(_) if !gid.value.is_link_local() => 1,
+        IpAddr::V6(_) => 2,
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::{Reader, rtnetlink};
 use super::CLASS;
 use super::netdev::{ETHERNET, INFINIBAND};
 use super::place::parse_index;
-use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan};
+use crate::model::{Bond, HostReport, Ipoib, Netdev, NetdevKind, PortState, Protocol, Vlan, key};
 use crate::model::{LinkLayer, Port};
 use crate::source::{Question, ReadError};
 
@@ -24,7 +24,7 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
                 Some(LinkLayer::Infiniband) if port.protocol.is_none() => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
                     let netdev = port.netdev.as_deref().filter(|_| is_active(port));
-                    let key = format!("{}/{}/rate_bps", device.name, port.number);
+                    let key = key::port(&device.name, port.number, "rate_bps");
                     port.rate_bps = netdev.and_then(|netdev| read_speed(reader, &key, netdev));
                 }
                 Some(_) => {}
@@ -78,11 +78,11 @@ fn first_names(reader: &mut Reader<'_>, report: &HostReport) -> Vec<String> {
     for device in &report.devices {
         for port in &device.ports {
             names.extend(port.netdev.clone());
-            names.extend(port.gids.iter().filter_map(|gid| gid.netdev.clone()));
+            names.extend(port.gids.iter().flatten().filter_map(|gid| gid.netdev.clone()));
         }
         let is_ib = |port: &Port| matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
         if device.ports.iter().any(is_ib) {
-            let key = format!("{}/netdev", device.name);
+            let key = key::device(&device.name, "netdev");
             let folder = format!("{CLASS}/{}/device/net", device.name);
             names.extend(reader.names(&key, &folder).unwrap_or_default());
         }
@@ -122,7 +122,7 @@ fn read(reader: &mut Reader<'_>, name: &str, wanted: &mut Vec<String>) -> Option
         carrier: place.value("carrier", "carrier", parse_carrier),
         carrier_down_count: place
             .value("carrier_down_count", "carrier_down_count", |text| text.parse().ok()),
-        speed_bps: read_speed(place.reader, &format!("netdevs/{name}/speed_bps"), name),
+        speed_bps: read_speed(place.reader, &key::netdev(name, "speed_bps"), name),
         address: place.text("address", "address"),
         master: place.master(),
         ipoib: (kind == Some(NetdevKind::Infiniband)).then(|| place.ipoib()),
@@ -156,7 +156,7 @@ impl Place<'_, '_> {
             return None;
         }
         let path = format!("/sys/class/net/{}/{file}", self.name);
-        text_of(self.reader, &format!("netdevs/{}/{field}", self.name), &path)
+        text_of(self.reader, &key::netdev(self.name, field), &path)
     }
 
     fn value<T>(
@@ -169,7 +169,7 @@ impl Place<'_, '_> {
         let value = parse(&text);
         if value.is_none() {
             let path = format!("/sys/class/net/{}/{file}", self.name);
-            self.reader.malformed(&format!("netdevs/{}/{field}", self.name), &path, &text);
+            self.reader.malformed(&key::netdev(self.name, field), &path, &text);
         }
         value
     }
@@ -188,7 +188,7 @@ impl Place<'_, '_> {
             return None;
         }
         let (name, reader) = (self.name, &mut *self.reader);
-        let key = format!("netdevs/{name}/master");
+        let key = key::netdev(name, "master");
         let target = reader.link(&key, &format!("/sys/class/net/{name}/master"))?;
         target.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
     }

@@ -2,6 +2,7 @@
 
 use super::super::Reader;
 use super::CLASS;
+use crate::model::key;
 
 /// The place of a device.
 #[derive(Debug, Default)]
@@ -20,19 +21,21 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
     let class = format!("{CLASS}/{name}");
     let device = format!("{class}/device");
     // The class entry is a link to the device's real path; its parents are the bus devices.
-    let real = reader.link(&format!("{name}/pci"), &class);
+    let real = reader.link(&key::device(name, "pci"), &class);
     let address = real.as_deref().and_then(parse_pci_address).or_else(|| {
-        let parent = reader.link(&format!("{name}/pci"), &device)?;
+        let parent = reader.link(&key::device(name, "pci"), &device)?;
         parse_pci_address(&parent)
     });
     let driver = reader
-        .link(&format!("{name}/driver"), &format!("{device}/driver"))
+        .link(&key::device(name, "driver"), &format!("{device}/driver"))
         .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
         .filter(|driver| !driver.is_empty());
-    let key = format!("{name}/numa_node");
     let own = format!("{device}/numa_node");
-    let numa_node =
-        if address.is_some() { reader.value(&key, &own, parse_numa_node).flatten() } else { None };
+    let numa_node = if address.is_some() {
+        reader.value(&key::device(name, "numa_node"), &own, parse_numa_node).flatten()
+    } else {
+        None
+    };
     let folder = real.as_deref().and_then(parse_folder);
     let is_virtual = real.is_some_and(|path| path.contains("/devices/virtual/"));
     Place { address, driver, numa_node, folder, is_virtual }
@@ -41,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
 /// Where the function of a device lies below `/sys/devices`.
 pub(super) fn read_folder(reader: &mut Reader<'_>, name: &str) -> Option<String> {
     reader
-        .link(&format!("{name}/pci"), &format!("{CLASS}/{name}"))
+        .link(&key::device(name, "pci"), &format!("{CLASS}/{name}"))
         .as_deref()
         .and_then(parse_folder)
 }

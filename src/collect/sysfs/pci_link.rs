@@ -3,14 +3,14 @@
 use super::super::Reader;
 use super::pci::is_pci_address;
 use super::place::parse_index;
-use crate::model::{PciLink, PciSpeed, VirtualFunctions};
+use crate::model::{PciLink, PciSpeed, VirtualFunctions, key};
 
 /// More bridges than any machine puts between a processor and a card.
 const MAX_BRIDGES: usize = 32;
 
 /// Reads the link of the function in `folder`.
 pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Option<PciLink> {
-    let key = format!("{device}/pci_link");
+    let key = key::device(device, "pci_link");
     // The registers of a virtual function read as zero: its link is that of the physical one.
     let physical_function = reader
         .link(&key, &format!("{folder}/physfn"))
@@ -39,7 +39,7 @@ pub(super) fn read_virtual_functions(
     device: &str,
     folder: &str,
 ) -> Option<VirtualFunctions> {
-    let key = format!("{device}/virtual_functions");
+    let key = key::device(device, "virtual_functions");
     let mut number = |file: &str| reader.value(&key, &format!("{folder}/{file}"), parse_index);
     let (total, enabled) = (number("sriov_totalvfs"), number("sriov_numvfs"));
     Some(VirtualFunctions { enabled: enabled?, total: total? })

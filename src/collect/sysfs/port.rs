@@ -43,9 +43,13 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let table = gid::read_table(reader, &place, protocol, link_layer, parent.gids);
     // Without a table there is no RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
-    let gids = table.unwrap_or_default();
-    // With an entry unreadable, the next one may name a VLAN: better no answer than that.
-    let first = gids.first().filter(|_| reader.problem_count() == before);
+    // With an entry unreadable, the next one may name a VLAN, or be a worse address: better no
+    // answer than that.
+    let sound = table.as_deref().filter(|_| reader.problem_count() == before).unwrap_or_default();
+    let address =
+        sound.iter().filter(|_| protocol == Some(Protocol::Roce)).min_by_key(|gid| gid::rank(gid));
+    let address = address.map(|gid| gid.value.ip());
+    let first = sound.first();
     let netdev = netdev::find(reader, parent, &place, protocol, number, first);
     let netdev_mtu = netdev.as_deref().and_then(|netdev| {
         reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
@@ -71,7 +75,8 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         default_roce_tos,
         netdev,
         netdev_mtu,
-        gids,
+        address,
+        gids: table.filter(|_| parent.gids == gid::Extent::Whole),
         umad: None,
         netlink: None,
         counters: None,
