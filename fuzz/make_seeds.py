@@ -176,7 +176,7 @@ def frames():
         texts = [json.dumps(message).encode() for message in messages]
         return b"".join(struct.pack(">I", len(text)) + text for text in texts)
 
-    parts = {"verbs": True, "resources": True, "counters": False, "pkeys": True}
+    parts = ["verbs", "resources", "pkeys"]
     yield b"\0" + frame({"hello": {"pid": 4711, "start_ticks": 99}}, "alive",
                         {"report_part": {"text": "{}", "is_last": True}}, {"end": {"frames": 3}})
     yield b"\0" + frame({"worker_lost": "hung"}, {"worker": {"id": 1, "result": {"Ok": "done"}}})

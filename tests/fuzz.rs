@@ -86,6 +86,17 @@ fn what_is_like_the_corpus_holds() {
 }
 
 #[test]
+fn seeds_of_reports_are_reports() {
+    // What an older model wrote is refused at once, and tries nothing.
+    let seeds = corpus("report").into_iter();
+    let readable = seeds.filter(|seed| {
+        let line = seed.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        serde_json::from_slice::<rdmactl::model::HostReport>(line).is_ok()
+    });
+    assert!(readable.count() >= 7, "run fuzz/make_seeds.py");
+}
+
+#[test]
 fn every_target_is_built_by_the_fuzz_package() {
     let manifest = include_str!("../fuzz/Cargo.toml");
     let built: Vec<&str> =

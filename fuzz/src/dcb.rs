@@ -1,6 +1,6 @@
 //! What DCB says of interfaces, of any content.
 
-use rdmactl::model::{Dcb, HostReport, Netdev};
+use rdmactl::model::{Dcb, HostReport, Netdev, Part};
 use rdmactl::query::lossless_rows;
 use rdmactl::source::{Question, RouteCommand};
 
@@ -24,7 +24,8 @@ pub fn run(data: &[u8]) {
         };
         Some(answer(&answers, wanted))
     };
-    let report = Machine::new(0, &change).read_briefly();
+    let parts = [Part::Ethernet].into_iter().collect();
+    let report = Machine::new(0, &change).read(&parts);
     for netdev in report.netdevs.iter().flatten() {
         if let Some(dcb) = netdev.ethernet.as_ref().and_then(|ethernet| ethernet.dcb.as_ref()) {
             check(dcb, data.len());

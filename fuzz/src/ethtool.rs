@@ -1,6 +1,6 @@
 //! What ethtool netlink says of interfaces, of any content.
 
-use rdmactl::model::Ethernet;
+use rdmactl::model::{Ethernet, Part};
 use rdmactl::source::Question;
 
 use super::machine::Machine;
@@ -21,7 +21,8 @@ pub fn run(data: &[u8]) {
         let wanted = query.command as u8;
         Some(answer(&answers, wanted))
     };
-    let report = Machine::new(0, &change).read_briefly();
+    let parts = [Part::Ethernet].into_iter().collect();
+    let report = Machine::new(0, &change).read(&parts);
     for netdev in report.netdevs.iter().flatten() {
         if let Some(ethernet) = &netdev.ethernet {
             check(ethernet, data.len());

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rdmactl::capture::Capture;
 use rdmactl::collect::host_report;
-use rdmactl::model::{HostReport, Part, Parts, Via};
+use rdmactl::model::{HostReport, Parts, Via};
 use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Source};
 
 use super::shown;
@@ -56,17 +56,8 @@ impl<'changes> Machine<'changes> {
         Self { base, change, questions: Cell::new(0), bytes: Cell::new(0) }
     }
 
-    /// Reads all of it and prints it in every form.
-    pub(crate) fn read(&self) -> HostReport {
-        self.read_parts(&Parts::all())
-    }
-
-    /// The same but for most of the GID tables, which cost more than all else together.
-    pub(crate) fn read_briefly(&self) -> HostReport {
-        self.read_parts(&Parts::all().iter().filter(|part| *part != Part::Gids).collect())
-    }
-
-    fn read_parts(&self, parts: &Parts) -> HostReport {
+    /// Reads parts of it and prints them in every form.
+    pub(crate) fn read(&self, parts: &Parts) -> HostReport {
         let reports = [host_report(self, parts, "fuzzed", Via::File)];
         let length = shown::print(&reports);
         assert!(length <= self.most(), "{length} bytes of JSON for {} bytes", self.bytes.get());

@@ -1,5 +1,7 @@
 //! Files, directories and links of a made-up machine, of any content.
 
+use rdmactl::model::Parts;
+
 use super::changes::Changes;
 use super::machine::Machine;
 
@@ -8,6 +10,6 @@ use super::machine::Machine;
 pub fn run(data: &[u8]) {
     let Some((fixture, lines)) = data.split_first() else { return };
     let changes = Changes::parse(lines);
-    let _ =
-        Machine::new(usize::from(fixture.wrapping_sub(b'0')), &|asked| changes.to(asked)).read();
+    let change = |asked: &_| changes.to(asked);
+    let _ = Machine::new(usize::from(fixture.wrapping_sub(b'0')), &change).read(&Parts::all());
 }

@@ -28,6 +28,12 @@ pub(in crate::collect) enum Extent {
 
 /// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
 /// asked, which saves two of three reads. `None` where there is no table, or it cannot be listed.
+///
+/// Not by `ibv_query_gid_table`, which gives all used entries of a device in one call (`core/cache.c`,
+/// `rdma_query_gid_table`): the kernel answers only a process for which the driver has allocated a
+/// user context, as for a program that is going to send; it names interfaces by their index in
+/// whatever network namespace they are, where these files have the name; and before its fix of
+/// December 2020 it left out all ports of iWARP and EFA without a word.
 pub(super) fn read_table(
     reader: &mut Reader<'_>,
     place: &Place,
