@@ -3,6 +3,7 @@
 //! It makes strings and writes none: `cmd` hands them to `term`. Text from other machines is
 //! escaped here, in every cell and every note; JSON has its own escapes.
 
+mod blocks;
 mod column_help;
 mod csv;
 mod escape;
@@ -13,6 +14,7 @@ mod plain;
 mod prom;
 mod table;
 
+pub use blocks::blocks;
 pub use column_help::column_help;
 pub use csv::csv;
 pub use escape::escape;

@@ -80,6 +80,14 @@ impl Term {
         io::stdout().is_terminal()
     }
 
+    /// How many columns the terminal has that stdout is; `None` for anything else.
+    #[must_use]
+    pub fn answer_width(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+        // A serial line does not know its size.
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
     /// Whether stderr is a terminal.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that asks what stderr is")]

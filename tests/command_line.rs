@@ -80,3 +80,20 @@ fn a_host_that_refuses_is_a_problem_in_ping_and_a_missing_row_in_a_listing() {
     assert!(stdout.contains("refused !"), "{stdout}");
     assert!(stderr.contains("connection refused"), "{stderr}");
 }
+
+#[test]
+fn what_is_too_wide_for_the_terminal_is_a_block_for_each_row() {
+    let program = env!("CARGO_BIN_EXE_rdmactl");
+    let on_terminal = |columns: u32, flags: &str| {
+        let capture = "--from tests/fixtures/mlx5_roce/capture.ndjson";
+        let command = format!("stty cols {columns}; {program} ports {flags} {capture} 2>/dev/null");
+        let output = Command::new("script").args(["-qc", &command, "/dev/null"]).output();
+        String::from_utf8(output.expect("script runs").stdout).expect("UTF-8").replace('\r', "")
+    };
+    let narrow = on_terminal(100, "-v");
+    assert!(narrow.starts_with("DEVICE mlx5_2  PORT 1\n  STATE       DOWN !\n"), "{narrow}");
+    for (columns, flags) in [(1000, "-v"), (10, ""), (10, "-v -o device,state,phys")] {
+        let wide = on_terminal(columns, flags);
+        assert!(wide.starts_with("DEVICE  "), "{columns} {flags}: {wide}");
+    }
+}

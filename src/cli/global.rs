@@ -93,7 +93,7 @@ pub struct Global {
     /// A row for each host, also where hosts are equal
     #[arg(long, global = true, help_heading = "Output")]
     pub no_fold: bool,
-    /// Show more columns; this asks libibverbs, too
+    /// Show more columns, in blocks where the terminal is too narrow; this asks libibverbs, too
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
     /// When to colour

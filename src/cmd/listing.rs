@@ -38,7 +38,7 @@ pub(super) fn run<L: Listing>(
         term.answer(column_help::<L>())?;
         return Ok(Outcome::Complete);
     }
-    let mut view = View::<L>::new(global)?;
+    let mut view = View::<L>::new(global, term)?;
     let parts = view.parts(&recipe.parts, &recipe.document)?;
     let Some(every) = global.watch else {
         if global.count.is_some() {

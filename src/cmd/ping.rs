@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         term.answer(column_help::<query::Pairs>())?;
         return Ok(Outcome::Complete);
     }
-    let view = View::<query::Pairs>::new(global)?;
+    let view = View::<query::Pairs>::new(global, term)?;
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let (reach, watchdog) = reach(global, upload)?;

@@ -23,7 +23,7 @@ Next:
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
-    let devices = View::<Devices>::new(global)?.print(rows, Hosts::of(&reports))?;
+    let devices = View::<Devices>::new(global, term)?.print(rows, Hosts::of(&reports))?;
     let mut text = heading(&reports.hosts);
     if !devices.is_empty() {
         text.push('\n');

@@ -4,7 +4,8 @@ use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::query::{Column, Defaults, Filter, Listing, Order, cells, fold, select};
-use crate::render::{csv, plain, prom, table};
+use crate::render::{blocks, csv, plain, prom, table};
+use crate::term::Term;
 
 use super::Advice;
 use super::local::Reports;
@@ -50,18 +51,19 @@ pub(super) struct View<'global, L: Listing> {
     /// Whether the next rows have a heading.
     header: bool,
     global: &'global Global,
+    term: Term,
 }
 
 impl<'global, L: Listing> View<'global, L> {
     /// Reads the flags.
-    pub(super) fn new(global: &'global Global) -> anyhow::Result<Self> {
+    pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
             let fix = "write conditions as in 'state!=active and rate<400G'; -o help lists columns";
             Advice::error(format!("no condition:\n{error}"), fix)
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
         let order = order.map_err(|error| no_column(&error.to_string()))?;
-        let view = Self { filter, order, header: !global.no_header, global };
+        let view = Self { filter, order, header: !global.no_header, global, term };
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
@@ -123,9 +125,17 @@ impl<'global, L: Listing> View<'global, L> {
             Format::Table | Format::Json | Format::Ndjson => {
                 let cells = cells(&columns, &rows);
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells };
-                table(&columns, &cells, header)
+                let text = table(&columns, &cells, header);
+                if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text }
             }
         })
+    }
+
+    /// Whether lines that nobody chose the columns of would be wrapped: they could not be read.
+    fn is_too_wide(&self, text: &str) -> bool {
+        let width = || text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        let is_long = self.global.verbose > 0 && self.global.columns.is_empty();
+        is_long && self.term.answer_width().is_some_and(|most| width() > most)
     }
 
     /// Whether equal hosts are one row: only for people, and never for a single host.
