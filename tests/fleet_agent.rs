@@ -195,6 +195,16 @@ fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
 }
 
 #[test]
+fn one_that_ends_instead_of_greeting_is_quoted_though_its_words_come_later_than_its_end() {
+    let watchdog = Watchdog::start().unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec >&-; sleep 0.1; echo no memory for it >&2"]);
+    let failure =
+        Agent::here(command, Nonce::new().unwrap(), &watchdog, seconds(20)).err().unwrap();
+    assert!(failure.detail.ends_with("; it said: no memory for it"), "{failure}");
+}
+
+#[test]
 fn a_stopped_agent_on_this_host_is_hung_and_killed() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("kill -STOP $$; exec sleep 1000");

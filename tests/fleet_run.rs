@@ -295,6 +295,55 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
 }
 
 #[test]
+fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
+    let slow = Node::new("", "until [ -e \"$XDG_RUNTIME_DIR/gate\" ]; do sleep 0.1; done");
+    let quick = Node::new("", "");
+    slow.install();
+    quick.install();
+    let there = format!(
+        "Host slow\n  HostName {}\n  Port {}\n  HostKeyAlias {}\n  UserKnownHostsFile {}\n  IdentityFile {}\nHost quick\n  HostName {}\n",
+        slow.sshd.address,
+        slow.sshd.port,
+        slow.sshd.name(),
+        slow.sshd.path("known_hosts").display(),
+        slow.sshd.path("user").display(),
+        quick.sshd.address,
+    );
+    quick.sshd.write_client_config(&there);
+    let mut child = rdmactl()
+        .args(["devices", "--watch=100ms", "--timeout=60s", "-f", "ndjson", "-H", "quick,slow"])
+        .arg("-F")
+        .arg(quick.sshd.path("ssh_config"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    for reading in 0..3 {
+        let mut next = || lines.next().unwrap().unwrap();
+        let (quick, slow) = (next(), next());
+        assert!(quick.contains("\"via\":\"agent\""), "reading {reading}: {quick}");
+        assert!(slow.contains("\"reason\":\"connecting\""), "reading {reading}: {slow}");
+    }
+    fs::write(slow.programs.path().join("gate"), "").unwrap();
+    let mut reports = lines.by_ref().map(Result::unwrap);
+    let arrived = |line: &String| {
+        assert!(!line.contains("\"reason\":\"timeout\""), "{line}");
+        line.contains("\"host\":\"slow\"") && line.contains("\"via\":\"agent\"")
+    };
+    assert!(reports.any(|line| arrived(&line)), "it never came");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest = thread::spawn(move || lines.count());
+    let said = Said::from(child.wait_with_output().unwrap());
+    rest.join().unwrap();
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    wait_until("both nodes are clean", || {
+        slow.processes().is_empty() && quick.processes().is_empty()
+    });
+}
+
+#[test]
 fn a_watch_of_this_host_ends_with_the_signal() {
     let mut child = rdmactl()
         .args(["devices", "--watch=60", "-f", "ndjson"])

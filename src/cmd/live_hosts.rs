@@ -1,6 +1,9 @@
 //! Hosts whose agents stay between readings.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod connecting;
+
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -8,19 +11,32 @@ use anyhow::Context as _;
 
 use crate::clock::Deadline;
 use crate::fleet::{Agent, Host, Reach, Watchdog, fan_out};
-use crate::model::{HostFailure, HostReport, Parts, Via};
+use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 
 use super::hosts::{LEAVE, cancelled};
+use connecting::{Arrival, Connecting};
 
 /// The shortest and the longest pause before a host that failed is tried again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
 /// Agents on many hosts. One that is lost is a row with its reason, and is looked for again after a
 /// pause that grows.
+///
+/// Getting an agent may take all the time that a host is given, and holds up nobody: it is done
+/// beside the readings (`Connecting`). Only agents that are there are waited for.
 pub(super) struct LiveHosts {
+    all: Arc<All>,
+    /// First reports of hosts that were connected to.
+    arrivals: Receiver<Arrival>,
+    connecting: Arc<Connecting>,
+}
+
+/// What the threads that connect share with whoever reads.
+struct All {
     hosts: Vec<(Host, Mutex<Slot>)>,
     reach: Reach,
     watchdog: Watchdog,
+    parts: Parts,
     fanout: usize,
 }
 
@@ -31,76 +47,179 @@ enum Slot {
     Here(Box<Agent>, Via),
     /// Why there is none, when to look again, and how long to wait after that.
     Gone(HostFailure, Deadline, Duration),
+    /// On the way there; why there was none before, and how long to wait if there is none again.
+    Coming(Option<HostFailure>, Duration),
 }
 
 impl LiveHosts {
-    pub(super) fn new(hosts: Vec<Host>, reach: Reach, watchdog: Watchdog, fanout: usize) -> Self {
+    pub(super) fn new(
+        hosts: Vec<Host>,
+        reach: Reach,
+        watchdog: Watchdog,
+        parts: Parts,
+        fanout: usize,
+    ) -> Self {
         let hosts = hosts.into_iter().map(|host| (host, Mutex::new(Slot::New))).collect();
-        Self { hosts, reach, watchdog, fanout }
-    }
-
-    /// Gives each host no more than so long from now on.
-    pub(super) fn hurry(&mut self, timeout: Duration) {
-        self.reach.timeout = self.reach.timeout.min(timeout);
+        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout });
+        let (reports, arrivals) = mpsc::channel();
+        let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
+        Self { all, arrivals, connecting }
     }
 
     /// One report of each host, in their order.
-    pub(super) fn read(&self, parts: &Parts) -> anyhow::Result<Vec<HostReport>> {
-        let mut reports: Vec<Option<HostReport>> = vec![None; self.hosts.len()];
-        let ask = |(host, slot): &(Host, Mutex<Slot>)| self.ask(host, &mut lock(slot), parts);
-        fan_out(&self.hosts, self.fanout, &self.watchdog, ask, |index, report| {
-            reports[index] = Some(report);
+    ///
+    /// No host holds up the others for longer than `patience`. An agent that does not answer in it
+    /// is given up; a host that nobody reached yet is said to be connecting. As long as that is all
+    /// there is to say, the first that answers is waited for.
+    pub(super) fn read(&self, patience: Duration) -> anyhow::Result<Vec<HostReport>> {
+        let patience = Deadline::after(patience);
+        // What came since the last reading is asked again, to be of this one.
+        while self.arrivals.try_recv().is_ok() {}
+        let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];
+        let here: Vec<usize> =
+            (0..reports.len()).filter(|&index| self.all.is_here(index)).collect();
+        self.connect().context("cannot start a thread")?;
+        let all = &*self.all;
+        let ask = |index: &usize| all.ask(*index, patience);
+        fan_out(&here, all.fanout, &all.watchdog, ask, |place, report| {
+            reports[here[place]] = Some(report);
         })
         .context("cannot start a thread")?;
-        let skipped = |host: &Host| HostReport::failed(host.to_string(), cancelled());
-        let all = self.hosts.iter().zip(reports);
-        Ok(all.map(|((host, _), report)| report.unwrap_or_else(|| skipped(host))).collect())
+        self.await_first(&mut reports, patience);
+        let reports = reports.into_iter().enumerate();
+        Ok(reports.map(|(index, report)| report.unwrap_or_else(|| all.lack(index))).collect())
     }
 
-    fn ask(&self, host: &Host, slot: &mut Slot, parts: &Parts) -> HostReport {
-        let name = host.to_string();
-        let pause = match slot {
-            Slot::New | Slot::Here(..) => PAUSES[0],
-            Slot::Gone(failure, at, _) if !at.is_over() => {
-                return HostReport::failed(name, failure.clone());
+    /// Waits for hosts that nobody reached before.
+    fn await_first(&self, reports: &mut [Option<HostReport>], patience: Deadline) {
+        loop {
+            let is_told = |index: usize| reports[index].is_some() || !self.all.is_awaited(index);
+            let told = (0..reports.len()).filter(|&index| is_told(index)).count();
+            let is_over = patience.is_over() && told > 0;
+            if told == reports.len() || is_over || self.all.watchdog.is_cancelled() {
+                return;
             }
-            Slot::Gone(_, _, pause) => *pause,
-        };
-        let found = match std::mem::replace(slot, Slot::New) {
-            Slot::Here(agent, via) => Ok((agent, via, Deadline::after(self.reach.timeout))),
-            _ => self
-                .reach
-                .agent(host)
-                .map(|greeted| (Box::new(greeted.agent), greeted.via, greeted.deadline)),
-        };
-        let asked = found.and_then(|(agent, via, deadline)| match agent.report(parts, deadline) {
-            Ok(report) => {
-                agent.rest();
-                *slot = Slot::Here(agent, via);
-                Ok(HostReport { host: name.clone(), via, ..report })
-            }
-            Err(failure) => Err(agent.give_up(failure)),
-        });
-        asked.unwrap_or_else(|failure| {
-            // Whatever broke then was broken by us.
-            let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
-            let longer = (pause * 2).min(PAUSES[1]);
-            *slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
-            HostReport::failed(name, failure)
-        })
-    }
-
-    /// Tells every agent that somebody is there, while nothing is asked.
-    pub(super) fn say_alive(&self) {
-        for (_, slot) in &self.hosts {
-            if let Slot::Here(agent, _) = &*lock(slot) {
-                agent.say_alive();
+            // Past it, each arrival may be the first; a cancelled run ends all connections, which
+            // are arrivals, too.
+            let wait = if patience.is_over() { PAUSES[1] } else { patience.remaining() };
+            if let Ok(Arrival { index, report }) = self.arrivals.recv_timeout(wait) {
+                reports[index].get_or_insert(report);
             }
         }
     }
 
+    /// Has all hosts connected to whose time it is.
+    fn connect(&self) -> std::io::Result<()> {
+        for (index, (_, slot)) in self.all.hosts.iter().enumerate() {
+            let slot = &mut *lock(slot);
+            let (failure, pause) = match slot {
+                Slot::New => (None, PAUSES[0]),
+                Slot::Gone(failure, at, pause) if at.is_over() => (Some(failure.clone()), *pause),
+                _ => continue,
+            };
+            self.connecting.add(index)?;
+            *slot = Slot::Coming(failure, pause);
+        }
+        Ok(())
+    }
+
+    /// Tells every agent that somebody is there, while nothing is asked, and looks for those whose
+    /// pause is over.
+    pub(super) fn tend(&self) {
+        for (_, slot) in &self.all.hosts {
+            if let Slot::Here(agent, _) = &*lock(slot) {
+                agent.say_alive();
+            }
+        }
+        // Without a thread the next reading tries it again, and says so.
+        let _ = self.connect();
+    }
+
     /// Ends all agents at once; which could not be ended.
     pub(super) fn end(self) -> Vec<String> {
+        self.connecting.stop();
+        let mut left = self.all.end();
+        // A host that is still on its way has nothing to give any more.
+        self.all.watchdog.cancel();
+        self.connecting.wait(Deadline::after(LEAVE));
+        left.extend(self.all.end());
+        left
+    }
+}
+
+impl All {
+    fn is_here(&self, index: usize) -> bool {
+        matches!(*lock(&self.hosts[index].1), Slot::Here(..))
+    }
+
+    /// Whether nothing at all is known of a host yet.
+    fn is_awaited(&self, index: usize) -> bool {
+        matches!(*lock(&self.hosts[index].1), Slot::New | Slot::Coming(None, _))
+    }
+
+    /// The report of a host that gave none to this reading.
+    fn lack(&self, index: usize) -> HostReport {
+        let (host, slot) = &self.hosts[index];
+        let failure = match &*lock(slot) {
+            _ if self.watchdog.is_cancelled() => cancelled(),
+            Slot::Gone(failure, ..) | Slot::Coming(Some(failure), _) => failure.clone(),
+            Slot::New | Slot::Here(..) | Slot::Coming(None, _) => {
+                HostFailure::new(Reason::Connecting, "still connecting")
+            }
+        };
+        HostReport::failed(host.to_string(), failure)
+    }
+
+    /// Asks an agent that is there.
+    fn ask(&self, index: usize, deadline: Deadline) -> HostReport {
+        let (host, slot) = &self.hosts[index];
+        let slot = &mut *lock(slot);
+        let host = host.to_string();
+        match std::mem::replace(slot, Slot::New) {
+            Slot::Here(agent, via) => {
+                let (next, mut report) = self.question(host, agent, via, deadline, PAUSES[0]);
+                *slot = next;
+                for failure in report.failure.iter_mut().filter(|it| it.reason == Reason::Timeout) {
+                    failure.fix = Some("give it more time with a longer --watch".into());
+                }
+                report
+            }
+            other => {
+                *slot = other;
+                HostReport::failed(host, cancelled())
+            }
+        }
+    }
+
+    /// Has an agent report; what its slot then holds.
+    fn question(
+        &self,
+        host: String,
+        agent: Box<Agent>,
+        via: Via,
+        deadline: Deadline,
+        pause: Duration,
+    ) -> (Slot, HostReport) {
+        match agent.report(&self.parts, deadline) {
+            Ok(report) => {
+                agent.rest();
+                (Slot::Here(agent, via), HostReport { host, via, ..report })
+            }
+            Err(failure) => self.gone(host, agent.give_up(failure), pause),
+        }
+    }
+
+    /// What becomes of a host that failed.
+    fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
+        // Whatever broke then was broken by us.
+        let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
+        let longer = (pause * 2).min(PAUSES[1]);
+        let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
+        (slot, HostReport::failed(host, failure))
+    }
+
+    /// Ends the agents that are there.
+    fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(LEAVE);
         let left = Mutex::new(Vec::new());
         let end = |(host, slot): &(Host, Mutex<Slot>)| {
@@ -113,6 +232,9 @@ impl LiveHosts {
         let end = &end;
         thread::scope(|scope| {
             for host in &self.hosts {
+                if !matches!(*lock(&host.1), Slot::Here(..)) {
+                    continue;
+                }
                 if thread::Builder::new().spawn_scoped(scope, move || end(host)).is_err() {
                     // A system that gives no more threads gets the work done one by one.
                     end(host);

@@ -16,6 +16,9 @@ use super::{hosts, interrupt};
 /// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
 const WORD: Duration = Duration::from_secs(20);
 
+/// What a host that is there may take to answer, however short the interval is.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The readings that `--watch` asks for.
 pub(super) struct Watch<'global> {
     global: &'global Global,
@@ -41,7 +44,8 @@ impl<'global> Watch<'global> {
             let upload =
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
             let (reach, watchdog) = hosts::reach(global, upload)?;
-            let hosts = LiveHosts::new(set, reach, watchdog.clone(), usize::from(global.fanout));
+            let fanout = usize::from(global.fanout);
+            let hosts = LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout);
             (watchdog, Some(hosts))
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;
@@ -59,14 +63,12 @@ impl<'global> Watch<'global> {
             return Ok(None);
         }
         self.left = self.left.map(|left| left - 1);
-        let reports = match &mut self.hosts {
+        let reports = match &self.hosts {
             None => local::read(self.global, &self.parts)?,
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
-                let hosts = live.read(&self.parts)?;
-                // From now on a host that does not answer holds up the others no longer than this.
-                live.hurry(self.every.max(Duration::from_secs(1)));
-                Reports { hosts, hosts_named: true, taken_ns }
+                let patience = self.every.max(LEAST_PATIENCE).min(self.global.timeout);
+                Reports { hosts: live.read(patience)?, hosts_named: true, taken_ns }
             }
         };
         // Counted from the end: two readings are never nearer than was asked for.
@@ -88,7 +90,7 @@ impl<'global> Watch<'global> {
                 return true;
             }
             if let Some(hosts) = &self.hosts {
-                hosts.say_alive();
+                hosts.tend();
             }
         }
         self.watchdog.is_cancelled()

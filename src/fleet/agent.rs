@@ -37,9 +37,6 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
 
-/// How long the end of an agent's output may come before its last words.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
@@ -224,9 +221,7 @@ impl Agent {
             return HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
                 .fix("give it more time with --timeout");
         };
-        // Its output and its last words come by two ways; with its end, both are here.
-        let _ = self.pipe.wait(Deadline::after(LAST_WORDS));
-        let stderr = last_words(&self.pipe.stderr());
+        let stderr = self.pipe.last_words();
         let detail = match reason {
             Reason::Lost => format!("the agent ended before {what} came: {why}{stderr}"),
             _ => format!("the agent did not send {what}: {why}{stderr}"),
@@ -287,17 +282,24 @@ impl Node for Agent {
 const SAME_VERSION: &str = "install the same version there, or add --upload";
 
 fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
-    let said = last_words(&pipe.stderr());
     match error {
         GreetingError::NoAgent => {
             HostFailure::new(Reason::NoAgent, "no rdmactl in the PATH of the login there")
                 .fix("add --upload, or install rdmactl there")
         }
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            // It runs still: what it said until now is all there is.
+            let said = last_words(&pipe.stderr());
             HostFailure::new(Reason::Timeout, format!("the agent did not greet in time{said}"))
                 .fix("give it more time with --timeout")
         }
-        other => HostFailure::new(Reason::Garbage, format!("{other}{said}")),
+        GreetingError::Noise(_) => {
+            let said = last_words(&pipe.stderr());
+            HostFailure::new(Reason::Garbage, format!("{error}{said}"))
+        }
+        GreetingError::Ended(_) | GreetingError::Io(_) => {
+            HostFailure::new(Reason::Garbage, format!("{error}{}", pipe.last_words()))
+        }
     }
 }
 

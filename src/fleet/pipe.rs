@@ -14,7 +14,9 @@ use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::last_words::last_words;
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
@@ -22,6 +24,9 @@ pub use exchange::Output;
 pub(super) use shared::Shared;
 pub(super) use tail::Tail;
 pub(super) use waker::Waker;
+
+/// How long the end of a command's output may come before its last words.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +87,17 @@ impl Pipe {
     #[must_use]
     pub fn stderr(&self) -> Vec<u8> {
         self.shared.stderr()
+    }
+
+    /// What a command said last whose output is over, as the tail of a sentence; empty where it said
+    /// nothing.
+    ///
+    /// Its output and its last words come by two ways, and the end of one may be here before the
+    /// other: with the end of the command itself, both are.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        let _ = self.wait(Deadline::after(LAST_WORDS));
+        last_words(&self.stderr())
     }
 
     /// Kills a command of this host at once. A command of another host only loses its pipe.

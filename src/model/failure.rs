@@ -37,6 +37,8 @@ pub enum Reason {
     Lost,
     /// The run was stopped before the host was done.
     Cancelled,
+    /// No answer yet, in a run that goes on: the connection is still being made.
+    Connecting,
     /// The transport itself failed in a way that has no better word.
     Transport,
 }
@@ -61,6 +63,7 @@ impl Reason {
             Self::Hung => "hung",
             Self::Lost => "lost",
             Self::Cancelled => "cancelled",
+            Self::Connecting => "connecting",
             Self::Transport => "transport",
         }
     }

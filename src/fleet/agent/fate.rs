@@ -4,7 +4,6 @@ use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
-use crate::fleet::last_words::last_words;
 use crate::fleet::{Session, remote_command};
 use crate::model::ping::Life;
 use crate::wire::Loss;
@@ -66,7 +65,7 @@ impl Agent {
                 Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
             }
             (true, Look::Killed | Look::Stays | Look::Gone) | (false, Look::Gone) => {
-                let said = last_words(&self.pipe.stderr());
+                let said = self.pipe.last_words();
                 Life::Dead(format!(
                     "its agent was killed or crashed{said}; the host itself answers"
                 ))
