@@ -35,6 +35,7 @@ pub fn host_report(
     sysfs::read_host(&mut reader, &mut report, extent);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
+    sysfs::compare_links(&mut report.devices);
     if parts.has(Part::Netdevs) || parts.has(Part::Ethernet) {
         sysfs::read_netdevs(&mut reader, &mut report);
     }

@@ -32,7 +32,7 @@ pub use lossless::{Lossless, LosslessRow, lossless_rows};
 pub use metric::{Amount, Key, Kind, amount, noun};
 pub use pairs::{PairRow, Pairs, pair_rows};
 pub use ports::Ports;
-pub use registry::{Described, Named, describe, listings_of};
+pub use registry::{Described, Named, describe, help_of, listings_of};
 pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, select};
 pub use sort::Order;

@@ -167,6 +167,41 @@ fn every_listing_of_every_fixture_can_be_scraped() {
     assert!(counters > 50, "{counters}");
 }
 
+/// node-exporter refuses files of one metric with two sentences, or of one series twice.
+#[test]
+fn what_several_listings_say_of_one_port_can_be_scraped_together() {
+    let more: &[&[&str]] = &[&["devices"], &["ports"], &["ports", "--lossless"]];
+    for fixture in fixtures() {
+        for usual in [LISTINGS, &[more, &LISTINGS[2..]].concat()] {
+            let (mut series, mut heads) = (BTreeSet::new(), BTreeMap::new());
+            for arguments in usual {
+                let text = exposition(arguments, &fixture);
+                for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
+                    let mut words = line.splitn(3, ' ');
+                    let head = (words.next().expect("a kind"), words.next().expect("a metric"));
+                    let head = (head.0.to_owned(), head.1.to_owned());
+                    let says = words.next().unwrap_or_default().to_owned();
+                    let before = heads.insert(head, says.clone());
+                    assert!(before.is_none_or(|before| before == says), "{arguments:?}: {line}");
+                }
+                for (name, labels, _) in parse(&text).expect("an exposition") {
+                    let one = format!("{name} {labels:?}");
+                    assert!(series.insert(one.clone()), "{}: {one}", fixture.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counter_that_is_full_says_so() {
+    let full = fixtures().into_iter().find(|path| path.ends_with("mthca/capture.ndjson"));
+    let text = exposition(&["counters"], &full.expect("the fixture with full counters"));
+    let samples = parse(&text).expect("an exposition");
+    let saturated = samples.iter().filter(|(name, ..)| name == "rdmactl_counter_saturated");
+    assert!(saturated.count() > 0, "{text}");
+}
+
 #[test]
 fn what_is_unreadable_is_said_and_has_no_number() {
     let broken = fixtures().into_iter().find(|path| path.ends_with("broken/capture.ndjson"));

@@ -22,12 +22,15 @@ const WATCH: Group = &["watch", "count"];
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [Group; 4] = [
-    &["hosts", "from", "root"],
-    &["format", "json"],
-    // A file says the same each time, and holds one reading.
-    &["from", "watch"],
-    &["save", "watch"],
+const CONTRARY: [(Group, &str); 4] = [
+    (&["hosts", "from", "root"], "leave one of them out"),
+    (&["format", "json"], "leave one of them out"),
+    (&["from", "watch"], "leave --watch out: a file says the same each time"),
+    // Rates need both readings; a file of many would be another kind of file.
+    (
+        &["save", "watch"],
+        "leave one of them out: a capture holds one reading; to keep each, run rdmactl capture --save again",
+    ),
 ];
 
 /// What one command has no use for, each time with the remedy.
@@ -102,6 +105,8 @@ pub enum FlagError {
         one: &'static str,
         /// The other.
         other: &'static str,
+        /// What to type.
+        fix: &'static str,
     },
 }
 
@@ -118,10 +123,10 @@ pub fn check(command: &str, given: &[&str]) -> Result<(), FlagError> {
             }
         }
     }
-    for group in CONTRARY {
+    for (group, fix) in CONTRARY {
         let mut both = group.iter().copied().filter(|flag| given.contains(flag));
         if let (Some(one), Some(other)) = (both.next(), both.next()) {
-            return Err(FlagError::Contrary { one, other });
+            return Err(FlagError::Contrary { one, other, fix });
         }
     }
     Ok(())

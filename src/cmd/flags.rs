@@ -21,8 +21,7 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
     let given: Vec<&str> = of_all.filter(is_given).filter_map(clap::Arg::get_long).collect();
     flags::check(command, &given).map_err(|error| {
         let fix = match error {
-            FlagError::Useless { fix, .. } => fix,
-            FlagError::Contrary { .. } => "leave one of them out",
+            FlagError::Useless { fix, .. } | FlagError::Contrary { fix, .. } => fix,
         };
         Advice::error(error.to_string(), fix)
     })

@@ -11,13 +11,15 @@ use super::listing::read;
 use super::outcome::say;
 use super::view::{Hosts, View};
 
-/// Three commands that answer the next questions.
-const NEXT: &str = "\
-Next:
-  rdmactl ping --matrix 'n[1-4]'   does RDMA work between every two of these hosts?
-  rdmactl counters                 what went through, and what went wrong on the way?
-  rdmactl --help                   everything else
-";
+/// A command, and the question that it answers.
+type Next = (&'static str, &'static str);
+
+const PING: Next =
+    ("rdmactl ping --matrix 'n[1-4]'", "does RDMA work between every two of these hosts?");
+const COUNTERS: Next = ("rdmactl counters", "what went through, and what went wrong on the way?");
+const LINKS: Next = ("rdmactl ports", "what do the links lack to become active?");
+const OTHERS: Next = ("rdmactl devices -H 'n[1-4]' --upload", "what do these hosts have?");
+const HELP: Next = ("rdmactl --help", "everything else");
 
 /// Prints the summary of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
@@ -30,12 +32,27 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         text.push_str(&devices);
     }
     text.push('\n');
-    text.push_str(NEXT);
+    text.push_str(&next(&reports.hosts));
     term.answer(text)?;
     for note in notes(&reports.hosts, reports.hosts_named) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports.hosts))
+}
+
+/// Three commands that answer the next questions, by what was found.
+fn next(hosts: &[HostReport]) -> String {
+    let ports = || hosts.iter().flat_map(|host| &host.devices).flat_map(|device| &device.ports);
+    let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
+        &[OTHERS, HELP]
+    } else if ports().any(|port| port.state.is_some_and(PortState::is_active)) {
+        &[PING, COUNTERS, HELP]
+    } else {
+        &[LINKS, COUNTERS, HELP]
+    };
+    let width = fitting.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let line = |(command, question): &Next| format!("  {command:width$}   {question}\n");
+    format!("Next:\n{}", fitting.iter().map(line).collect::<String>())
 }
 
 /// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
@@ -49,7 +66,7 @@ fn heading(hosts: &[HostReport]) -> String {
     };
     let devices = || hosts.iter().flat_map(|host| &host.devices);
     let ports = || devices().flat_map(|device| &device.ports);
-    let active = ports().filter(|port| port.state == Some(PortState::Active)).count();
+    let active = ports().filter(|port| port.state.is_some_and(PortState::is_active)).count();
     let devices = match devices().count() {
         0 => return format!("{who}: no RDMA device\n"),
         1 => "1 RDMA device".to_owned(),

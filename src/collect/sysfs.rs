@@ -19,6 +19,7 @@ mod protocol;
 
 pub(super) use gid::Extent;
 pub(super) use interface::{read_all as read_netdevs, read_rates};
+pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
 use crate::model::{Device, HostReport, key};

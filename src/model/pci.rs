@@ -10,10 +10,11 @@ pub struct PciLink {
     pub current: PciSpeed,
     /// The most that the card can; `None` on old kernels.
     pub card: Option<PciSpeed>,
-    /// The most that everything from the slot up to the processor can: the least speed and width
-    /// along the way; `None` where nothing there tells.
+    /// The most that everything from the slot up to the processor can: the link with the least
+    /// bandwidth along the way; `None` where nothing there tells.
     pub slot: Option<PciSpeed>,
-    /// Whether the link runs below what card and slot can both; `None` where one is unknown.
+    /// Whether the link runs below what card and the bridge above it can both; `None` where one is
+    /// unknown.
     pub is_degraded: Option<bool>,
     /// The physical function whose link this is, for a virtual function, which has none itself.
     pub physical_function: Option<String>,
@@ -26,8 +27,9 @@ pub struct PciSpeed {
     pub lane_mtps: u32,
     /// Lanes.
     pub lanes: u32,
-    /// What that is in bytes per second and direction, less the encoding of the link.
-    pub bytes_per_s: u64,
+    /// What that is in bits per second and direction, less the encoding of the link. Headers of
+    /// packets take another tenth, about.
+    pub rate_bps: u64,
 }
 
 impl PciSpeed {
@@ -40,21 +42,21 @@ impl PciSpeed {
             5_001..=32_000 => (128, 130),
             _ => (15, 16),
         };
-        let bits_per_s = u64::from(lane_mtps) * 1_000_000 * u64::from(lanes);
-        Self { lane_mtps, lanes, bytes_per_s: bits_per_s / 8 * payload / coded }
+        let raw_bps = u64::from(lane_mtps) * 1_000_000 * u64::from(lanes);
+        Self { lane_mtps, lanes, rate_bps: raw_bps * payload / coded }
     }
 }
 
-/// `32 GT/s x16, 63.0 GB/s`
+/// `504.1 Gb/s (32 GT/s x16)`: the unit is that of the rates of ports.
 impl fmt::Display for PciSpeed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tenths = |number: u64, unit: u64| (number / unit, number % unit * 10 / unit);
-        match tenths(self.lane_mtps.into(), 1_000) {
-            (whole, 0) => write!(out, "{whole} GT/s")?,
-            (whole, tenth) => write!(out, "{whole}.{tenth} GT/s")?,
-        }
-        let (whole, tenth) = tenths(self.bytes_per_s, 1_000_000_000);
-        write!(out, " x{}, {whole}.{tenth} GB/s", self.lanes)
+        let tenths = |number: u64, unit: u64| match (number / unit, number % unit * 10 / unit) {
+            (whole, 0) => whole.to_string(),
+            (whole, tenth) => format!("{whole}.{tenth}"),
+        };
+        let rate = tenths(self.rate_bps, 1_000_000_000);
+        let lane = tenths(self.lane_mtps.into(), 1_000);
+        write!(out, "{rate} Gb/s ({lane} GT/s x{})", self.lanes)
     }
 }
 
@@ -118,12 +120,13 @@ impl PciPath {
 }
 
 #[test]
-fn a_link_is_told_with_its_bytes() {
+fn a_link_is_told_in_the_unit_of_ports() {
     for (speed, text) in [
-        (PciSpeed::new(2_500, 1), "2.5 GT/s x1, 0.2 GB/s"),
-        (PciSpeed::new(8_000, 8), "8 GT/s x8, 7.8 GB/s"),
-        (PciSpeed::new(32_000, 16), "32 GT/s x16, 63.0 GB/s"),
-        (PciSpeed::new(64_000, 16), "64 GT/s x16, 120.0 GB/s"),
+        (PciSpeed::new(2_500, 1), "2 Gb/s (2.5 GT/s x1)"),
+        (PciSpeed::new(8_000, 8), "63 Gb/s (8 GT/s x8)"),
+        (PciSpeed::new(8_000, 16), "126 Gb/s (8 GT/s x16)"),
+        (PciSpeed::new(32_000, 16), "504.1 Gb/s (32 GT/s x16)"),
+        (PciSpeed::new(64_000, 16), "960 Gb/s (64 GT/s x16)"),
     ] {
         assert_eq!(speed.to_string(), text);
     }

@@ -21,6 +21,9 @@ pub struct Port {
     /// Data rate in bits per second; `None` while the port is not active, because drivers then
     /// print a made-up rate.
     pub rate_bps: Option<u64>,
+    /// Whether the PCI Express link of the device lets that rate through, all the way up to the
+    /// processor; `None` where either is unknown.
+    pub pci_suffices: Option<bool>,
     /// The kernel's `rate` file, word for word.
     pub rate_text: Option<String>,
     /// Width of an active link, in lanes: `4X`. On Ethernet drivers derive it from the speed.
@@ -90,6 +93,12 @@ pub enum PortState {
 }
 
 impl PortState {
+    /// Whether the port carries traffic.
+    #[must_use]
+    pub fn is_active(self) -> bool {
+        matches!(self, Self::Active | Self::ActiveDefer)
+    }
+
     /// The word the kernel and `ibstat` use.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -147,6 +156,12 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Whether a subnet manager gives its ports their addresses: LIDs, partitions.
+    #[must_use]
+    pub fn has_subnet(self) -> bool {
+        matches!(self, Self::Ib | Self::Opa)
+    }
+
     /// The word of the LINK column.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -159,4 +174,12 @@ impl Protocol {
             Self::Usnic => "usNIC",
         }
     }
+}
+
+#[test]
+fn a_port_whose_link_recovers_carries_traffic() {
+    let active = [PortState::Active, PortState::ActiveDefer];
+    let others = [PortState::Nop, PortState::Down, PortState::Init, PortState::Armed];
+    assert!(active.into_iter().all(PortState::is_active));
+    assert!(!others.into_iter().any(PortState::is_active));
 }

@@ -57,14 +57,18 @@ struct Candidate<'a> {
     port: &'a Port,
     gid: &'a Gid,
     protocol: Protocol,
+    /// The port's number, as verbs and address vectors have it.
+    number: u8,
+    /// The GID's index, as address vectors have it.
+    index: u8,
 }
 
 impl Candidate<'_> {
     fn port(&self) -> RoutePort {
         RoutePort {
             device: self.device.name.clone(),
-            port: u8::try_from(self.port.number).unwrap_or(1),
-            gid_index: u16::try_from(self.gid.index).unwrap_or(0),
+            port: self.number,
+            gid_index: self.index.into(),
             gid: self.gid.value,
             gid_kind: self.gid.kind,
             netdev: self.gid.netdev.clone().or_else(|| self.port.netdev.clone()),
@@ -77,19 +81,34 @@ fn candidates(host: &HostReport) -> Vec<Candidate<'_>> {
     let mut found = Vec::new();
     for device in &host.devices {
         for port in &device.ports {
-            let (Some(PortState::Active), Some(protocol)) = (port.state, port.protocol) else {
-                continue;
-            };
-            // An RC queue pair cannot be had there: their own transports come with their issue.
-            if matches!(protocol, Protocol::Efa | Protocol::Usnic) {
+            let (true, Some(protocol)) = (is_active(port), port.protocol) else { continue };
+            // What does not fit the calls of verbs cannot be used.
+            let Ok(number) = u8::try_from(port.number) else { continue };
+            if !has_connections(protocol) {
                 continue;
             }
-            // A GID index that does not fit the address vector cannot be used.
-            let usable = port.gids.iter().flatten().filter(|gid| u8::try_from(gid.index).is_ok());
-            found.extend(usable.map(|gid| Candidate { device, port, gid, protocol }));
+            let gids = port.gids.iter().flatten();
+            let usable = gids.filter_map(|gid| Some((gid, gid.index.try_into().ok()?)));
+            found.extend(usable.map(|(gid, index)| Candidate {
+                device,
+                port,
+                gid,
+                protocol,
+                number,
+                index,
+            }));
         }
     }
     found
+}
+
+fn is_active(port: &Port) -> bool {
+    port.state.is_some_and(PortState::is_active)
+}
+
+/// Whether an RC queue pair can be had: the transports of the others come with their issue.
+fn has_connections(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Efa | Protocol::Usnic)
 }
 
 /// How good a pair of GIDs is; `None` when they cannot talk to each other.
@@ -100,7 +119,7 @@ fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)
     if a.protocol != b.protocol {
         return None;
     }
-    if matches!(a.protocol, Protocol::Ib | Protocol::Opa) {
+    if a.protocol.has_subnet() {
         // Ports of two subnets reach each other only through a router: the same fabric first.
         let same_subnet = subnet_prefix(a.gid) == subnet_prefix(b.gid);
         return Some((true, same_subnet, 0, a.gid.index == 0 && b.gid.index == 0));
@@ -144,10 +163,24 @@ fn lack(host: &HostReport) -> String {
         .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
         .map(|(device, port)| {
             let state = port.state.map_or("?", PortState::word);
-            format!("{}/{} is {state}", device.name, port.number)
+            let lacks = if is_active(port) { unfit(port) } else { String::new() };
+            format!("{}/{} is {state}{lacks}", device.name, port.number)
         })
         .collect();
     format!("no active port with a usable GID: {}", states.join(", "))
+}
+
+/// What an active port lacks that is no candidate.
+fn unfit(port: &Port) -> String {
+    match port.protocol {
+        None => " with an unknown protocol".into(),
+        Some(protocol) if !has_connections(protocol) => {
+            format!(" with {}, which has no reliable connections", protocol.word())
+        }
+        Some(_) if u8::try_from(port.number).is_err() => " with a number over 255".into(),
+        Some(_) if port.gids.iter().flatten().next().is_none() => " without a GID".into(),
+        Some(_) => " without a GID up to index 255".into(),
+    }
 }
 
 fn protocols(candidates: &[Candidate<'_>]) -> String {
@@ -236,6 +269,31 @@ mod tests {
         let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
         let why = choose(&rxe, &siw).unwrap_err();
         assert_eq!(why, NoRoute::Disjoint("RoCE here, iWARP there".into()));
+    }
+
+    #[test]
+    fn an_active_port_without_a_route_says_what_it_lacks() {
+        let whole = host(&[("a", ROCE, UP, &[("fe80::1", V2)])]);
+        let why = |change: &dyn Fn(&mut Port)| {
+            let mut lacking = whole.clone();
+            change(&mut lacking.devices[0].ports[0]);
+            match choose(&lacking, &whole) {
+                Err(NoRoute::Source(why)) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        let end = |text: &str| format!("no active port with a usable GID: a/{text}");
+        assert_eq!(why(&|port| port.gids = Some(Vec::new())), end("1 is ACTIVE without a GID"));
+        assert_eq!(why(&|port| port.number = 257), end("257 is ACTIVE with a number over 255"));
+        assert_eq!(
+            why(&|port| port.gids.as_mut().unwrap()[0].index = 256),
+            end("1 is ACTIVE without a GID up to index 255")
+        );
+        assert_eq!(
+            why(&|port| port.protocol = Some(Protocol::Efa)),
+            end("1 is ACTIVE with EFA, which has no reliable connections")
+        );
+        assert_eq!(why(&|port| port.protocol = None), end("1 is ACTIVE with an unknown protocol"));
     }
 
     #[test]

@@ -88,6 +88,14 @@ impl Listing for Devices {
         "device.pci_link.current" "PCI_LINK" Left Verbose ["device.pci_link", "device.pci"]
             "PCI Express link as it runs; `!` below what card and slot both can"
             |row| pci_link(row, |link| Some(link.current));
+        "port.pci_suffices" "PCI_FITS" Left Verbose
+            ["device.pci_link", "port.rate_bps", "port.state"] + NETDEV
+            "Whether that link, and all up to the processor, lets the port's rate through"
+            |row| row.of_netdev(|port| match port.pci_suffices {
+                None => Value::Absent,
+                Some(true) => Value::Text("yes".into()),
+                Some(false) => Value::Bad("no".into()),
+            });
         "device.pci_link.card" "PCI_CARD" Left Asked ["device.pci_link", "device.pci"]
             "The most that the card can on PCI Express"
             |row| pci_link(row, |link| link.card);

@@ -1,6 +1,9 @@
 //! The columns of all listings by the names of their commands: for what is said about columns, as
 //! completions and man pages do.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::{Align, Column, Counters, Devices, Gids, Listing, Lossless, Pairs, Ports, Resources};
 
 /// What there is to say of a column.
@@ -29,21 +32,35 @@ pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
 /// A listing by its name, which is the command and the flag that asks for it.
 pub type Named = (&'static str, Vec<Described>);
 
+/// Every listing.
+const ALL: [fn() -> Named; 7] = [
+    named::<Devices>,
+    named::<Ports>,
+    named::<Lossless>,
+    named::<Gids>,
+    named::<Counters>,
+    named::<Resources>,
+    named::<Pairs>,
+];
+
+fn named<L: Listing>() -> Named {
+    (L::NAME, describe::<L>().collect())
+}
+
 /// The listings of a command, the usual one first; none for one that lists nothing.
 #[must_use]
 pub fn listings_of(command: &str) -> Vec<Named> {
-    fn named<L: Listing>() -> Named {
-        (L::NAME, describe::<L>().collect())
-    }
-    let all = [
-        named::<Devices>,
-        named::<Ports>,
-        named::<Lossless>,
-        named::<Gids>,
-        named::<Counters>,
-        named::<Resources>,
-        named::<Pairs>,
-    ];
     let is_of = |(name, _): &Named| name.split(' ').next() == Some(command);
-    all.iter().map(|named| named()).filter(is_of).collect()
+    ALL.iter().map(|named| named()).filter(is_of).collect()
+}
+
+/// The sentence of the first listing that has a column of this id: a metric has one wherever it comes
+/// from, or whoever gathers several listings refuses it.
+#[must_use]
+pub fn help_of(id: &str) -> Option<&'static str> {
+    static KNOWN: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+        let columns = ALL.iter().rev().flat_map(|named| named().1);
+        columns.map(|column| (column.id, column.help)).collect()
+    });
+    KNOWN.get(id).copied()
 }

@@ -1,7 +1,7 @@
 //! What is said beside the answer: problems, failures and missing things, equal ones once.
 
 use super::escape;
-use crate::model::{HostFailure, HostReport, VerbsState};
+use crate::model::{HostFailure, HostReport, Problem, VerbsState};
 
 /// One thing to say, with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,13 +94,48 @@ fn facts(report: &HostReport) -> Vec<Fact> {
         return vec![Fact::failure(&report.host, failure)];
     }
     let mut facts: Vec<Fact> = missing_device(report).into_iter().collect();
-    facts.extend(report.problems.iter().map(|problem| {
-        Fact::new(format!("{}: {}", problem.key, problem.detail), problem.fix.clone())
-    }));
-    if let VerbsState::Unavailable { detail, fix } = &report.verbs {
+    facts.extend(problems(&report.problems));
+    // Where there is no device, nobody misses what verbs would say of it.
+    if let VerbsState::Unavailable { detail, fix } = &report.verbs
+        && !report.devices.is_empty()
+    {
         facts.push(Fact::new(format!("verbs: {detail}"), fix.clone()));
     }
     facts
+}
+
+/// The problems, those of one error in one place as one: a table whose entries are all refused is one
+/// sentence with their number.
+fn problems(problems: &[Problem]) -> Vec<Fact> {
+    let mut order: Vec<(&Problem, usize)> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for problem in problems {
+        let index = match table(&problem.key) {
+            Some(table) if problem.errno.is_some() => {
+                // Its own file stands in the words, which differ by it.
+                let words = problem.detail.replace(&problem.source, "");
+                *known.entry((table, words, problem.fix.as_ref())).or_insert(order.len())
+            }
+            _ => order.len(),
+        };
+        match order.get_mut(index) {
+            Some((_, more)) => *more += 1,
+            None => order.push((problem, 0)),
+        }
+    }
+    let fact = |(problem, more): (&Problem, usize)| {
+        let Problem { key, detail, fix, .. } = problem;
+        let more = if more == 0 { String::new() } else { format!(", and {more} more beside it") };
+        Fact::new(format!("{key}: {detail}{more}"), fix.clone())
+    };
+    order.into_iter().map(fact).collect()
+}
+
+/// The table of which a key names one entry: `mlx5_0/1/gids` of `mlx5_0/1/gids/3`.
+fn table(key: &str) -> Option<&str> {
+    let (table, _) = key.rsplit_once('/')?;
+    let name = table.rsplit('/').next()?;
+    matches!(name, "gids" | "pkeys" | "counters").then_some(table)
 }
 
 /// What a host without devices lacks.
@@ -121,6 +156,45 @@ fn missing_device(report: &HostReport) -> Option<Fact> {
         None => return None,
     };
     Some(Fact::new(format!("no RDMA device: {why}"), Some(fix)))
+}
+
+#[cfg(test)]
+fn denied(key: &str) -> Problem {
+    let source = format!("/sys/{key}");
+    Problem {
+        key: key.into(),
+        errno: Some("EACCES".into()),
+        detail: format!("cannot read {source}: EACCES (permission denied)"),
+        source,
+        fix: None,
+    }
+}
+
+#[test]
+fn a_table_whose_entries_are_refused_is_one_note() {
+    let mut report = HostReport::empty("n1", crate::model::Via::Local);
+    let keys = ["a/1/gids/0", "a/1/gids/1", "a/1/state", "a/1/lid", "a/1/gids/2", "a/2/gids/0"];
+    report.problems = keys.into_iter().map(denied).collect();
+    let texts: Vec<String> = notes(&[report], false).into_iter().map(|note| note.text).collect();
+    assert_eq!(
+        texts,
+        [
+            "a/1/gids/0: cannot read /sys/a/1/gids/0: EACCES (permission denied), and 2 more beside it",
+            "a/1/lid: cannot read /sys/a/1/lid: EACCES (permission denied)",
+            "a/1/state: cannot read /sys/a/1/state: EACCES (permission denied)",
+            "a/2/gids/0: cannot read /sys/a/2/gids/0: EACCES (permission denied)",
+        ]
+    );
+}
+
+#[test]
+fn a_host_without_devices_misses_no_library() {
+    let mut report = HostReport::empty("n1", crate::model::Via::Local);
+    report.rdma_core = Some(false);
+    report.verbs = VerbsState::Unavailable { detail: "no ib_uverbs".into(), fix: None };
+    let notes = notes(&[report], false);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].text.starts_with("no RDMA device"), "{notes:?}");
 }
 
 #[test]

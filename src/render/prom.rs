@@ -9,7 +9,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::query::{Amount, Column, Kind, Listing, Value, amount, noun};
+use crate::query::{Amount, Column, Kind, Listing, Value, amount, help_of, noun};
+
+/// What several listings have samples of.
+const SHARED: [&str; 5] = ["host", "device", "port", "netdev", "rdma_system"];
 
 /// The labels of a sample: names, and values that are not yet escaped.
 type Labels = Vec<(String, String)>;
@@ -99,6 +102,7 @@ pub fn prom<L: Listing>(
         for column in keys().chain(others.clone()) {
             if column.value(row) == Value::Failed {
                 let mut labels = key_labels::<L>(row, noun(column.id));
+                labels.retain(|(name, _)| name != "command");
                 labels.extend([command(), ("column".to_owned(), column.id.to_owned())]);
                 let help = "A column that is there and could not be read";
                 all.add("rdmactl_unreadable", Kind::Gauge, help, &labels, "1");
@@ -127,12 +131,17 @@ fn add_noun<'columns, L: Listing>(
         let value = column.value(row);
         match amount(column.id, &value) {
             Some(Amount { metric, kind, number }) => {
+                if matches!(value, Value::Count { is_full: true, .. }) {
+                    let help =
+                        "A counter that stopped at its largest value, and means at least that";
+                    let metric = format!("rdmactl_{noun}_saturated");
+                    all.add(&metric, Kind::Gauge, help, &keys, "1");
+                }
+                let help = help_of(column.id).unwrap_or(column.help);
                 let mut labels = keys.clone();
                 let mut count = 1;
                 // A thing that its keys do not tell from another: none of them is left out.
-                while !all.add(&metric, kind, column.help, &labels, &number)
-                    && is_last_noun::<L>(noun)
-                {
+                while !all.add(&metric, kind, help, &labels, &number) && is_last_noun::<L>(noun) {
                     count += 1;
                     labels.truncate(keys.len());
                     labels.push(("row".to_owned(), count.to_string()));
@@ -195,8 +204,9 @@ fn key_labels<L: Listing>(row: &L::Row<'_>, noun: &str) -> Labels {
         .filter(|key| !key.label.is_empty())
         .filter_map(|key| Some((key.label.to_owned(), key_value::<L>(row, key.column)?)))
         .collect();
-    // Listings share what they say of a host, and files of several may be scraped together.
-    if noun == "host" {
+    // Listings share what they say of hosts, devices and ports, and files of several may be scraped
+    // together.
+    if SHARED.contains(&noun) {
         labels.push(("command".to_owned(), L::NAME.to_owned()));
     }
     labels

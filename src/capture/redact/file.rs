@@ -3,7 +3,7 @@
 use super::Redactor;
 
 /// Files whose text looks like an address and is none: versions have four parts on some cards.
-const VERSIONS: [&str; 6] = ["fw_ver", "hw_rev", "board_id", "hca_type", "osrelease", "version"];
+const VERSIONS: [&str; 5] = ["fw_ver", "hw_rev", "board_id", "osrelease", "version"];
 
 /// Folders of numbers.
 const NUMBERS: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
@@ -37,7 +37,9 @@ impl Redactor {
             && text.trim().parse::<u64>().is_ok();
         let redacted = match name {
             _ if is_count || VERSIONS.contains(&name) => text.to_owned(),
-            "node_desc" | "ifalias" => self.description(text),
+            // As the type of the card, ionic and old bnxt_re print the description of the node, in which
+            // administrators write its name.
+            "node_desc" | "hca_type" | "ifalias" => self.description(text),
             _ if ["serial", "vpd", "uuid", "asset"].iter().any(|word| name.contains(word)) => {
                 self.serial(text)
             }

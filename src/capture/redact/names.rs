@@ -41,7 +41,7 @@ const WORDS: [&str; 26] = [
 ];
 
 /// Words in the description of a node that say nothing of its owner.
-const DESCRIPTION: [&str; 22] = [
+const DESCRIPTION: [&str; 37] = [
     "mellanox",
     "nvidia",
     "technologies",
@@ -64,7 +64,27 @@ const DESCRIPTION: [&str; 22] = [
     "virtual",
     "switch",
     "node",
+    // What drivers print as the type of a card.
+    "broadcom",
+    "netxtreme-c/e",
+    "roce",
+    "iwarp",
+    "driver",
+    "rnic",
+    "amd",
+    "pensando",
+    "fastlinq",
+    "oneconnect",
+    "i40iw",
+    "cxgb4",
+    "paravirtual",
+    "vmware",
+    "rdma",
 ];
+
+/// How the numbers of parts begin: `QL41262`, `OCe14401`, `InfiniPath_QLE7340`, `VMW_PVRDMA-1.0.1.0-k`,
+/// `0x1760`.
+const PARTS: [&str; 5] = ["QL", "OCe", "InfiniPath_QLE", "VMW_PVRDMA-", "0x"];
 
 /// Programs that many have.
 const PROGRAMS: [&str; 62] = [
@@ -256,7 +276,11 @@ impl Redactor {
             let is_model = small.strip_prefix("mt").is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|digit| digit.is_ascii_digit())
             });
-            if is_device || is_known || is_model || stem.is_empty() {
+            let is_part = PARTS.iter().any(|start| {
+                let rest = word.strip_prefix(start);
+                rest.is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+            });
+            if is_device || is_known || is_model || is_part || stem.is_empty() {
                 return word.to_owned();
             }
             let labels: Vec<String> = word.split('.').map(|label| self.label(label)).collect();

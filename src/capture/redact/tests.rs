@@ -59,6 +59,7 @@ fn planted() -> Capture {
     let ipoib = format!("80:00:02:08:{}", pairs(&(u128::from(GUID) | 0xfe80 << 112).to_be_bytes()));
     let texts = [
         file(&device("node_desc"), "gpunode17 HCA-1 zaphod\n"),
+        file(&device("hca_type"), "gpunode17 HCA-1 zaphod\n"),
         file(&device("node_guid"), &format!("{}\n", grouped(GUID.into(), 16))),
         file(&device("sys_image_guid"), &format!("{}\n", grouped(mlx.into(), 16))),
         file(&device("ports/1/gids/0"), &format!("{}\n", gid(GUID))),
@@ -291,4 +292,27 @@ fn a_host_has_one_pseudonym_wherever_it_is_named() {
     assert_eq!(redactor.text("n17-ib0 and n170"), format!("{name}-ib0 and n170"));
     assert_ne!(redactor.host_name("n18"), redactor.host_name("n17"));
     assert!(redactor.host_name("/home/alice/tree").starts_with("/home/p"));
+}
+
+#[test]
+fn types_of_cards_stay_and_descriptions_in_their_place_go() {
+    let redactor = redactor(&["n7"]);
+    let path = "/sys/class/infiniband/ionic_0/hca_type";
+    let of = |text: &str| String::from_utf8(redactor.file(path, text.as_bytes()).unwrap()).unwrap();
+    for text in [
+        "MT4129\n",
+        "FastLinQ QL41262 RoCE\n",
+        "Broadcom NetXtreme-C/E RoCE Driver HCA\n",
+        "AMD Pensando\n",
+        "OneConnect OCe14401\n",
+        "InfiniPath_QLE7340\n",
+        "VMW_PVRDMA-1.0.1.0-k\n",
+        "0x1760\n",
+        "I40IW\n",
+        "cxgb4\n",
+    ] {
+        assert_eq!(of(text), text);
+    }
+    let hidden = of("zaphod ionic_0\n");
+    assert!(!hidden.contains("zaphod"), "{hidden}");
 }

@@ -42,7 +42,7 @@ pub(super) fn read_table(
     extent: Extent,
 ) -> Option<Vec<Gid>> {
     // There GIDs are no addresses of an interface.
-    let is_native = matches!(protocol, Some(Protocol::Ib | Protocol::Opa));
+    let is_native = protocol.is_some_and(Protocol::has_subnet);
     if extent == Extent::Address && is_native {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn read_table(
         on_ethernet: protocol == Some(Protocol::Roce),
         // The others have one entry, which reads as if it were InfiniBand's.
         has_kinds: match protocol {
-            Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa | Protocol::Roce),
+            Some(protocol) => protocol.has_subnet() || protocol == Protocol::Roce,
             None => layer == Some(LinkLayer::Infiniband),
         },
         gids: Vec::new(),

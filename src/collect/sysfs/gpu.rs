@@ -6,8 +6,9 @@ use crate::model::{Device, Gpu, PciPath};
 
 /// Where the kernel lists PCI functions.
 const FUNCTIONS: &str = "/sys/bus/pci/devices";
-/// The most functions that are looked at.
-const MAX_FUNCTIONS: usize = 8192;
+/// The most functions that are looked at, each at the price of a file: of the 64 KiB that a list of a
+/// directory may have here, names of functions fill these and no second as many.
+const MAX_FUNCTIONS: usize = 4096;
 /// Makers of display controllers that compute: the others sit on mainboards to show a console.
 const MAKERS: [&str; 3] = ["0x10de", "0x1002", "0x8086"];
 
@@ -109,4 +110,21 @@ fn the_way_between_two_functions_has_five_names() {
     }
     assert_eq!(way("pci0000:00/0000:00:01.0/0000:01:00.0", Some(0)), Some(PciPath::Sys));
     assert_eq!(way("pci0000:00/0000:00:01.0/0000:01:00.0", None), None);
+}
+
+#[test]
+fn the_bound_is_one_that_a_list_of_functions_can_reach() {
+    let name = |number: usize| {
+        format!("0000:{:02x}:{:02x}.{}\n", number >> 8, number >> 3 & 31, number & 7)
+    };
+    let list: String = (0..=MAX_FUNCTIONS).map(name).collect();
+    assert!(list.len() <= 64 * 1024, "a longer list is refused before it is counted");
+    let answer = Ok(list.into_bytes());
+    let question = crate::source::Question::Dir(FUNCTIONS.into());
+    let entry = crate::source::Entry { question, answer, at_ns: None };
+    let source = crate::source::Recorded::new([entry], None);
+    let mut reader = Reader::new(&source);
+    read(&mut reader, &mut [], &[]);
+    let problems = reader.into_problems();
+    assert!(problems.iter().any(|problem| problem.key == "gpus"), "{problems:?}");
 }

@@ -38,7 +38,7 @@ fn is_ethernet(port: &Port, layer: LinkLayer) -> bool {
 }
 
 fn is_active(port: &Port) -> bool {
-    matches!(port.state, Some(PortState::Active | PortState::ActiveDefer))
+    port.state.is_some_and(PortState::is_active)
 }
 
 /// Reads the interfaces of all ports in the report, and their kin.
@@ -80,7 +80,7 @@ fn first_names(reader: &mut Reader<'_>, report: &HostReport) -> Vec<String> {
             names.extend(port.netdev.clone());
             names.extend(port.gids.iter().flatten().filter_map(|gid| gid.netdev.clone()));
         }
-        let is_ib = |port: &Port| matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));
+        let is_ib = |port: &Port| port.protocol.is_some_and(Protocol::has_subnet);
         if device.ports.iter().any(is_ib) {
             let key = key::device(&device.name, "netdev");
             let folder = format!("{CLASS}/{}/device/net", device.name);

@@ -3,7 +3,7 @@
 use super::super::Reader;
 use super::pci::is_pci_address;
 use super::place::parse_index;
-use crate::model::{PciLink, PciSpeed, VirtualFunctions, key};
+use crate::model::{Device, PciLink, PciSpeed, VirtualFunctions, key};
 
 /// More bridges than any machine puts between a processor and a card.
 const MAX_BRIDGES: usize = 32;
@@ -22,15 +22,26 @@ pub(super) fn read(reader: &mut Reader<'_>, device: &str, folder: &str) -> Optio
         .map_or_else(|| folder.to_owned(), |name| format!("{parent}/{name}"));
     let current = read_speed(reader, &key, &folder, "current")?;
     let card = read_speed(reader, &key, &folder, "max");
-    // Every bridge on the way counts: a wide card in a narrow slot is no fault of its link.
-    let slot = bridges(&folder)
-        .filter_map(|bridge| read_speed(reader, &key, bridge, "max"))
-        .reduce(|a, b| PciSpeed::new(a.lane_mtps.min(b.lane_mtps), a.lanes.min(b.lanes)));
-    let is_degraded = card.zip(slot).map(|(card, slot)| {
+    let way: Vec<PciSpeed> =
+        bridges(&folder).filter_map(|bridge| read_speed(reader, &key, bridge, "max")).collect();
+    let slot = narrowest(&way);
+    // A wide card in a narrow slot is no fault of its link. Bridges further up have links of their own.
+    let is_degraded = card.zip(way.first()).map(|(card, slot)| {
         current.lane_mtps < card.lane_mtps.min(slot.lane_mtps)
             || current.lanes < card.lanes.min(slot.lanes)
     });
     Some(PciLink { current, card, slot, is_degraded, physical_function })
+}
+
+/// Tells of each port whether the link of its device lets its rate through.
+pub(in crate::collect) fn compare(devices: &mut [Device]) {
+    for Device { ports, pci_link, .. } in devices {
+        let Some(link) = pci_link else { continue };
+        let least_bps = link.slot.map_or(u64::MAX, |slot| slot.rate_bps).min(link.current.rate_bps);
+        for port in ports {
+            port.pci_suffices = port.rate_bps.map(|rate_bps| rate_bps <= least_bps);
+        }
+    }
 }
 
 /// Reads how many virtual functions a card has and can have.
@@ -43,6 +54,12 @@ pub(super) fn read_virtual_functions(
     let mut number = |file: &str| reader.value(&key, &format!("{folder}/{file}"), parse_index);
     let (total, enabled) = (number("sriov_totalvfs"), number("sriov_numvfs"));
     Some(VirtualFunctions { enabled: enabled?, total: total? })
+}
+
+/// The link that lets least through; of equal ones the nearest to the card. A fast narrow one and a slow
+/// wide one together are no slow narrow one.
+fn narrowest(way: &[PciSpeed]) -> Option<PciSpeed> {
+    way.iter().copied().min_by_key(|link| link.rate_bps)
 }
 
 /// The directories of the bridges above a function, from the nearest.
@@ -100,6 +117,14 @@ mod tests {
         }
         assert_eq!(parse_width("16"), Some(Some(16)));
         assert_eq!((parse_width("0"), parse_width("65")), (Some(None), None));
+    }
+
+    #[test]
+    fn a_way_is_as_good_as_its_worst_link_and_no_worse() {
+        let (fast, wide) = (PciSpeed::new(32_000, 4), PciSpeed::new(8_000, 16));
+        assert_eq!(narrowest(&[fast, wide]), Some(fast), "126 Gb/s, and not 31.5");
+        assert_eq!(narrowest(&[wide, PciSpeed::new(16_000, 8)]), Some(wide), "the nearest");
+        assert_eq!(narrowest(&[]), None);
     }
 
     #[test]

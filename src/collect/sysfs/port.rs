@@ -61,6 +61,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         link_layer,
         protocol,
         rate_bps,
+        pci_suffices: None,
         rate_text,
         link_width,
         link_speed: link_speed.flatten(),
@@ -118,7 +119,7 @@ fn read_rate(
         return (None, None);
     }
     let Some(text) = reader.text_of(&key, &path, answer) else { return (None, None) };
-    let is_active = matches!(state, Some(PortState::Active | PortState::ActiveDefer));
+    let is_active = state.is_some_and(PortState::is_active);
     let rate_bps = parse_rate_bps(&text);
     if is_active && rate_bps.is_none() {
         reader.malformed(&key, &path, &text);

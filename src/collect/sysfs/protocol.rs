@@ -31,7 +31,7 @@ pub(super) fn has_lids(
     link_layer: Option<LinkLayer>,
 ) -> bool {
     match protocol {
-        Some(protocol) => matches!(protocol, Protocol::Ib | Protocol::Opa),
+        Some(protocol) => protocol.has_subnet(),
         None => node_type.is_some() && link_layer == Some(LinkLayer::Infiniband),
     }
 }
