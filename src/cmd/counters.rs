@@ -1,7 +1,7 @@
 //! `rdmactl counters`: what went through, and what went wrong on the way?
 
 use crate::cli::{CountersArgs, Format, Global};
-use crate::model::{Counter, Part, Parts};
+use crate::model::{Counter, CounterChange, Part, Parts};
 use crate::query::{Counters, counter_rows};
 use crate::term::Term;
 
@@ -25,12 +25,35 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         if args.all || matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom) {
             return;
         }
-        let has_counted = |counter: &Counter| counter.value != Some(0);
         for device in &mut report.devices {
             let of_ports = device.ports.iter_mut().map(|port| &mut port.counters);
             for counters in of_ports.chain([&mut device.counters]).flatten() {
-                counters.retain(has_counted);
+                counters.retain(is_telling);
             }
         }
     })
+}
+
+/// Whether a counter has something to say: it counted, cannot be read, or was set to 0 while it was
+/// watched, as by a driver that was loaded anew.
+fn is_telling(counter: &Counter) -> bool {
+    let was_reset = counter.rate.is_some_and(|rate| rate.change == CounterChange::Reset);
+    counter.value != Some(0) || was_reset
+}
+
+#[test]
+fn a_counter_that_is_0_again_is_shown() {
+    let counter = |value: Option<u64>, change: Option<&str>| -> Counter {
+        let rate = change.map(|change| serde_json::json!({ "change": change, "interval_ns": 1 }));
+        let json = serde_json::json!({
+            "name": "sent_pkts", "group": "hardware", "value": value, "unit": "events",
+            "saturated": false, "read_ns": 1, "rate": rate
+        });
+        serde_json::from_value(json).expect("a counter")
+    };
+    assert!(is_telling(&counter(Some(0), Some("reset"))));
+    assert!(is_telling(&counter(None, None)));
+    assert!(is_telling(&counter(Some(1), Some("counted"))));
+    assert!(!is_telling(&counter(Some(0), Some("counted"))));
+    assert!(!is_telling(&counter(Some(0), None)));
 }
