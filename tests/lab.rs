@@ -7,6 +7,10 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[path = "lab/iproute2.rs"]
+mod iproute2;
+#[path = "support/fields.rs"]
+mod table;
 
 use cluster::{Cluster, roce};
 
@@ -50,36 +54,9 @@ fn devices_are_listed_from_every_node() {
 }
 
 #[test]
-fn resources_are_those_that_iproute2_counts() {
+fn what_iproute2_says_is_what_we_say_on_three_releases() {
     let lab = roce();
-    for node in ALL {
-        lab.on(node, "setsid timeout 60 ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 &");
-        lab.on(node, "until rdma resource show qp | grep -q pingpong; do sleep 0.1; done");
-    }
-    let counts: Vec<String> =
-        ALL.iter().map(|node| lab.on(node, "rdma -j resource show")).collect();
-    let answer = lab.rdmactl(&["resources", "-H", SET]);
-    for node in ALL {
-        lab.on(node, "pkill ibv_rc_pingpong");
-    }
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
-    for (host, counts) in answer.json["hosts"].as_array().unwrap().iter().zip(counts) {
-        let counts: serde_json::Value = serde_json::from_str(&counts).unwrap();
-        let resources = host["resources"].as_array().unwrap();
-        // Kernels before 6.1 count contexts and shared receive queues, and cannot list them.
-        let is_old = host["kernel"].as_str().unwrap().starts_with("5.");
-        let kinds = ["pd", "cq", "qp", "cm_id", "mr", "ctx", "srq"];
-        for kind in &kinds[..if is_old { 5 } else { 7 }] {
-            let count = counts[0][kind].as_u64().expect("a count");
-            let ours = resources.iter().filter(|resource| resource["kind"] == *kind).count();
-            assert_eq!(ours as u64, count, "{kind} on {}: {resources:?}", host["host"]);
-        }
-        let is_ours = |resource: &&serde_json::Value| {
-            resource["owner"]["process"]["name"] == "ibv_rc_pingpong" && resource["kind"] == "qp"
-        };
-        let qp = resources.iter().find(is_ours).expect("a queue pair of the server");
-        assert_eq!((&qp["qp_type"], &qp["state"]), (&"RC".into(), &"INIT".into()));
-    }
+    iproute2::assert_matched(&lab, SET, ALL);
 }
 
 #[test]
@@ -250,6 +227,7 @@ fn soft_iwarp_is_connected_through_the_connection_manager() {
         ["--nodes", "3"].into_iter().chain(releases.iter().flat_map(|node| ["--node", node]));
     let lab = Cluster::up("iwarp", &nodes.collect::<Vec<_>>());
     assert_older_tools_are_matched(&lab, &["n1", "n2", "n3"]);
+    iproute2::assert_matched(&lab, "n[1-3]", &["n1", "n2", "n3"]);
     let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
     matrix.assert_all_well(2);
     for pair in matrix.pairs() {
