@@ -44,6 +44,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("ports", &["ports"]),
     ("ports_verbose", &["ports", "-v"]),
     ("ports_json", &["ports", "--json"]),
+    ("gids_json", &["gids", "--json"]),
     ("ports_lossless", &["ports", "--lossless"]),
     (
         "ports_congestion",

@@ -32,9 +32,8 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
         });
     }
     let recipe = Recipe::<Ports> {
-        // The VLANs above an interface are known by their GIDs.
-        parts: [Part::Gids, Part::Netdevs].into(),
-        document: [Part::Ethernet].into(),
+        parts: [Part::Netdevs].into(),
+        document: [Part::Gids, Part::Ethernet].into(),
         nothing,
         rows: device_rows,
     };

@@ -63,7 +63,7 @@ impl Listing for Devices {
         "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
             |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
         "device.driver" "DRIVER" Left Always
-            [] + DRIVER "Kernel driver"
+            [] + DRIVER "Kernel driver of the PCI function or of the software device"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));
         "device.provider.file" "PROVIDER" Left Verbose ["provider"] + DRIVER
             "The user's half of the driver, which libibverbs loads"
