@@ -24,6 +24,7 @@ mod errno;
     reason = "generated from the C headers, names and all"
 )]
 mod ffi;
+pub mod fork;
 pub mod interfaces;
 #[cfg(test)]
 mod layout;

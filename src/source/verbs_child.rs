@@ -1,15 +1,23 @@
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open,
+    set_parent_process_death_signal, waitpid,
+};
 
-use super::{Answer, ReadError};
+use super::{Answer, ReadError, answer_verbs};
 use crate::clock::Deadline;
+use crate::sys::fork;
 
 /// The most bytes of the child's answer.
 const LIMIT: usize = 4 * 1024 * 1024;
@@ -21,7 +29,8 @@ const REAP: Duration = Duration::from_millis(500);
 /// The child process that asks libibverbs, because the library prints and may hang.
 #[derive(Debug, Clone)]
 pub struct VerbsChild {
-    program: PathBuf,
+    /// `None` for a copy of this process, or this program anew.
+    program: Option<PathBuf>,
     limit: Duration,
     /// Since the child was described: what else is read first takes from its time.
     deadline: Deadline,
@@ -31,13 +40,13 @@ impl VerbsChild {
     /// This very program, which has until `limit` to answer.
     #[must_use]
     pub fn own(limit: Duration) -> Self {
-        Self::new(PathBuf::from("/proc/self/exe"), limit)
+        Self { program: None, limit, deadline: Deadline::after(limit) }
     }
 
     /// Another program, which is called as `program agent verbs --parent PID`.
     #[must_use]
     pub fn new(program: PathBuf, limit: Duration) -> Self {
-        Self { program, limit, deadline: Deadline::after(limit) }
+        Self { program: Some(program), ..Self::own(limit) }
     }
 
     /// The point by which it must have answered.
@@ -48,33 +57,121 @@ impl VerbsChild {
     /// Runs the child and returns what it wrote to stdout.
     pub(super) fn ask(&self) -> Answer {
         let deadline = self.deadline;
-        let mut child = Command::new(&self.program)
+        let (mut started, mut heard) = self.start().map_err(|error| {
+            ReadError::Process(format!("cannot start the verbs child: {error}"))
+        })?;
+        let outcome = heard.listen(deadline);
+        let status = if outcome.is_ok() {
+            started.end(deadline.remaining().max(REAP))
+        } else {
+            // The limit is over then: a child that is being killed is not waited for.
+            started.kill();
+            let _ = started.reap();
+            None
+        };
+        outcome.map_err(|stop| stop.explain(self.limit))?;
+        match status {
+            Some(status) if status.success() => Ok(heard.answer),
+            status => Err(heard.failure(status)),
+        }
+    }
+}
+
+impl VerbsChild {
+    fn start(&self) -> io::Result<(Started, Heard)> {
+        if self.program.is_none()
+            && let Some(copied) = start_copy()?
+        {
+            return Ok(copied);
+        }
+        let own = PathBuf::from("/proc/self/exe");
+        let mut child = Command::new(self.program.as_ref().unwrap_or(&own))
             .args(["agent", "verbs", "--parent", &std::process::id().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                ReadError::Process(format!("cannot start the verbs child: {error}"))
-            })?;
-        let mut heard = Heard {
-            stdout: child.stdout.take(),
-            stderr: child.stderr.take(),
-            answer: Vec::new(),
-            talk: Vec::new(),
+            .spawn()?;
+        let stdout = child.stdout.take().map(OwnedFd::from);
+        let heard = Heard::new(stdout, child.stderr.take().map(OwnedFd::from));
+        Ok((Started::Program(child), heard))
+    }
+}
+
+/// A copy of this process that answers, where there can be one.
+fn start_copy() -> io::Result<Option<(Started, Heard)>> {
+    let (answer, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (talk, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
+    let parent = rustix::process::getpid();
+    let copied = fork::copy(|| {
+        // A child that outlives its parent has nobody to answer.
+        let dies = set_parent_process_death_signal(Some(Signal::KILL));
+        let is_orphan = dies.is_ok() && getppid() != Some(parent);
+        // What it prints goes the way of a child's words.
+        let talks = rustix::stdio::dup2_stdout(stderr.as_fd())
+            .and_then(|()| rustix::stdio::dup2_stderr(stderr.as_fd()));
+        if is_orphan || talks.is_err() {
+            return 1;
+        }
+        let json = serde_json::to_vec(&answer_verbs());
+        u8::from(json.map_or(true, |json| File::from(stdout).write_all(&json).is_err()))
+    })?;
+    let heard = || Heard::new(Some(answer), Some(talk));
+    Ok(copied.map(|pid| (Started::Copy(pid), heard())))
+}
+
+/// A child that runs.
+enum Started {
+    Program(Child),
+    Copy(Pid),
+}
+
+impl Started {
+    /// Fails only for a child that has ended by itself.
+    fn kill(&mut self) {
+        let _ = match self {
+            Self::Program(child) => child.kill(),
+            Self::Copy(pid) => kill_process(*pid, Signal::KILL).map_err(io::Error::from),
         };
-        let outcome = heard.listen(deadline);
-        if outcome.is_err() {
-            // Fails only for a child that has ended by itself.
-            let _ = child.kill();
+    }
+
+    fn wait(&mut self) -> Option<ExitStatus> {
+        match self {
+            Self::Program(child) => child.wait().ok(),
+            Self::Copy(pid) => {
+                let ended = || waitpid(Some(*pid), WaitOptions::empty());
+                let (_, status) = rustix::io::retry_on_intr(ended).ok().flatten()?;
+                Some(ExitStatus::from_raw(status.as_raw()))
+            }
         }
-        let status = reap(child);
-        // The limit is over then: a child that is being killed is not waited for.
-        outcome.map_err(|stop| stop.explain(self.limit))?;
-        match status.recv_timeout(deadline.remaining().max(REAP)).ok().flatten() {
-            Some(status) if status.success() => Ok(heard.answer),
-            status => Err(heard.failure(status)),
+    }
+
+    /// How it ended, if it does in time.
+    fn end(mut self, patience: Duration) -> Option<ExitStatus> {
+        let pid = match &self {
+            Self::Program(child) => Pid::from_child(child),
+            Self::Copy(pid) => *pid,
+        };
+        let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) else {
+            // Kernels before 5.3.
+            return self.reap().recv_timeout(patience).ok().flatten();
+        };
+        let left = Timespec::try_from(patience).ok();
+        let wait =
+            || poll(&mut [PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)], left.as_ref());
+        if rustix::io::retry_on_intr(wait).is_ok_and(|ready| ready > 0) {
+            return self.wait();
         }
+        let _ = self.reap();
+        None
+    }
+
+    /// Tells when it has ended, from a thread of its own: a process that sits in a driver may never
+    /// end, and is then left to that thread.
+    fn reap(mut self) -> Receiver<Option<ExitStatus>> {
+        let (tell, told) = mpsc::channel();
+        // Without a thread nothing is told, which the receiver sees at once.
+        let _ = thread::Builder::new().name("reap".into()).spawn(move || tell.send(self.wait()));
+        told
     }
 }
 
@@ -102,13 +199,18 @@ impl Stop {
 
 /// The child's two pipes and what came through them.
 struct Heard {
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    stdout: Option<File>,
+    stderr: Option<File>,
     answer: Vec<u8>,
     talk: Vec<u8>,
 }
 
 impl Heard {
+    fn new(stdout: Option<OwnedFd>, stderr: Option<OwnedFd>) -> Self {
+        let (stdout, stderr) = (stdout.map(File::from), stderr.map(File::from));
+        Self { stdout, stderr, answer: Vec::new(), talk: Vec::new() }
+    }
+
     /// Reads both pipes until stdout ends; what a grandchild holds open is not waited for.
     fn listen(&mut self, deadline: Deadline) -> Result<(), Stop> {
         while let Some(stdout) = &self.stdout {
@@ -164,15 +266,6 @@ fn take(pipe: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::R
         Err(error) => return Err(error),
     }
     Ok(())
-}
-
-/// Tells when the child has ended, from a thread of its own: a process that sits in a driver may
-/// never end, and is then left to that thread.
-fn reap(mut child: Child) -> Receiver<Option<ExitStatus>> {
-    let (tell, told) = mpsc::channel();
-    // Without a thread nothing is told, which the receiver sees at once.
-    let _ = thread::Builder::new().name("reap".into()).spawn(move || tell.send(child.wait().ok()));
-    told
 }
 
 #[cfg(test)]
