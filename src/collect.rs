@@ -18,7 +18,6 @@ use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::Source;
 
 use reader::Reader;
-use sysfs::Extent;
 
 /// Reads one host.
 pub fn host_report(
@@ -31,8 +30,7 @@ pub fn host_report(
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);
     report.parts = parts.clone();
-    let extent = if parts.has(Part::Gids) { Extent::Whole } else { Extent::Address };
-    sysfs::read_host(&mut reader, &mut report, extent);
+    sysfs::read_host(&mut reader, &mut report);
     nldev::read_netdevs(&mut reader, &mut report);
     sysfs::read_rates(&mut reader, &mut report);
     sysfs::compare_links(&mut report.devices);

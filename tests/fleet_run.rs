@@ -210,7 +210,7 @@ fn what_an_agent_of_another_version_does_not_read_is_told() {
     let port = r#"{"number":1,"address":null,"gids":null}"#;
     let device = format!(r#"{{"name":"rxe0","ports":[{port}]}}"#);
     let report = format!(
-        r#"{{"host":"n1","via":"agent","parts":["gids"],"kernel":"6.1.0","rdma_core":true,"devices":[{device}],"verbs":{{"state":"not_asked"}},"problems":[]}}"#
+        r#"{{"host":"n1","via":"agent","parts":["details","pci_links","gids"],"kernel":"6.1.0","rdma_core":true,"devices":[{device}],"verbs":{{"state":"not_asked"}},"problems":[]}}"#
     );
     let mut said = Vec::new();
     let mut writer = FrameWriter::new(&mut said);

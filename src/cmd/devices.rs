@@ -12,7 +12,7 @@ use super::listing::{self, Recipe};
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Devices> {
         parts: Parts::default(),
-        document: [Part::Gids].into(),
+        document: [Part::Details, Part::PciLinks, Part::Gids].into(),
         nothing: "no port",
         rows: device_rows,
     };

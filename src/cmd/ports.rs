@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
             return Err(Advice::error("--lossless has rows, and no JSON", fix));
         }
         let recipe = Recipe::<Lossless> {
-            parts: [Part::Ethernet].into(),
+            parts: [Part::Details, Part::Ethernet].into(),
             document: Parts::default(),
             nothing,
             rows: lossless_rows,
@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
     }
     let recipe = Recipe::<Ports> {
         parts: [Part::Netdevs].into(),
-        document: [Part::Gids, Part::Ethernet].into(),
+        document: [Part::Details, Part::Gids, Part::Ethernet].into(),
         nothing,
         rows: device_rows,
     };

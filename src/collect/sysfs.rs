@@ -17,12 +17,11 @@ mod place;
 mod port;
 mod protocol;
 
-pub(super) use gid::Extent;
 pub(super) use interface::{read_all as read_netdevs, read_rates};
 pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
-use crate::model::{Device, HostReport, key};
+use crate::model::{Device, HostReport, Part, key};
 use crate::source::{Question, ReadError};
 
 /// Where the kernel lists RDMA devices.
@@ -31,7 +30,7 @@ const CLASS: &str = "/sys/class/infiniband";
 const MAX_DEVICES: usize = 4096;
 
 /// Reads kernel release and devices into the report.
-pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport, gids: Extent) {
+pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     report.kernel = reader.text("kernel", "/proc/sys/kernel/osrelease");
     let listed = reader.ask(&Question::Dir(CLASS.into()));
     report.rdma_core = match &listed {
@@ -49,9 +48,9 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport, gids: 
         names.truncate(MAX_DEVICES);
     }
     names.sort_by(|a, b| crate::names::compare(a, b));
-    report.devices = names.iter().map(|name| device::read(reader, name, gids)).collect();
+    report.devices = names.iter().map(|name| device::read(reader, name, &report.parts)).collect();
     drop_vanished(reader, report);
-    if !report.devices.is_empty() {
+    if !report.devices.is_empty() && report.parts.has(Part::Details) {
         chardev::read(reader, &mut report.devices);
     }
 }

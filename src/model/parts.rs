@@ -12,6 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
+    /// What is shown only to those who ask for it by name: identity of the card, defaults and
+    /// capabilities of ports, character devices.
+    Details,
+    /// The PCI Express links from the card up to the processor, and virtual functions.
+    PciLinks,
     /// Whole GID tables.
     Gids,
     /// Limits and MTU from libibverbs.
@@ -38,7 +43,9 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
+        Self::Details,
+        Self::PciLinks,
         Self::Gids,
         Self::Verbs,
         Self::Resources,
@@ -56,6 +63,8 @@ impl Part {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
+            Self::Details => "details",
+            Self::PciLinks => "pci_links",
             Self::Gids => "gids",
             Self::Verbs => "verbs",
             Self::Resources => "resources",

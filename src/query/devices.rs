@@ -77,37 +77,37 @@ impl Listing for Devices {
             |row| row.of_device(|device| Value::text(device.firmware.as_ref()));
         "device.node_guid" "GUID" Left Unfolded ["device.node_guid"] "Node GUID"
             |row| row.of_device(|device| Value::text(device.node_guid));
-        "device.sys_image_guid" "SYS_GUID" Left Asked ["device.sys_image_guid"] "GUID of the whole card"
+        "device.sys_image_guid" "SYS_GUID" Left Asked ["details", "device.sys_image_guid"] "GUID of the whole card"
             |row| row.of_device(|device| Value::text(device.sys_image_guid));
         "device.numa_node" "NUMA" Right Verbose ["device.numa_node", "device.pci"] "NUMA node of the slot"
             |row| row.of_device(|device| Value::int(device.numa_node));
         "device.pci" "PCI" Left Verbose ["device.pci"] "PCI address"
             |row| row.of_device(|device| Value::text(device.pci.as_ref()));
-        "device.local_cpus" "CPUS" Left Asked ["device.local_cpus", "device.pci"] "Processors near the slot"
+        "device.local_cpus" "CPUS" Left Asked ["details", "device.local_cpus", "device.pci"] "Processors near the slot"
             |row| row.of_device(|device| Value::text(device.local_cpus.as_ref()));
-        "device.pci_link.current" "PCI_LINK" Left Verbose ["device.pci_link", "device.pci"]
+        "device.pci_link.current" "PCI_LINK" Left Verbose ["pci_links", "device.pci_link", "device.pci"]
             "PCI Express link as it runs; `!` below what card and slot both can"
             |row| pci_link(row, |link| Some(link.current));
         "port.pci_suffices" "PCI_FITS" Left Verbose
-            ["device.pci_link", "port.rate_bps", "port.state"] + NETDEV
+            ["pci_links", "device.pci_link", "port.rate_bps", "port.state"] + NETDEV
             "Whether that link, and all up to the processor, lets the port's rate through"
             |row| row.of_netdev(|port| match port.pci_suffices {
                 None => Value::Absent,
                 Some(true) => Value::Text("yes".into()),
                 Some(false) => Value::Bad("no".into()),
             });
-        "device.pci_link.card" "PCI_CARD" Left Asked ["device.pci_link", "device.pci"]
+        "device.pci_link.card" "PCI_CARD" Left Asked ["pci_links", "device.pci_link", "device.pci"]
             "The most that the card can on PCI Express"
             |row| pci_link(row, |link| link.card);
-        "device.pci_link.slot" "PCI_SLOT" Left Asked ["device.pci_link", "device.pci"]
+        "device.pci_link.slot" "PCI_SLOT" Left Asked ["pci_links", "device.pci_link", "device.pci"]
             "The most that all can from the slot up to the processor"
             |row| pci_link(row, |link| link.slot);
-        "device.pci_link.physical_function" "PF" Left Asked ["device.pci_link", "device.pci"]
+        "device.pci_link.physical_function" "PF" Left Asked ["pci_links", "device.pci_link", "device.pci"]
             "The physical function of a virtual one"
             |row| row.of_device(|device| {
                 Value::text(device.pci_link.as_ref().and_then(|link| link.physical_function.as_ref()))
             });
-        "device.virtual_functions" "VFS" Left Asked ["device.virtual_functions", "device.pci"]
+        "device.virtual_functions" "VFS" Left Asked ["pci_links", "device.virtual_functions", "device.pci"]
             "Virtual functions that are enabled, of those that can be"
             |row| row.of_device(|device| Value::text(device.virtual_functions));
         "device.gpus" "GPUS" Left Verbose ["gpus", "device.pci", "device.numa_node"]
@@ -115,17 +115,17 @@ impl Listing for Devices {
             gpus;
         "device.node_type" "TYPE" Left Asked ["device.node_type"] "Node type"
             |row| row.of_device(|device| Value::text(device.node_type.map(NodeType::word)));
-        "device.node_desc" "DESCRIPTION" Left Asked ["device.node_desc"] "Node description"
+        "device.node_desc" "DESCRIPTION" Left Asked ["details", "device.node_desc"] "Node description"
             |row| row.of_device(|device| Value::text(device.node_desc.as_ref()));
-        "device.hca_type" "HCA_TYPE" Left Asked ["device.hca_type"] "Type of the card"
+        "device.hca_type" "HCA_TYPE" Left Asked ["details", "device.hca_type"] "Type of the card"
             |row| row.of_device(|device| Value::text(device.hca_type.as_ref()));
-        "device.board_id" "BOARD" Left Asked ["device.board_id"] "Board id (PSID)"
+        "device.board_id" "BOARD" Left Asked ["details", "device.board_id"] "Board id (PSID)"
             |row| row.of_device(|device| Value::text(device.board_id.as_ref()));
-        "device.hw_rev" "HW_REV" Left Asked ["device.hw_rev"] "Hardware revision as the driver prints it"
+        "device.hw_rev" "HW_REV" Left Asked ["details", "device.hw_rev"] "Hardware revision as the driver prints it"
             |row| row.of_device(|device| Value::text(device.hw_rev.as_ref()));
-        "device.uverbs" "UVERBS" Left Asked ["uverbs"] "Character device of its verbs"
+        "device.uverbs" "UVERBS" Left Asked ["details", "uverbs"] "Character device of its verbs"
             |row| row.of_device(|device| Value::text(device.uverbs.as_ref()));
-        "device.uverbs_abi" "ABI" Right Asked ["uverbs", "device.uverbs_abi"]
+        "device.uverbs_abi" "ABI" Right Asked ["details", "uverbs", "device.uverbs_abi"]
             "Version of the interface between the halves of its driver"
             |row| row.of_device(|device| Value::int(device.uverbs_abi));
         "device.netlink.index" "INDEX" Right Asked ["netlink"] "The kernel's index, which outlives a rename"

@@ -169,26 +169,26 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::hex(port.lid));
         "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer", "device.node_type", "device.driver"] "LID of the subnet manager"
             |row| row.of_port(|port| Value::hex(port.sm_lid));
-        "port.lmc" "LMC" Right Asked ["port.lmc", "port.link_layer", "device.node_type", "device.driver"]
+        "port.lmc" "LMC" Right Asked ["details", "port.lmc", "port.link_layer", "device.node_type", "device.driver"]
             "LID mask control: how many low bits of the LID choose a path"
             |row| row.of_port(|port| Value::int(port.lmc));
-        "port.sm_sl" "SM_SL" Right Asked ["port.sm_sl", "port.link_layer", "device.node_type", "device.driver"]
+        "port.sm_sl" "SM_SL" Right Asked ["details", "port.sm_sl", "port.link_layer", "device.node_type", "device.driver"]
             "Service level on which the subnet manager is asked"
             |row| row.of_port(|port| Value::int(port.sm_sl));
         "port.pkeys" "PKEYS" Left Verbose ["pkeys", "port.pkeys"]
             "Partitions of the port: index and P_Key, and whether it is a limited member"
             pkeys;
-        "port.default_roce_mode" "ROCE_MODE" Left Verbose ["port.default_roce_mode", "port.link_layer"]
+        "port.default_roce_mode" "ROCE_MODE" Left Verbose ["details", "port.default_roce_mode", "port.link_layer"]
             "RoCE version that rdma_cm takes, where configfs shows it"
             |row| row.of_port(|port| Value::text(port.default_roce_mode.map(GidKind::word)));
-        "port.default_roce_tos" "ROCE_TOS" Right Asked ["port.default_roce_tos", "port.link_layer"]
+        "port.default_roce_tos" "ROCE_TOS" Right Asked ["details", "port.default_roce_tos", "port.link_layer"]
             "Type of service that rdma_cm takes, where configfs shows it"
             |row| row.of_port(|port| Value::int(port.default_roce_tos));
-        "port.cap_mask" "CAP_MASK" Right Asked ["port.cap_mask"] "Capability bits"
+        "port.cap_mask" "CAP_MASK" Right Asked ["details", "port.cap_mask"] "Capability bits"
             |row| row.of_port(|port| Value::hex(port.cap_mask));
-        "port.caps" "CAPS" Left Verbose ["port.cap_mask", "port.link_layer"] "Names of the capability bits"
+        "port.caps" "CAPS" Left Verbose ["details", "port.cap_mask", "port.link_layer"] "Names of the capability bits"
             |row| row.of_port(|port| Value::list(port.caps.as_deref()));
-        "port.umad" "UMAD" Left Asked ["umad"] "Character device of its management datagrams"
+        "port.umad" "UMAD" Left Asked ["details", "umad"] "Character device of its management datagrams"
             |row| row.of_port(|port| Value::text(port.umad.as_ref()));
         "port.netlink.subnet_prefix" "SUBNET" Left Asked ["netlink", "device.netlink"]
             "Upper half of the port's GIDs"

@@ -13,17 +13,18 @@ const PAGE: usize = 4096;
 /// This machine's `/sys` and `/proc`, read with as few system calls as can be: GID tables alone have
 /// a thousand files.
 ///
-/// The directories of the last files stay open, so that their neighbours need no walk along the path.
+/// A directory of which a second file is asked for stays open, so that the others need no walk along
+/// the path.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
-    /// The last used is the last.
-    near: RefCell<Vec<(String, OwnedFd)>>,
+    /// The last used is the last; `None` for a directory of which one file was asked for.
+    near: RefCell<Vec<(String, Option<OwnedFd>)>>,
     /// The last directory that was not there: who asks for one file in it asks for the next one, too.
     gone: RefCell<String>,
 }
 
-/// How many directories stay open: an entry of a GID table has files in three.
-const NEAR: usize = 3;
+/// How many directories are remembered: an entry of a GID table has files in three.
+const NEAR: usize = 4;
 
 impl KernelFiles {
     /// Whether a path is one of the kernel's own files. They are all regular ones: none needs a look
@@ -54,26 +55,33 @@ impl KernelFiles {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut near = self.near.borrow_mut();
-        if let Some(at) = near.iter().position(|(known, _)| known == folder) {
-            near[at..].rotate_left(1);
-        } else {
-            let mut gone = self.gone.borrow_mut();
-            if *gone == folder {
+        let Some(at) = near.iter().position(|(known, _)| known == folder) else {
+            if *self.gone.borrow() == folder {
                 return Err(ReadError::Errno(Errno::NO_ENTRY));
             }
-            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = retry_on_intr(|| openat(CWD, folder, directory, Mode::empty()));
-            if matches!(opened, Err(rustix::io::Errno::NOENT)) {
-                folder.clone_into(&mut gone);
-            }
-            let opened = opened?;
             if near.len() == NEAR {
                 near.remove(0);
             }
-            near.push((folder.to_owned(), opened));
+            near.push((folder.to_owned(), None));
+            return Ok(retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?);
+        };
+        near[at..].rotate_left(1);
+        let Some((_, opened)) = near.last_mut() else { return Err(ReadError::NotAFile) };
+        if opened.is_none() {
+            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            match retry_on_intr(|| openat(CWD, folder, directory, Mode::empty())) {
+                Ok(found) => *opened = Some(found),
+                Err(error) => {
+                    if error == rustix::io::Errno::NOENT {
+                        folder.clone_into(&mut self.gone.borrow_mut());
+                    }
+                    near.pop();
+                    return Err(error.into());
+                }
+            }
         }
-        let Some((_, folder)) = near.last() else { return Err(ReadError::NotAFile) };
-        Ok(retry_on_intr(|| openat(folder, name, flags, Mode::empty()))?)
+        let Some(opened) = opened.as_ref() else { return Err(ReadError::NotAFile) };
+        Ok(retry_on_intr(|| openat(opened, name, flags, Mode::empty()))?)
     }
 }
 

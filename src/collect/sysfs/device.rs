@@ -1,31 +1,32 @@
 //! The files of one device.
 
 use super::super::Reader;
-use super::gid::Extent;
 use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
-use crate::model::{Device, Guid, NodeType, key};
+use crate::model::{Device, Guid, NodeType, Part, Parts, key};
 
 /// The most ports that are read; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
 
 /// Reads the device of that name.
-pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device {
+pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Device {
     let key = |field: &str| key::device(name, field);
     let path = |file: &str| format!("{CLASS}/{name}/{file}");
     let mut text = |field: &str, file: &str| {
         reader.text(&key(field), &path(file)).filter(|text| !text.is_empty())
     };
     let firmware = text("firmware", "fw_ver");
-    let hw_rev = text("hw_rev", "hw_rev");
-    let hca_type = text("hca_type", "hca_type");
-    let board_id = text("board_id", "board_id");
-    let node_desc = text("node_desc", "node_desc");
+    let has_details = wanted.has(Part::Details);
+    let mut detail = |field: &str| has_details.then(|| text(field, field))?;
+    let hw_rev = detail("hw_rev");
+    let hca_type = detail("hca_type");
+    let board_id = detail("board_id");
+    let node_desc = detail("node_desc");
     let mut guid = |field: &str| {
         reader.value(&key(field), &path(field), Guid::parse).filter(|guid| guid.0 != 0)
     };
     let node_guid = guid("node_guid");
-    let sys_image_guid = guid("sys_image_guid");
+    let sys_image_guid = has_details.then(|| guid("sys_image_guid")).flatten();
     let node_type = reader.value(&key("node_type"), &path("node_type"), parse_node_type);
     let place = pci::read(reader, name);
     // rxe names the netdev it runs on; nobody else has this file.
@@ -34,10 +35,12 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device 
         place.is_virtual.then(|| derive_software_driver(netdev.as_deref(), node_type))?
     });
     let folder = place.folder.as_deref();
-    let pci_link = folder.and_then(|folder| pci_link::read(reader, name, folder));
+    let linked = folder.filter(|_| wanted.has(Part::PciLinks));
+    let pci_link = linked.and_then(|folder| pci_link::read(reader, name, folder));
     let virtual_functions =
-        folder.and_then(|folder| pci_link::read_virtual_functions(reader, name, folder));
+        linked.and_then(|folder| pci_link::read_virtual_functions(reader, name, folder));
     let local_cpus = folder
+        .filter(|_| has_details)
         .and_then(|folder| reader.text(&key("local_cpus"), &format!("{folder}/local_cpulist")))
         .filter(|cpus| !cpus.is_empty());
     let numbers = read_port_numbers(reader, name);
@@ -47,7 +50,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, gids: Extent) -> Device 
         driver: driver.as_deref(),
         has_one_port: numbers.len() == 1,
         netdev: netdev.as_deref(),
-        gids,
+        parts: wanted,
     };
     let ports = numbers.into_iter().map(|number| port::read(reader, &parent, number)).collect();
     Device {

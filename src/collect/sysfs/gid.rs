@@ -18,11 +18,11 @@ const EMPTY: &[u8] = b"0000:0000:0000:0000:0000:0000:0000:0000\n";
 
 /// How much of a table is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::collect) enum Extent {
+pub(super) enum Extent {
     Whole,
     /// What tells interface and best address of a port: nothing on InfiniBand, elsewhere all up to
-    /// the first IPv4 address. Each entry costs three files, nearly always the third one is such an
-    /// address, and none behind it can be better.
+    /// the first IPv4 address. Nearly always the second or third one is such an address, and none
+    /// behind it can be better; the first one names the interface.
     Address,
 }
 
@@ -48,6 +48,7 @@ pub(super) fn read_table(
     }
     let mut table = Table {
         place,
+        extent,
         key: format!("{}/gids", place.key),
         folder: format!("{}/gids", place.path),
         on_ethernet: protocol == Some(Protocol::Roce),
@@ -87,6 +88,7 @@ pub(super) fn read_table(
 /// A table, as far as it has been read.
 struct Table<'place> {
     place: &'place Place,
+    extent: Extent,
     /// `mlx5_0/1/gids`
     key: String,
     folder: String,
@@ -139,8 +141,11 @@ impl Table<'_> {
         let value = reader.value_of(&entry, &path, answer, parse_gid);
         self.failures += usize::from(reader.problem_count() > before);
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            let kind = self.read_kind(reader, &entry, index).filter(|_| self.has_kinds);
-            let netdev = self.read_netdev(reader, &entry, index);
+            let (is_whole, is_first) = (self.extent == Extent::Whole, self.gids.is_empty());
+            let kind = is_whole.then(|| self.read_kind(reader, &entry, index)).flatten();
+            let kind = kind.filter(|_| self.has_kinds);
+            let netdev =
+                (is_whole || is_first).then(|| self.read_netdev(reader, &entry, index)).flatten();
             self.gids.push(Gid { index, value, kind, netdev });
         }
         true
@@ -172,13 +177,14 @@ impl Table<'_> {
     }
 }
 
-/// How good an address is, the best first: IPv4 before global IPv6 before link-local.
-pub(super) fn rank(gid: &Gid) -> u8 {
-    match gid.value.ip() {
+/// IPv4 before global IPv6 before link-local, then the lowest index.
+pub(super) fn best_address(gids: &[Gid]) -> Option<IpAddr> {
+    let rank = |gid: &&Gid| match gid.value.ip() {
         IpAddr::V4(_) => 0,
         IpAddr::V6(_) if !gid.value.is_link_local() => 1,
         IpAddr::V6(_) => 2,
-    }
+    };
+    gids.iter().min_by_key(rank).map(|gid| gid.value.ip())
 }
 
 /// EINVAL is the kernel's way to say that the entry has no such attribute.
@@ -260,8 +266,8 @@ fn nothing_is_read_behind_the_best_address() {
     };
     assert_eq!(read(Protocol::Roce, Extent::Whole), (Some(3), 10));
     assert_eq!(read(Protocol::Ib, Extent::Address), (None, 0));
-    // Two entries with three files each, and no list of the table.
-    assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 6));
+    // Two entries, the interface of the first, and no list of the table.
+    assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 3));
 }
 
 #[test]

@@ -22,12 +22,16 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
     let device = format!("{class}/device");
     // The class entry is a link to the device's real path; its parents are the bus devices.
     let real = reader.link(&key::device(name, "pci"), &class);
+    // Those have no bus device.
+    let is_virtual = real.as_deref().is_some_and(|path| path.contains("/devices/virtual/"));
     let address = real.as_deref().and_then(parse_pci_address).or_else(|| {
-        let parent = reader.link(&key::device(name, "pci"), &device)?;
+        let parent =
+            (!is_virtual).then(|| reader.link(&key::device(name, "pci"), &device)).flatten()?;
         parse_pci_address(&parent)
     });
-    let driver = reader
-        .link(&key::device(name, "driver"), &format!("{device}/driver"))
+    let driver = (!is_virtual)
+        .then(|| reader.link(&key::device(name, "driver"), &format!("{device}/driver")))
+        .flatten()
         .and_then(|target| Some(target.rsplit('/').next()?.to_owned()))
         .filter(|driver| !driver.is_empty());
     let own = format!("{device}/numa_node");
@@ -37,7 +41,6 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str) -> Place {
         None
     };
     let folder = real.as_deref().and_then(parse_folder);
-    let is_virtual = real.is_some_and(|path| path.contains("/devices/virtual/"));
     Place { address, driver, numa_node, folder, is_virtual }
 }
 

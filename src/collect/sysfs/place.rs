@@ -1,7 +1,6 @@
 //! Where the files of a device and its ports lie, and how numbers stand in their names.
 
-use super::gid::Extent;
-use crate::model::NodeType;
+use crate::model::{NodeType, Parts};
 
 /// What the ports of a device need to know of it.
 pub(super) struct Parent<'device> {
@@ -11,8 +10,8 @@ pub(super) struct Parent<'device> {
     pub(super) has_one_port: bool,
     /// The netdev below an rxe device.
     pub(super) netdev: Option<&'device str>,
-    /// How much of the GID tables is wanted.
-    pub(super) gids: Extent,
+    /// What is wanted.
+    pub(super) parts: &'device Parts,
 }
 
 /// The keys and paths of one port.

@@ -2,10 +2,11 @@
 
 use super::super::Reader;
 use super::super::caps;
+use super::gid::Extent;
 use super::place::{Parent, Place, parse_index};
 use super::protocol::{derive_protocol, has_lids};
 use super::{CLASS, gid, netdev};
-use crate::model::{GidKind, LinkLayer, Port, PortState, Protocol};
+use crate::model::{GidKind, LinkLayer, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
 /// Reads the port of that number.
@@ -24,31 +25,41 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let (link_width, link_speed) = active.and_then(parse_lanes).unzip();
     let has_lids = has_lids(protocol, parent.node_type, link_layer);
     let mut lid = |field: &str| {
+        if !has_lids {
+            return None;
+        }
         let lid = reader.value(&place.key(field), &place.path(field), parse_lid)?;
         // 0 and 0xffff are a port that no subnet manager has configured.
-        (has_lids && lid != 0 && lid != 0xffff).then_some(lid)
+        (lid != 0 && lid != 0xffff).then_some(lid)
     };
     let (lid, sm_lid) = (lid("lid"), lid("sm_lid"));
     // They are 0 on erdma too, which without its driver's name looks like InfiniBand.
+    let has_details = parent.parts.has(Part::Details);
     let is_known = has_lids && protocol.is_some();
     let mut of_lids = |field: &str, file: &str| {
-        reader.value(&place.key(field), &place.path(file), parse_index).filter(|_| is_known)
+        let is_asked = has_details && has_lids;
+        let value =
+            is_asked.then(|| reader.value(&place.key(field), &place.path(file), parse_index));
+        value.flatten().filter(|_| is_known)
     };
     let (lmc, sm_sl) = (of_lids("lmc", "lid_mask_count"), of_lids("sm_sl", "sm_sl"));
-    let cap_mask = reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
+    let mask = || reader.value(&place.key("cap_mask"), &place.path("cap_mask"), parse_lid);
+    let cap_mask = has_details.then(mask).flatten();
     let caps = cap_mask.zip(link_layer).map(|(mask, layer)| caps::port_words(mask.into(), layer));
-    let (default_roce_mode, default_roce_tos) =
-        if has_lids { (None, None) } else { read_defaults(reader, &place, parent.name, number) };
+    let (default_roce_mode, default_roce_tos) = if has_details && !has_lids {
+        read_defaults(reader, &place, parent.name, number)
+    } else {
+        (None, None)
+    };
     let before = reader.problem_count();
-    let table = gid::read_table(reader, &place, protocol, link_layer, parent.gids);
+    let extent = if parent.parts.has(Part::Gids) { Extent::Whole } else { Extent::Address };
+    let table = gid::read_table(reader, &place, protocol, link_layer, extent);
     // Without a table there is no RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
     // With an entry unreadable, the next one may name a VLAN, or be a worse address: better no
     // answer than that.
     let sound = table.as_deref().filter(|_| reader.problem_count() == before).unwrap_or_default();
-    let address =
-        sound.iter().filter(|_| protocol == Some(Protocol::Roce)).min_by_key(|gid| gid::rank(gid));
-    let address = address.map(|gid| gid.value.ip());
+    let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
     let first = sound.first();
     let netdev = netdev::find(reader, parent, &place, protocol, number, first);
     let netdev_mtu = netdev.as_deref().and_then(|netdev| {
@@ -77,7 +88,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         netdev,
         netdev_mtu,
         address,
-        gids: table.filter(|_| parent.gids == gid::Extent::Whole),
+        gids: table.filter(|_| extent == Extent::Whole),
         umad: None,
         netlink: None,
         counters: None,
