@@ -172,7 +172,7 @@ fn a_silent_agent_costs_its_deadline_and_no_process() {
     let agent = fake.start("exec sleep 1000");
     let failure =
         agent.report(&Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
-    assert_eq!(failure.reason, Reason::Timeout);
+    assert_eq!(failure.reason, Reason::Hung);
     let failure = agent.give_up(failure);
     assert!(!failure.detail.contains("left there"), "{failure}");
     assert!(!fake.is_running());

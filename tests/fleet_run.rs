@@ -491,6 +491,6 @@ fn an_agent_that_can_not_be_killed_is_named() {
     let said = node.run(&["devices", "--timeout", "1s"]);
     let pid: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    assert!(said.stdout.contains("timeout !"), "{}", said.stdout);
+    assert!(said.stdout.contains("hung !"), "{}", said.stdout);
     assert!(said.stderr.contains("left there: pid 4242"), "{}", said.stderr);
 }

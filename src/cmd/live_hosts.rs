@@ -179,7 +179,9 @@ impl All {
             Slot::Here(agent, via) => {
                 let (next, mut report) = self.question(host, agent, via, deadline, PAUSES[0]);
                 *slot = next;
-                for failure in report.failure.iter_mut().filter(|it| it.reason == Reason::Timeout) {
+                let is_late =
+                    |it: &&mut HostFailure| matches!(it.reason, Reason::Timeout | Reason::Hung);
+                for failure in report.failure.iter_mut().filter(is_late) {
                     failure.fix = Some("give it more time with a longer --watch".into());
                 }
                 report

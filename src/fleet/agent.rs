@@ -218,8 +218,7 @@ impl Agent {
     /// Why something that was asked for did not come.
     fn no_answer(&self, what: &str) -> HostFailure {
         let Some((reason, why)) = self.inbox.broken() else {
-            return HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
-                .fix("give it more time with --timeout");
+            return self.too_late(what);
         };
         let stderr = self.pipe.last_words();
         let detail = match reason {

@@ -6,6 +6,7 @@ use super::way::Way;
 use crate::clock::{self, Deadline};
 use crate::fleet::{Session, remote_command};
 use crate::model::ping::Life;
+use crate::model::{HostFailure, Reason};
 use crate::wire::Loss;
 
 /// How long a host may take to run a one-line command over a session that stands, and the kernel
@@ -72,6 +73,23 @@ impl Agent {
             }
             (_, Look::Silent(why)) => {
                 Life::Dead(format!("neither its agent nor its SSH service answers: {why}"))
+            }
+        }
+    }
+
+    /// Why an agent that says nothing wrong did not send something in time: a host that answers is
+    /// not dead.
+    pub(super) fn too_late(&self, what: &str) -> HostFailure {
+        let more = "give it more time with --timeout";
+        match self.look() {
+            Look::Killed | Look::Stays => HostFailure::new(
+                Reason::Hung,
+                format!("the agent did not send {what} in time, though the host itself answers"),
+            )
+            .fix(format!("{more}, or look for stopped processes there: ps -o stat,wchan")),
+            Look::Gone | Look::Silent(_) => {
+                HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
+                    .fix(more)
             }
         }
     }
