@@ -14,6 +14,7 @@ mod link_cells;
 mod lossless;
 mod metric;
 mod pairs;
+mod place;
 mod ports;
 mod registry;
 mod resources;

@@ -9,9 +9,7 @@ mod message;
 
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, read_greeting};
-pub use message::{
-    FromAgent, FromWorker, Loss, PROTOCOL, PROTOCOLS, Process, ToAgent, ToWorker, WorkerReply,
-};
+pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
 
 /// The largest report or recording of one host, in bytes of JSON: an agent leaves out what is over it, and an
 /// operator reads no more.

@@ -6,10 +6,10 @@
 mod sshd;
 
 use std::fs;
-use std::io::BufRead as _;
+use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -272,7 +272,7 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     let node = Node::new("", "");
     node.install();
     let mut child = node.start(&["devices", "--watch=200ms", "-f", "ndjson"]);
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     read_until(&mut lines, "\"via\":\"agent\"");
     let agents = || {
         fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
@@ -310,16 +310,12 @@ fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
         quick.sshd.address,
     );
     quick.sshd.write_client_config(&there);
-    let mut child = rdmactl()
+    let mut child = rdmactl();
+    child
         .args(["devices", "--watch=100ms", "--timeout=60s", "-f", "ndjson", "-H", "quick,slow"])
         .arg("-F")
-        .arg(quick.sshd.path("ssh_config"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        .arg(quick.sshd.path("ssh_config"));
+    let (child, mut lines) = watch(&mut child);
     for reading in 0..3 {
         let mut next = || lines.next().unwrap().unwrap();
         let (quick, slow) = (next(), next());
@@ -343,16 +339,17 @@ fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
     });
 }
 
+/// A command that runs, and the lines that it prints.
+fn watch(command: &mut Command) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines)
+}
+
 #[test]
 fn a_watch_of_this_host_ends_with_the_signal() {
-    let mut child = rdmactl()
-        .args(["devices", "--watch=60", "-f", "ndjson"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let (child, mut lines) = watch(rdmactl().args(["devices", "--watch=60", "-f", "ndjson"]));
     read_until(&mut lines, "rdmactl.report/1");
     let began = clock::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();

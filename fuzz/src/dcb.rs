@@ -1,31 +1,25 @@
 //! What DCB says of interfaces, of any content.
 
-use rdmactl::model::{Dcb, HostReport, Netdev, Part};
+use rdmactl::model::{Dcb, HostReport, Netdev};
 use rdmactl::query::lossless_rows;
 use rdmactl::source::{Question, RouteCommand};
 
-use super::machine::Machine;
-use super::messages::{answer, answers};
+use super::messages::read_interfaces;
 
 /// Bytes of an attribute with a rule in it, and with a selector.
 const RULE: usize = 8;
 const SELECTOR: usize = 5;
 
-/// Reads a machine all of whose interfaces give these answers: a record 0 is their DCB, 1 the mode of
-/// its protocol.
+/// Of the answers, a record 0 is the DCB of an interface, 1 the mode of its protocol.
 pub fn run(data: &[u8]) {
-    let answers = answers(data);
-    let change = |asked: &Question| {
-        let Question::Route(query) = asked else { return None };
-        let wanted = match query.command {
-            RouteCommand::Link => return None,
-            RouteCommand::Dcb => 0,
-            RouteCommand::Dcbx => 1,
-        };
-        Some(answer(&answers, wanted))
-    };
-    let parts = [Part::Ethernet].into_iter().collect();
-    let report = Machine::new(0, &change).read(&parts);
+    let report = read_interfaces(data, |asked| match asked {
+        Question::Route(query) => match query.command {
+            RouteCommand::Link => None,
+            RouteCommand::Dcb => Some(0),
+            RouteCommand::Dcbx => Some(1),
+        },
+        _ => None,
+    });
     for netdev in report.netdevs.iter().flatten() {
         if let Some(dcb) = netdev.ethernet.as_ref().and_then(|ethernet| ethernet.dcb.as_ref()) {
             check(dcb, data.len());

@@ -1,10 +1,9 @@
 //! What ethtool netlink says of interfaces, of any content.
 
-use rdmactl::model::{Ethernet, Part};
+use rdmactl::model::Ethernet;
 use rdmactl::source::Question;
 
-use super::machine::Machine;
-use super::messages::{answer, answers};
+use super::messages::read_interfaces;
 
 /// The longest word that is made of a number.
 const WORD: usize = 80;
@@ -12,17 +11,12 @@ const WORD: usize = 80;
 /// Bytes of an attribute with a counter in it.
 const COUNTER: usize = 12;
 
-/// Reads a machine all of whose interfaces give these answers: a record's number is that of the
-/// command which it answers.
+/// Of the answers, a record's number is that of the command which it answers.
 pub fn run(data: &[u8]) {
-    let answers = answers(data);
-    let change = |asked: &Question| {
-        let Question::Ethtool(query) = asked else { return None };
-        let wanted = query.command as u8;
-        Some(answer(&answers, wanted))
-    };
-    let parts = [Part::Ethernet].into_iter().collect();
-    let report = Machine::new(0, &change).read(&parts);
+    let report = read_interfaces(data, |asked| match asked {
+        Question::Ethtool(query) => Some(query.command as u8),
+        _ => None,
+    });
     for netdev in report.netdevs.iter().flatten() {
         if let Some(ethernet) = &netdev.ethernet {
             check(ethernet, data.len());

@@ -1,6 +1,9 @@
 //! Answers of netlink whose headers are right, whatever their attributes are.
 
-use rdmactl::source::{Answer, ReadError};
+use rdmactl::model::{HostReport, Part};
+use rdmactl::source::{Answer, Question, ReadError};
+
+use super::machine::Machine;
 
 /// Bytes of a `struct nlmsghdr`, and of the family's own header behind it: both families have four.
 const HEADER: usize = 16;
@@ -8,9 +11,17 @@ const OF_FAMILY: usize = 4;
 /// The bit of a record's number that leaves it without headers.
 const BARE: u8 = 0x80;
 
+/// Reads a machine all of whose interfaces give the answers in `data`; `wanted` is the number of the
+/// record that answers a question.
+pub(crate) fn read_interfaces(data: &[u8], wanted: fn(&Question) -> Option<u8>) -> HostReport {
+    let answers = answers(data);
+    let change = |asked: &Question| wanted(asked).map(|number| answer(&answers, number));
+    Machine::new(0, &change).read(&[Part::Ethernet].into_iter().collect())
+}
+
 /// Cuts bytes into records, each a number, a length of two bytes and what stands for an answer. A
 /// fuzzer has enough to do with attributes: it need not guess the lengths of messages as well.
-pub(crate) fn answers(mut data: &[u8]) -> Vec<(u8, Vec<u8>)> {
+fn answers(mut data: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut all = Vec::new();
     while let [number, low, high, rest @ ..] = data {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
@@ -23,7 +34,7 @@ pub(crate) fn answers(mut data: &[u8]) -> Vec<(u8, Vec<u8>)> {
 }
 
 /// The first answer of that number; without one the driver does not know the question.
-pub(crate) fn answer(answers: &[(u8, Vec<u8>)], number: u8) -> Answer {
+fn answer(answers: &[(u8, Vec<u8>)], number: u8) -> Answer {
     let found = answers.iter().find(|(known, _)| *known == number);
     found.map(|(_, answer)| answer.clone()).ok_or_else(|| ReadError::from("EOPNOTSUPP".to_owned()))
 }

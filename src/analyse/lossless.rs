@@ -131,10 +131,7 @@ fn links<'report>(
     port: &Port,
 ) -> Result<Vec<&'report Netdev>, String> {
     let Some(name) = &port.netdev else { return Err("its interface is not known".into()) };
-    let all = report.netdevs.as_deref().unwrap_or_default();
-    let find = |name: &String| {
-        all.iter().find(|netdev| netdev.name == *name).ok_or(format!("{name} was not read"))
-    };
+    let find = |name: &String| report.netdev(name).ok_or_else(|| format!("{name} was not read"));
     let netdev = find(name)?;
     if report.problems.touch(&key::netdev(name, "bond")) {
         return Err(format!("whether {name} is a bond, and of what, could not be read"));

@@ -1,7 +1,7 @@
 //! `rdmactl` alone: what there is, in one screen, and what to ask next.
 
 use crate::cli::Global;
-use crate::model::{HostReport, Parts, PortState};
+use crate::model::{HostReport, Parts, Port, PortState};
 use crate::query::{Devices, device_rows};
 use crate::render::{escape, notes};
 use crate::term::Term;
@@ -42,10 +42,9 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
 
 /// Three commands that answer the next questions, by what was found.
 fn next(hosts: &[HostReport]) -> String {
-    let ports = || hosts.iter().flat_map(|host| &host.devices).flat_map(|device| &device.ports);
     let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
-    } else if ports().any(|port| port.state.is_some_and(PortState::is_active)) {
+    } else if ports(hosts).any(is_active) {
         &[PING, COUNTERS, HELP]
     } else {
         &[LINKS, COUNTERS, HELP]
@@ -64,13 +63,19 @@ fn heading(hosts: &[HostReport]) -> String {
         }
         hosts => format!("{} hosts", hosts.len()),
     };
-    let devices = || hosts.iter().flat_map(|host| &host.devices);
-    let ports = || devices().flat_map(|device| &device.ports);
-    let active = ports().filter(|port| port.state.is_some_and(PortState::is_active)).count();
-    let devices = match devices().count() {
+    let active = ports(hosts).filter(|port| is_active(port)).count();
+    let devices = match hosts.iter().map(|host| host.devices.len()).sum() {
         0 => return format!("{who}: no RDMA device\n"),
         1 => "1 RDMA device".to_owned(),
         count => format!("{count} RDMA devices"),
     };
-    format!("{who}: {devices}, {active} of {} ports active\n", ports().count())
+    format!("{who}: {devices}, {active} of {} ports active\n", ports(hosts).count())
+}
+
+fn ports(hosts: &[HostReport]) -> impl Iterator<Item = &Port> {
+    hosts.iter().flat_map(|host| &host.devices).flat_map(|device| &device.ports)
+}
+
+fn is_active(port: &Port) -> bool {
+    port.state.is_some_and(PortState::is_active)
 }

@@ -22,27 +22,16 @@ const IEEE_APP_TRUST_TABLE: u16 = 11;
 /// Reads the DCB of an interface; `None` where the driver has none.
 pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
     let key = key::netdev(netdev, "ethernet/dcb");
-    let answer = ask(reader, &key, RouteCommand::Dcb, netdev)?;
+    let question = |command| Question::Route(RouteQuery { command, netdev: netdev.to_owned() });
+    let settings = question(RouteCommand::Dcb);
+    let answer = reader.answer(&key, &settings)?;
     let Some(mut dcb) = decode_ieee(&answer) else {
-        let query = RouteQuery { command: RouteCommand::Dcb, netdev: netdev.to_owned() };
-        reader.malformed(&key, &query.to_string(), "an answer of another layout");
+        reader.malformed(&key, &settings.to_string(), "an answer of another layout");
         return None;
     };
-    let mode = ask(reader, &format!("{key}/dcbx"), RouteCommand::Dcbx, netdev);
+    let mode = reader.answer(&format!("{key}/dcbx"), &question(RouteCommand::Dcbx));
     dcb.dcbx = mode.as_deref().and_then(decode_dcbx);
     Some(dcb)
-}
-
-fn ask(reader: &mut Reader<'_>, key: &str, command: RouteCommand, netdev: &str) -> Option<Vec<u8>> {
-    let query = RouteQuery { command, netdev: netdev.to_owned() };
-    let source = query.to_string();
-    match reader.ask(&Question::Route(query)) {
-        Ok(answer) => Some(answer),
-        Err(error) => {
-            reader.unreadable(key, &source, &error, None);
-            None
-        }
-    }
 }
 
 fn attributes(answer: &[u8]) -> Option<Attributes<'_>> {

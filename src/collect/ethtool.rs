@@ -28,16 +28,19 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
 
 /// `None` where nobody can be asked: a bare directory tree, or a capture made without.
 fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
-    let first = EthtoolQuery { command: EthtoolCommand::LinkInfo, netdev: netdev.to_owned() };
-    if let Err(error @ ReadError::NotRecorded) = reader.ask(&Question::Ethtool(first)) {
+    let info = reader.ask(&question(netdev, EthtoolCommand::LinkInfo));
+    if let Err(error @ ReadError::NotRecorded) = info {
         // Once for all questions.
         reader.unreadable(&key::netdev(netdev, "ethernet"), "ethtool netlink", &error, None);
         return None;
     }
     let mut ethernet = Ethernet::default();
-    let mut ask = |field: &str, command| ask(reader, netdev, field, command);
-    let info = ask("connector", EthtoolCommand::LinkInfo);
+    let info = message(reader, netdev, "connector", EthtoolCommand::LinkInfo, info);
     let connector = info.as_deref().and_then(decode_connector);
+    let mut ask = |field: &str, command| {
+        let answer = reader.ask(&question(netdev, command));
+        message(reader, netdev, field, command, answer)
+    };
     ethernet.connector = connector.map(words::connector);
     if let Some(answer) = ask("link_modes", EthtoolCommand::LinkModes) {
         decode_link_modes(&answer, &mut ethernet);
@@ -63,15 +66,21 @@ fn read_interface(reader: &mut Reader<'_>, netdev: &str) -> Option<Ethernet> {
     Some(ethernet)
 }
 
-fn ask(
+fn question(netdev: &str, command: EthtoolCommand) -> Question {
+    Question::Ethtool(EthtoolQuery { command, netdev: netdev.to_owned() })
+}
+
+/// An answer that is a whole message.
+fn message(
     reader: &mut Reader<'_>,
     netdev: &str,
     field: &str,
     command: EthtoolCommand,
+    answer: Result<Vec<u8>, ReadError>,
 ) -> Option<Vec<u8>> {
-    let query = EthtoolQuery { command, netdev: netdev.to_owned() };
-    let (key, source) = (key::netdev(netdev, &format!("ethernet/{field}")), query.to_string());
-    match reader.ask(&Question::Ethtool(query)) {
+    let key = key::netdev(netdev, &format!("ethernet/{field}"));
+    let source = question(netdev, command).to_string();
+    match answer {
         Ok(answer) => {
             if attributes(&answer).is_some() && Messages::new(&answer).last_is_whole() {
                 return Some(answer);

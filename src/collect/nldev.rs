@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use super::Reader;
 use super::reader::is_name;
 use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource, key};
-use crate::source::{Attributes, Message, Messages, Question, RdmaCommand, RdmaQuery};
-use attr::Fields;
+use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError};
+use attr::{Fields, messages};
 
 /// The objects there are, in the order of `rdma resource`.
 const OBJECTS: [RdmaCommand; 7] = [
@@ -27,6 +27,9 @@ const OBJECTS: [RdmaCommand; 7] = [
     RdmaCommand::Contexts,
     RdmaCommand::SharedReceiveQueues,
 ];
+
+/// The question for all devices.
+const DEVICES: RdmaQuery = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
 
 /// As many devices as sysfs is read of.
 const MAX_DEVICES: usize = 4096;
@@ -49,8 +52,7 @@ pub(super) fn read_netdevs(reader: &mut Reader<'_>, report: &mut HostReport) {
         }
         let query = RdmaQuery { command: RdmaCommand::Ports, device: index, port: None };
         let Some(answer) = ask(reader, &key::device(name, "netdev"), query) else { continue };
-        for message in Messages::new(&answer) {
-            let fields = Fields(Attributes::new(message.payload));
+        for fields in messages(&answer) {
             let number = fields.u32(attr::PORT_INDEX);
             let named = ports.iter_mut().find(|port| Some(port.number) == number && lacks(port));
             if let Some(port) = named {
@@ -89,13 +91,14 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
 
 /// The kernel's index and name of each device.
 fn device_indices(reader: &mut Reader<'_>, key: &str) -> Option<Vec<(u32, String)>> {
-    let query = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
-    let answer = ask(reader, key, query)?;
-    let device = |message: Message<'_>| {
-        let fields = Fields(Attributes::new(message.payload));
-        Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?))
-    };
-    Some(Messages::new(&answer).filter_map(device).take(MAX_DEVICES).collect())
+    ask(reader, key, DEVICES).map(|answer| indices(&answer))
+}
+
+/// The indices and names in an answer to [`DEVICES`].
+fn indices(answer: &[u8]) -> Vec<(u32, String)> {
+    let device =
+        |fields: Fields<'_>| Some((fields.u32(attr::DEV_INDEX)?, fields.text(attr::DEV_NAME)?));
+    messages(answer).filter_map(device).take(MAX_DEVICES).collect()
 }
 
 fn read_objects(
@@ -117,7 +120,18 @@ fn read_objects(
 
 /// An answer that consists of whole messages.
 fn ask(reader: &mut Reader<'_>, key: &str, query: RdmaQuery) -> Option<Vec<u8>> {
-    match reader.ask(&Question::Rdma(query)) {
+    let answer = reader.ask(&Question::Rdma(query));
+    whole(reader, key, query, answer)
+}
+
+/// What [`ask`] makes of an answer.
+fn whole(
+    reader: &mut Reader<'_>,
+    key: &str,
+    query: RdmaQuery,
+    answer: Result<Vec<u8>, ReadError>,
+) -> Option<Vec<u8>> {
+    match answer {
         Ok(answer) => {
             let mut messages = Messages::new(&answer);
             let is_interrupted = messages.by_ref().any(|message| message.is_interrupted());

@@ -2,6 +2,8 @@
 //!
 //! Which of several versions of a file libibverbs loads depends on its own version: any counts.
 
+use std::collections::HashMap;
+
 use super::Reader;
 use crate::model::{HostReport, Provider};
 use crate::source::Question;
@@ -53,11 +55,13 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         let names = reader.names("provider", folder).unwrap_or_default();
         files.extend(names.into_iter().map(|name| (folder, name)));
     }
-    let release = read_release(reader);
+    let release = reader.answer("provider", &Question::File(RELEASE.into()));
+    let release = release.map(|text| String::from_utf8_lossy(&text).into_owned());
     if files.is_empty() && release.is_none() {
         // A copy of /sys, or a distribution of another kind: nothing is missing for certain.
         return;
     }
+    let mut listed = HashMap::new();
     for device in &mut report.devices {
         let known = PROVIDERS.iter().find(|(driver, _)| Some(*driver) == device.driver.as_deref());
         let Some((_, names)) = known else { continue };
@@ -71,7 +75,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         let found = names.iter().find_map(|name| Some((*name, file(name)?)));
         let name = found.as_ref().map_or(names[0], |(name, _)| *name);
         device.provider = Some(Provider {
-            is_listed: is_listed(reader, name),
+            is_listed: *listed.entry(name).or_insert_with(|| is_listed(reader, name)),
             name: name.to_owned(),
             file: found.map(|(_, file)| file),
             package: release.as_deref().and_then(package).map(str::to_owned),
@@ -83,16 +87,6 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
 fn is_listed(reader: &mut Reader<'_>, name: &str) -> bool {
     let text = reader.text("provider", &format!("{LISTS}/{name}.driver"));
     text.is_some_and(|text| text.lines().any(|line| line.trim() == format!("driver {name}")))
-}
-
-fn read_release(reader: &mut Reader<'_>) -> Option<String> {
-    match reader.ask(&Question::File(RELEASE.into())) {
-        Ok(text) => Some(String::from_utf8_lossy(&text).into_owned()),
-        Err(error) => {
-            reader.unreadable("provider", RELEASE, &error, None);
-            None
-        }
-    }
 }
 
 /// The package with the providers, by the distribution or the one that it is like.

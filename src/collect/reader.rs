@@ -35,6 +35,12 @@ impl<'source> Reader<'source> {
         self.source.ask(question)
     }
 
+    /// The raw answer; `None` when there is none, or it could not be had.
+    pub(super) fn answer(&mut self, key: &str, question: &Question) -> Option<Vec<u8>> {
+        let answer = self.ask(question);
+        self.present(key, &question.to_string(), answer)
+    }
+
     /// When a question that was just asked was answered, by the machine's own clock.
     pub(super) fn answered_ns(&self, question: &Question) -> Option<u64> {
         self.source.answered_ns(question)
@@ -102,8 +108,7 @@ impl<'source> Reader<'source> {
 
     /// The names in a directory that can be part of a path.
     pub(super) fn names(&mut self, key: &str, path: &str) -> Option<Vec<String>> {
-        let answer = self.ask(&Question::Dir(path.to_owned()));
-        let bytes = self.present(key, path, answer)?;
+        let bytes = self.answer(key, &Question::Dir(path.to_owned()))?;
         let names = String::from_utf8_lossy(&bytes);
         let (good, bad): (Vec<&str>, Vec<&str>) =
             names.lines().filter(|name| !name.is_empty()).partition(|name| is_name(name));

@@ -14,21 +14,15 @@ const IFLA_VLAN_ID: u16 = 1;
 
 /// The mark of a VLAN. `/proc/net/vlan` tells it to root only.
 pub(super) fn read_vlan_id(reader: &mut Reader<'_>, netdev: &str) -> Option<u16> {
+    let key = key::netdev(netdev, "vlan/id");
     let query = RouteQuery { command: RouteCommand::Link, netdev: netdev.to_owned() };
-    let (key, source) = (key::netdev(netdev, "vlan/id"), query.to_string());
-    match reader.ask(&Question::Route(query)) {
-        Ok(answer) => {
-            let id = decode_vlan_id(&answer);
-            if id.is_none() {
-                reader.malformed(&key, &source, "a link without a VLAN id");
-            }
-            id
-        }
-        Err(error) => {
-            reader.unreadable(&key, &source, &error, None);
-            None
-        }
+    let question = Question::Route(query);
+    let answer = reader.answer(&key, &question)?;
+    let id = decode_vlan_id(&answer);
+    if id.is_none() {
+        reader.malformed(&key, &question.to_string(), "a link without a VLAN id");
     }
+    id
 }
 
 fn decode_vlan_id(answer: &[u8]) -> Option<u16> {

@@ -26,7 +26,7 @@ use crate::model::probe::{Step, StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
 use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
-use crate::wire::{Greeting, GreetingError, PROTOCOL, PROTOCOLS, ToAgent, ToWorker, read_greeting};
+use crate::wire::{Greeting, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
 
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -96,7 +96,7 @@ impl Agent {
         stream.set_read_timeout(Some(patience)).map_err(broken)?;
         let greeting = read_greeting(&mut &*stream, &nonce, NO_AGENT)
             .map_err(|error| no_greeting(&error, &pipe))?;
-        if !PROTOCOLS.contains(&greeting.protocol) {
+        if greeting.protocol != PROTOCOL {
             let detail = format!(
                 "the rdmactl there is {} and speaks protocol {}; this one speaks {PROTOCOL}",
                 greeting.version, greeting.protocol,

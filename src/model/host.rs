@@ -63,6 +63,12 @@ impl HostReport {
         Self { failure: Some(failure), ..Self::empty(host, Via::None) }
     }
 
+    /// The interface of that name, where interfaces were read and it was among them.
+    #[must_use]
+    pub fn netdev(&self, name: &str) -> Option<&Netdev> {
+        self.netdevs.as_ref()?.iter().find(|netdev| netdev.name == name)
+    }
+
     /// Whether something that was asked for is missing from this report.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {

@@ -78,6 +78,16 @@ impl<L: Listing> Column<L> {
         }
     }
 
+    /// The same column, shown at other times.
+    pub(super) const fn shown(self, shown: Shown) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// The same column, with another sentence.
+    pub(super) const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+
     /// The parts of a report that the column is made from.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         self.sources().filter_map(Part::named)
@@ -88,10 +98,11 @@ impl<L: Listing> Column<L> {
     }
 }
 
-/// Writes a listing's columns as one line for each; `+ GROUP` adds sources that others share.
+/// Writes a listing's columns in their order: those that others have too in brackets, and its own as one
+/// line for each; `+ GROUP` adds sources that others share.
 macro_rules! columns {
-    ($($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {
-        &[$($crate::query::Column {
+    ($([$($shared:expr),* $(,)?] $($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*)*) => {
+        &[$($($shared,)* $($crate::query::Column {
             id: $id,
             title: $title,
             align: $crate::query::Align::$align,
@@ -99,7 +110,7 @@ macro_rules! columns {
             help: $help,
             sources: &[&[$($source),*] $(, $group)?],
             get: $get,
-        },)*]
+        },)*)*]
     };
 }
 

@@ -1,4 +1,5 @@
 use super::column::columns;
+use super::place::{OfPort, device, host, port, via};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Counter, CounterChange, CounterRate, HostReport};
 
@@ -13,6 +14,12 @@ pub struct CounterRow<'report> {
     pub place: DeviceRow<'report>,
     /// The counter; `None` where none could be read.
     pub counter: Option<&'report Counter>,
+}
+
+impl OfPort for CounterRow<'_> {
+    fn place(&self) -> &DeviceRow<'_> {
+        &self.place
+    }
 }
 
 impl Listing for Counters {
@@ -30,14 +37,7 @@ impl Listing for Counters {
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.place.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.place.report);
-        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| Value::text(row.place.device.map(|device| &device.name));
-        "port.number" "PORT" Right Always ["device.ports"] "Port number; none for counters of the whole device"
-            |row| Value::int(row.place.port.map(|port| port.number));
+        [host(), via(), device(), port().help("Port number; none for counters of the whole device")]
         "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
             "The kernel's name of it; why a host gave no answer"
             |row| Value::or_failure(row.place.report, || {

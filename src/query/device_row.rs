@@ -9,6 +9,9 @@ pub(super) const DRIVER: &[&str] =
 pub(super) const PROTOCOL: &[&str] =
     &["port.link_layer", "device.node_type", "device.driver", "device.pci"];
 
+/// What tells whether a port has LIDs.
+pub(super) const LIDS: &[&str] = &["port.link_layer", "device.node_type", "device.driver"];
+
 /// Where the interface of a port comes from.
 pub(super) const NETDEV: &[&str] = &[
     "port.netdev",
@@ -91,8 +94,7 @@ impl DeviceRow<'_> {
 
     /// The interface of the port, where it was read.
     pub(super) fn netdev(&self) -> Option<&Netdev> {
-        let name = self.port?.netdev.as_deref()?;
-        self.report.netdevs.as_ref()?.iter().find(|netdev| netdev.name == name)
+        self.report.netdev(self.port?.netdev.as_deref()?)
     }
 
     /// A cell of the port's interface, as it was read.

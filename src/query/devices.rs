@@ -1,6 +1,10 @@
 use super::column::columns;
 use super::device_row::{DRIVER, NETDEV, PORT_KEYS, PROTOCOL};
-use super::{Column, DeviceRow, Key, Listing, Value};
+use super::place::{
+    active_mtu, device, host, lid, max_mtu, netdev, netdev_mtu, phys_state, port, protocol, rate,
+    rate_text, sm_lid, state, via,
+};
+use super::{Column, DeviceRow, Key, Listing, Shown, Value};
 use crate::model::{
     NetlinkDevice, NetnsMode, NodeType, PciLink, PciPath, PciSpeed, Protocol, RdmaSystem,
     VerbsDevice, VerbsExtended,
@@ -18,50 +22,18 @@ impl Listing for Devices {
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.report);
+        [host(), via()]
         "kernel" "KERNEL" Left Asked ["kernel"] "Kernel release of the host"
             |row| Value::text(row.report.kernel.as_ref());
-        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| row.of_device(|device| Value::text(Some(&device.name)));
-        "port.number" "PORT" Right Always ["device.ports"] "Port number"
-            |row| row.of_port(|port| Value::int(Some(port.number)));
-        "port.state" "STATE" Left Always ["port.state"] "Logical state; why a host gave no answer"
-            |row| row.state();
-        "port.phys_state" "PHYS" Left Verbose ["port.phys_state"] "Physical state"
-            |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
-        "port.protocol" "LINK" Left Always
-            ["port.gids"] + PROTOCOL
-            "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
-            |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
-        "port.rate_bps" "RATE" Right Always
-            ["port.rate_bps", "port.state"] + NETDEV
-            "Data rate of an active port; on Ethernet the speed of its interface"
-            |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
-        "port.netdev" "NETDEV" Left Always
-            [] + NETDEV
-            "Network interface of the port"
-            |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
+        [
+            device(), port(), state(), phys_state().shown(Shown::Verbose), protocol(), rate(),
+            netdev(),
+        ]
         "port.address" "ADDRESS" Left Always
             ["device.ports"] + PROTOCOL
             "Best IP address among the GIDs of a RoCE port"
             address;
-        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer", "device.node_type", "device.driver"] "Local identifier"
-            |row| row.of_port(|port| Value::hex(port.lid));
-        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer", "device.node_type", "device.driver"] "LID of the subnet manager"
-            |row| row.of_port(|port| Value::hex(port.sm_lid));
-        "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
-            |row| row.of_port(|port| Value::bytes(port.active_mtu));
-        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
-            |row| row.of_port(|port| Value::bytes(port.max_mtu));
-        "port.netdev_mtu" "NETDEV_MTU" Right Asked
-            ["port.netdev_mtu"] + NETDEV
-            "MTU of the network interface in bytes"
-            |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
-        "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
-            |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
+        [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(Shown::Asked), rate_text()]
         "device.driver" "DRIVER" Left Always
             [] + DRIVER "Kernel driver of the PCI function or of the software device"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));

@@ -1,6 +1,7 @@
 use std::net::IpAddr;
 
 use super::column::columns;
+use super::place::{OfPort, device, host, port, via};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::model::{Gid, GidKind, HostReport, key};
 
@@ -27,6 +28,12 @@ impl GidRow<'_> {
     }
 }
 
+impl OfPort for GidRow<'_> {
+    fn place(&self) -> &DeviceRow<'_> {
+        &self.place
+    }
+}
+
 impl Listing for Gids {
     type Row<'report> = GidRow<'report>;
 
@@ -40,14 +47,7 @@ impl Listing for Gids {
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.place.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.place.report);
-        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| Value::text(row.place.device.map(|device| &device.name));
-        "port.number" "PORT" Right Always ["device.ports"] "Port number"
-            |row| Value::int(row.place.port.map(|port| port.number));
+        [host(), via(), device(), port()]
         "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
             |row| Value::int(row.index);
         "gid.value" "GID" Left Always ["gid"] "The GID; why a host gave no answer"

@@ -2,7 +2,7 @@
 
 use super::{DeviceRow, Value};
 use crate::analyse::congestion::Congestion;
-use crate::model::{Dcb, DcbSelector, Ethernet, Ets, Netdev, Pause, Pfc, key};
+use crate::model::{Dcb, DcbSelector, Ethernet, Ets, Pause, Pfc, key};
 
 /// A cell from parts of each link, `100 / -` where they differ; one that could not be read makes
 /// all of it unknown.
@@ -27,15 +27,11 @@ pub(super) fn of_links(
         if names.iter().any(is_hidden) {
             return Value::Failed;
         }
-        let ethernet = |name: &String| find(row, name)?.ethernet.as_ref();
+        let ethernet = |name: &String| row.report.netdev(name)?.ethernet.as_ref();
         let values: Vec<Value> =
             names.iter().map(|name| ethernet(name).map_or(Value::Absent, &get)).collect();
         join(&values)
     })
-}
-
-fn find<'report>(row: &DeviceRow<'report>, name: &str) -> Option<&'report Netdev> {
-    row.report.netdevs.as_ref()?.iter().find(|netdev| netdev.name == name)
 }
 
 fn join(values: &[Value]) -> Value {

@@ -1,8 +1,9 @@
 use super::column::columns;
-use super::device_row::{NETDEV, PORT_KEYS, PROTOCOL};
-use super::{Column, DeviceRow, Key, Listing, Value};
+use super::device_row::PORT_KEYS;
+use super::place::{OfPort, device, host, netdev, port, protocol, state, via};
+use super::{Column, DeviceRow, Key, Listing, Shown, Value};
 use crate::analyse::lossless::{Judgement, judge};
-use crate::model::{HostReport, Protocol};
+use crate::model::HostReport;
 
 /// The listing of `rdmactl ports --lossless`: one row for each port.
 #[derive(Debug)]
@@ -17,6 +18,12 @@ pub struct LosslessRow<'report> {
     pub judgement: Option<Judgement>,
 }
 
+impl OfPort for LosslessRow<'_> {
+    fn place(&self) -> &DeviceRow<'_> {
+        &self.place
+    }
+}
+
 impl Listing for Lossless {
     type Row<'report> = LosslessRow<'report>;
 
@@ -25,23 +32,7 @@ impl Listing for Lossless {
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.place.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.place.report);
-        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| row.place.of_device(|device| Value::text(Some(&device.name)));
-        "port.number" "PORT" Right Always ["device.ports"] "Port number"
-            |row| row.place.of_port(|port| Value::int(Some(port.number)));
-        "port.state" "STATE" Left Verbose ["port.state"] "Logical state"
-            |row| row.place.state();
-        "port.protocol" "LINK" Left Always [] + PROTOCOL
-            "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
-            |row| row.place.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
-        "port.netdev" "NETDEV" Left Always
-            [] + NETDEV
-            "Network interface of the port"
-            |row| row.place.of_netdev(|port| Value::text(port.netdev.as_ref()));
+        [host(), via(), device(), port(), state().shown(Shown::Verbose), protocol(), netdev()]
         "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none itself"
             |row| number(row, |judgement| judgement.tos);
         "lossless.dscp" "DSCP" Right Always [] "DSCP in that"

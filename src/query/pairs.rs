@@ -38,6 +38,7 @@ impl Listing for Pairs {
         &[Key::new("pair", "source", "source.name"), Key::new("pair", "target", "target.name")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
+        []
         "source.name" "SOURCE" Left Always [] "The host that asks"
             |row| Value::text(row.source.map(|host| &host.name));
         "source.kernel" "FROM_KERNEL" Left Asked [] "Kernel release of the source"

@@ -1,6 +1,10 @@
 use super::column::columns;
-use super::device_row::{NETDEV, PORT_KEYS, PROTOCOL};
+use super::device_row::{LIDS, NETDEV, PORT_KEYS, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
+use super::place::{
+    active_mtu, device, host, lid, max_mtu, netdev, netdev_mtu, phys_state, port, protocol, rate,
+    rate_text, sm_lid, state, via,
+};
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::congestion::Congestion;
 use crate::model::{
@@ -20,43 +24,19 @@ impl Listing for Ports {
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.report);
-        "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
-            |row| row.of_device(|device| Value::text(Some(&device.name)));
-        "port.number" "PORT" Right Always ["device.ports"] "Port number"
-            |row| row.of_port(|port| Value::int(Some(port.number)));
-        "port.state" "STATE" Left Always ["port.state"] "Logical state; why a host gave no answer"
-            |row| row.state();
-        "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical state"
-            |row| row.of_port(|port| Value::text(port.phys_state.as_ref()));
-        "port.protocol" "LINK" Left Always
-            ["port.gids"] + PROTOCOL
-            "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
-            |row| row.of_port(|port| Value::text(port.protocol.map(Protocol::word)));
+        [host(), via(), device(), port(), state(), phys_state(), protocol()]
         "port.link_layer" "LINK_LAYER" Left Asked ["port.link_layer"] "What the port is plugged into: InfiniBand, Ethernet, Unknown"
             |row| row.of_port(|port| Value::text(port.link_layer.map(LinkLayer::word)));
-        "port.rate_bps" "RATE" Right Always
-            ["port.rate_bps", "port.state"] + NETDEV
-            "Data rate of an active port; on Ethernet the speed of its interface"
-            |row| row.of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+        [rate()]
         "port.lanes" "LANES" Left Always ["port.rate_bps", "port.state"] + PROTOCOL
             "Width and speed of an InfiniBand or Omni-Path link, as in 4X NDR"
             |row| row.of_port(|port| Value::text(lanes(port)));
-        "port.netdev" "NETDEV" Left Always
-            [] + NETDEV
-            "Network interface of the port"
-            |row| row.of_netdev(|port| Value::text(port.netdev.as_ref()));
+        [netdev()]
         "netdev.operstate" "OPERSTATE" Left Always
             ["netdev.operstate", "device.netdev"] + NETDEV
             "State of the interface: up, down, lowerlayerdown, dormant, unknown"
             |row| row.in_netdev(operstate);
-        "port.netdev_mtu" "NETDEV_MTU" Right Always
-            ["port.netdev_mtu"] + NETDEV
-            "MTU of the network interface in bytes"
-            |row| row.of_netdev(|port| Value::bytes(port.netdev_mtu));
+        [netdev_mtu()]
         "netdev.carrier_down_count" "FLAPS" Right Verbose
             ["netdev.carrier_down_count", "device.netdev"] + NETDEV
             "How often the interface lost its link"
@@ -161,18 +141,11 @@ impl Listing for Ports {
             ["netdev.address", "device.netdev"] + NETDEV
             "Hardware address of the interface"
             |row| row.in_netdev(|netdev| Value::text(netdev.address.as_ref()));
-        "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
-            |row| row.of_port(|port| Value::bytes(port.active_mtu));
-        "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
-            |row| row.of_port(|port| Value::bytes(port.max_mtu));
-        "port.lid" "LID" Right Verbose ["port.lid", "port.link_layer", "device.node_type", "device.driver"] "Local identifier"
-            |row| row.of_port(|port| Value::hex(port.lid));
-        "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid", "port.link_layer", "device.node_type", "device.driver"] "LID of the subnet manager"
-            |row| row.of_port(|port| Value::hex(port.sm_lid));
-        "port.lmc" "LMC" Right Asked ["details", "port.lmc", "port.link_layer", "device.node_type", "device.driver"]
+        [active_mtu(), max_mtu(), lid(), sm_lid()]
+        "port.lmc" "LMC" Right Asked ["details", "port.lmc"] + LIDS
             "LID mask control: how many low bits of the LID choose a path"
             |row| row.of_port(|port| Value::int(port.lmc));
-        "port.sm_sl" "SM_SL" Right Asked ["details", "port.sm_sl", "port.link_layer", "device.node_type", "device.driver"]
+        "port.sm_sl" "SM_SL" Right Asked ["details", "port.sm_sl"] + LIDS
             "Service level on which the subnet manager is asked"
             |row| row.of_port(|port| Value::int(port.sm_sl));
         "port.pkeys" "PKEYS" Left Verbose ["pkeys", "port.pkeys"]
@@ -206,8 +179,7 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::text(port.link_width.as_ref()));
         "port.link_speed" "LANE_SPEED" Left Asked ["port.rate_bps", "port.state"] "Speed of one such lane: NDR, EDR"
             |row| row.of_port(|port| Value::text(port.link_speed.as_ref()));
-        "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
-            |row| row.of_port(|port| Value::text(port.rate_text.as_ref()));
+        [rate_text()]
         "port.verbs.state_code" "STATE_CODE" Right Asked ["verbs", "port.verbs"] "Logical state in verbs: 1 down, 2 initialise, 3 armed, 4 active"
             |row| of_verbs(row, |verbs| Value::int(verbs.state_code));
         "port.verbs.phys_state_code" "PHYS_STATE_CODE" Right Asked ["verbs", "port.verbs"] "Physical state in verbs: 2 polling, 3 disabled, 5 link up"
@@ -325,9 +297,8 @@ fn partitions(row: &DeviceRow<'_>) -> Value {
     let Some(ipoib) = row.netdev().and_then(|netdev| netdev.ipoib.as_ref()) else {
         return Value::Absent;
     };
-    let all = row.report.netdevs.as_deref().unwrap_or_default();
     let describe = |name: &String| {
-        let netdev = all.iter().find(|netdev| netdev.name == *name);
+        let netdev = row.report.netdev(name);
         let pkey = netdev.and_then(|netdev| netdev.ipoib.as_ref()?.pkey);
         let pkey = pkey.map_or_else(|| "-".to_owned(), |pkey| format!("{pkey:#06x}"));
         let mtu = netdev.and_then(|netdev| netdev.mtu);

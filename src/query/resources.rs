@@ -1,4 +1,5 @@
 use super::column::columns;
+use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{CmAddress, HostReport, Object, Owner, Resource};
 
@@ -17,6 +18,12 @@ pub struct ResourceRow<'report> {
     pub unlisted: Option<&'report str>,
 }
 
+impl OfHost for ResourceRow<'_> {
+    fn report(&self) -> &HostReport {
+        self.report
+    }
+}
+
 impl Listing for Resources {
     type Row<'report> = ResourceRow<'report>;
 
@@ -30,10 +37,7 @@ impl Listing for Resources {
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        "host" "HOST" Left WithHosts [] "Name of the host"
-            |row| Value::Text(row.report.host.clone());
-        "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
-            |row| Value::via(row.report);
+        [host(), via()]
         "resource.device" "DEVICE" Left Always ["resources"] "Kernel name of the RDMA device"
             |row| {
                 let device = row.resource.map(|resource| resource.device.as_str());

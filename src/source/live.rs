@@ -39,15 +39,8 @@ impl Live {
     /// This machine, with the child that is to ask libibverbs.
     #[must_use]
     pub fn new(verbs: VerbsChild) -> Self {
-        let (folders, kernel) = (RefCell::default(), KernelFiles::default());
-        Self {
-            root: None,
-            folders,
-            kernel,
-            verbs: Some(verbs),
-            ethtool: OnceCell::new(),
-            taken_ns: Some(clock::wall_ns()),
-        }
+        let taken_ns = Some(clock::wall_ns());
+        Self { verbs: Some(verbs), taken_ns, ..Self::files(None) }
     }
 
     /// A copy of /sys and /proc below `root`: files only, and no link leads out of it.
@@ -59,9 +52,18 @@ impl Live {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        let (folders, kernel) = (RefCell::default(), KernelFiles::default());
-        let ethtool = OnceCell::new();
-        Ok(Self { root: Some(root), folders, kernel, verbs: None, ethtool, taken_ns: None })
+        Ok(Self::files(Some(root)))
+    }
+
+    fn files(root: Option<PathBuf>) -> Self {
+        Self {
+            root,
+            folders: RefCell::default(),
+            kernel: KernelFiles::default(),
+            verbs: None,
+            ethtool: OnceCell::new(),
+            taken_ns: None,
+        }
     }
 
     /// Where an absolute path of the machine lies here, with every link but the last followed.

@@ -75,9 +75,7 @@ impl VerbsChild {
             status => Err(heard.failure(status)),
         }
     }
-}
 
-impl VerbsChild {
     fn start(&self) -> io::Result<(Started, Heard)> {
         if self.program.is_none()
             && let Some(copied) = start_copy()?
@@ -115,8 +113,7 @@ fn start_copy() -> io::Result<Option<(Started, Heard)>> {
         let json = serde_json::to_vec(&answer_verbs());
         u8::from(json.map_or(true, |json| File::from(stdout).write_all(&json).is_err()))
     })?;
-    let heard = || Heard::new(Some(answer), Some(talk));
-    Ok(copied.map(|pid| (Started::Copy(pid), heard())))
+    Ok(copied.map(|pid| (Started::Copy(pid), Heard::new(Some(answer), Some(talk)))))
 }
 
 /// A child that runs.

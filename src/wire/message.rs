@@ -1,18 +1,12 @@
-use std::ops::RangeInclusive;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::Parts;
 use crate::model::probe::{Step, StepError, StepResult};
 
-/// The protocol of this program: raised when a message is added or changes its meaning.
+/// The protocol of this program, and of the agents that it talks to: raised when a message is added or changes its meaning.
 ///
 /// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
 pub const PROTOCOL: u32 = 4;
-
-/// The protocols of agents that this program talks to: its own, and from the first release on the
-/// one before.
-pub const PROTOCOLS: RangeInclusive<u32> = PROTOCOL..=PROTOCOL;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]

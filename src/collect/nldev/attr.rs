@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::model::{CmAddress, GidValue};
-use crate::source::Attributes;
+use crate::source::{Attributes, Message, Messages};
 
 pub(super) const DEV_INDEX: u16 = 1;
 pub(super) const DEV_NAME: u16 = 2;
@@ -63,6 +63,18 @@ pub(super) const RES_SUMMARY_ENTRY_MAX: u16 = 118;
 /// Typed reading of one object's attributes.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'bytes>(pub(super) Attributes<'bytes>);
+
+/// The messages of an answer.
+pub(super) fn messages(answer: &[u8]) -> impl Iterator<Item = Fields<'_>> {
+    Messages::new(answer).map(|message| Fields::of(&message))
+}
+
+impl<'bytes> Fields<'bytes> {
+    /// What a message holds.
+    pub(super) fn of(message: &Message<'bytes>) -> Self {
+        Self(Attributes::new(message.payload))
+    }
+}
 
 impl Fields<'_> {
     pub(super) fn u32(&self, kind: u16) -> Option<u32> {

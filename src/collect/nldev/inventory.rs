@@ -1,13 +1,13 @@
 //! What `rdma dev`, `rdma link`, `rdma system` and `rdma statistic` show beyond the files.
 
 use super::super::{Reader, caps};
-use super::attr::{self, Fields};
-use super::{ask, device_indices};
+use super::attr::{self, Fields, messages};
+use super::{DEVICES, ask, indices, whole};
 use crate::model::{
     Counter, CounterGroup, CounterMode, CounterUnit, Device, Guid, HostReport, NetlinkDevice,
     NetlinkPort, NetnsMode, ObjectCount, RdmaSystem, key,
 };
-use crate::source::{Attributes, Messages, Question, RdmaCommand, RdmaQuery, ReadError};
+use crate::source::{Attribute, Question, RdmaCommand, RdmaQuery, ReadError};
 
 /// More than any driver counts.
 const MAX_COUNTERS: usize = 4096;
@@ -19,8 +19,7 @@ pub(in crate::collect) fn read_inventory(reader: &mut Reader<'_>, report: &mut H
         return;
     }
     report.rdma_system = read_system(reader);
-    let query = RdmaQuery { command: RdmaCommand::Devices, device: None, port: None };
-    let Some(answer) = ask(reader, "netlink", query) else { return };
+    let Some(answer) = ask(reader, "netlink", DEVICES) else { return };
     for fields in messages(&answer) {
         let name = fields.text(attr::DEV_NAME);
         let device = report.devices.iter_mut().find(|device| Some(&device.name) == name.as_ref());
@@ -28,7 +27,7 @@ pub(in crate::collect) fn read_inventory(reader: &mut Reader<'_>, report: &mut H
             device.netlink = Some(decode_device(&fields, index));
         }
     }
-    let query = RdmaQuery { command: RdmaCommand::Summary, ..query };
+    let query = RdmaQuery { command: RdmaCommand::Summary, ..DEVICES };
     if let Some(answer) = ask(reader, "netlink", query) {
         for fields in messages(&answer) {
             let name = fields.text(attr::DEV_NAME);
@@ -73,7 +72,7 @@ fn decode_device(fields: &Fields<'_>, index: u32) -> NetlinkDevice {
 }
 
 fn decode_objects(fields: &Fields<'_>) -> Option<Vec<ObjectCount>> {
-    let count = |entry: crate::source::Attribute<'_>| {
+    let count = |entry: Attribute<'_>| {
         let fields = Fields(entry.nest());
         Some(ObjectCount {
             kind: fields.text(attr::RES_SUMMARY_ENTRY_NAME)?,
@@ -129,15 +128,18 @@ fn decode_mode(fields: &Fields<'_>) -> Option<CounterMode> {
 
 /// Adds the counters that only netlink has: those that an administrator turns on one by one.
 pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let devices =
-        Question::Rdma(RdmaQuery { command: RdmaCommand::Devices, device: None, port: None });
+    if report.devices.is_empty() {
+        return;
+    }
     // A tree of files has those of the files, which are all but these few; a kernel that says EINVAL is
     // older than this netlink, and has no others.
     let has_none = |error: &ReadError| *error == ReadError::NotRecorded || error.is_invalid();
-    if report.devices.is_empty() || reader.ask(&devices).is_err_and(|error| has_none(&error)) {
+    let answer = reader.ask(&Question::Rdma(DEVICES));
+    if answer.as_ref().is_err_and(has_none) {
         return;
     }
-    let Some(indices) = device_indices(reader, "counters") else { return };
+    let Some(answer) = whole(reader, "counters", DEVICES, answer) else { return };
+    let indices = indices(&answer);
     for Device { name, ports, .. } in &mut report.devices {
         let Some((index, _)) = indices.iter().find(|(_, known)| known == name) else { continue };
         for port in ports {
@@ -164,7 +166,7 @@ pub(in crate::collect) fn read_counters(reader: &mut Reader<'_>, report: &mut Ho
 
 fn decode_counters(fields: &Fields<'_>) -> Vec<(String, u64)> {
     let entries = fields.0.get(attr::STAT_HWCOUNTERS).map(|table| table.nest());
-    let counter = |entry: crate::source::Attribute<'_>| {
+    let counter = |entry: Attribute<'_>| {
         let fields = Fields(entry.nest());
         let name = fields.text(attr::STAT_HWCOUNTER_NAME)?;
         Some((name, fields.u64(attr::STAT_HWCOUNTER_VALUE)?))
@@ -183,8 +185,4 @@ fn counter(name: String, value: u64, read_ns: Option<u64>) -> Counter {
         rate: None,
         name,
     }
-}
-
-fn messages(answer: &[u8]) -> impl Iterator<Item = Fields<'_>> {
-    Messages::new(answer).map(|message| Fields(Attributes::new(message.payload)))
 }

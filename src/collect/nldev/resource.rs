@@ -1,4 +1,4 @@
-use super::attr::{self, Fields};
+use super::attr::{self, Fields, messages};
 use crate::model::{CmId, Object, Owner, QueuePair, Resource};
 use crate::source::{Messages, RdmaCommand};
 
@@ -54,8 +54,7 @@ const SRQ_TYPES: &[(u32, &str)] = &[(0, "BASIC"), (1, "XRC"), (2, "TM")];
 /// gives, which are those of the kernel's own.
 pub(in crate::collect) fn decode_resources(command: RdmaCommand, answer: &[u8]) -> Vec<Resource> {
     let Some((table, decode)) = table(command) else { return Vec::new() };
-    Messages::new(answer)
-        .map(|message| Fields(crate::source::Attributes::new(message.payload)))
+    messages(answer)
         .filter_map(|message| Some((message.text(attr::DEV_NAME)?, message)))
         .flat_map(|(device, message)| {
             let entries = message.0.get(table).map(|table| table.nest());
@@ -73,7 +72,7 @@ pub(in crate::collect) fn is_whole(command: RdmaCommand, answer: &[u8]) -> bool 
     let Some((table, _)) = table(command) else { return true };
     // Messages below NLMSG_MIN_TYPE are netlink's own.
     Messages::new(answer).filter(|message| message.kind >= 0x10).all(|message| {
-        let fields = Fields(crate::source::Attributes::new(message.payload));
+        let fields = Fields::of(&message);
         let entries = fields.0.get(table).map(|table| table.nest());
         let entries_are_whole = entries.is_none_or(|entries| {
             entries.clone().are_whole() && entries.into_iter().all(|it| it.nest().are_whole())

@@ -1,0 +1,91 @@
+//! Columns that several listings share: the host, the device, the port, and what the port is like.
+
+use super::column::Listing;
+use super::device_row::{LIDS, NETDEV, PROTOCOL};
+use super::{Align, Column, DeviceRow, Shown, Value};
+use crate::model::{HostReport, Port, Protocol};
+
+/// A row that belongs to a host.
+pub(super) trait OfHost {
+    /// The host's report.
+    fn report(&self) -> &HostReport;
+}
+
+/// A row that belongs to a device or port, where the host has any.
+pub(super) trait OfPort {
+    /// The port, and what it belongs to.
+    fn place(&self) -> &DeviceRow<'_>;
+}
+
+impl<Row: OfPort> OfHost for Row {
+    fn report(&self) -> &HostReport {
+        self.place().report
+    }
+}
+
+impl OfPort for DeviceRow<'_> {
+    fn place(&self) -> &DeviceRow<'_> {
+        self
+    }
+}
+
+/// Writes functions that make a shared column, each for a listing whose rows are such.
+macro_rules! shared {
+    ($($rows:ident $name:ident: $id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*) => {$(
+        #[doc = $help]
+        pub(super) const fn $name<L: Listing>() -> Column<L>
+        where
+            for<'report> L::Row<'report>: $rows,
+        {
+            Column {
+                id: $id,
+                title: $title,
+                align: Align::$align,
+                shown: Shown::$shown,
+                help: $help,
+                sources: &[&[$($source),*] $(, $group)?],
+                get: $get,
+            }
+        }
+    )*};
+}
+
+shared! {
+    OfHost host: "host" "HOST" Left WithHosts [] "Name of the host"
+        |row| Value::Text(row.report().host.clone());
+    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
+        |row| Value::via(row.report());
+    OfPort device: "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
+        |row| row.place().of_device(|device| Value::text(Some(&device.name)));
+    OfPort port: "port.number" "PORT" Right Always ["device.ports"] "Port number"
+        |row| of_port(row, |port| Value::int(Some(port.number)));
+    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical state; why a host gave no answer"
+        |row| row.place().state();
+    OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical state"
+        |row| of_port(row, |port| Value::text(port.phys_state.as_ref()));
+    OfPort protocol: "port.protocol" "LINK" Left Always ["port.gids"] + PROTOCOL
+        "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
+        |row| of_port(row, |port| Value::text(port.protocol.map(Protocol::word)));
+    OfPort rate: "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] + NETDEV
+        "Data rate of an active port; on Ethernet the speed of its interface"
+        |row| row.place().of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+    OfPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
+        |row| of_port(row, |port| Value::text(port.rate_text.as_ref()));
+    OfPort netdev: "port.netdev" "NETDEV" Left Always [] + NETDEV "Network interface of the port"
+        |row| row.place().of_netdev(|port| Value::text(port.netdev.as_ref()));
+    OfPort netdev_mtu: "port.netdev_mtu" "NETDEV_MTU" Right Always ["port.netdev_mtu"] + NETDEV
+        "MTU of the network interface in bytes"
+        |row| row.place().of_netdev(|port| Value::bytes(port.netdev_mtu));
+    OfPort active_mtu: "port.active_mtu" "MTU" Right Verbose ["verbs", "port.verbs"] "Active RDMA MTU in bytes"
+        |row| of_port(row, |port| Value::bytes(port.active_mtu));
+    OfPort max_mtu: "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
+        |row| of_port(row, |port| Value::bytes(port.max_mtu));
+    OfPort lid: "port.lid" "LID" Right Verbose ["port.lid"] + LIDS "Local identifier"
+        |row| of_port(row, |port| Value::hex(port.lid));
+    OfPort sm_lid: "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid"] + LIDS "LID of the subnet manager"
+        |row| of_port(row, |port| Value::hex(port.sm_lid));
+}
+
+fn of_port(row: &impl OfPort, get: impl Fn(&Port) -> Value) -> Value {
+    row.place().of_port(get)
+}
