@@ -16,7 +16,10 @@ mod ports;
 mod resources;
 mod shell;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
@@ -50,6 +53,33 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
+impl Cli {
+    /// Takes a command line apart by the tree of commands, which is returned with what was found.
+    ///
+    /// clap copies the flags of all commands into each, which takes longer than all else that
+    /// `devices` does: the tree has only those commands whose names are among the words, until an error
+    /// is to be explained by all of them.
+    ///
+    /// # Errors
+    /// A usage error, or help or the version was asked for.
+    pub fn matches(words: &[OsString]) -> Result<(clap::Command, ArgMatches), clap::Error> {
+        let mut tree = Self::command();
+        let is_named =
+            |command: &&clap::Command| words.iter().any(|word| word == command.get_name());
+        let mut few = clap::Command::new("rdmactl")
+            .version(env!("CARGO_PKG_VERSION"))
+            .disable_help_subcommand(true)
+            .args(tree.get_arguments().cloned())
+            .subcommands(tree.get_subcommands().filter(is_named).cloned());
+        match few.try_get_matches_from_mut(words) {
+            Ok(matches) => return Ok((few, matches)),
+            Err(error) if error.kind() == ErrorKind::DisplayVersion => return Err(error),
+            Err(_) => {}
+        }
+        tree.try_get_matches_from_mut(words).map(|matches| (tree, matches))
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -76,4 +106,37 @@ pub enum Command {
     /// The remote end of rdmactl; it is started by rdmactl itself.
     #[command(hide = true)]
     Agent(AgentArgs),
+}
+
+#[test]
+fn a_few_commands_understand_what_all_would() {
+    use clap::FromArgMatches as _;
+
+    let parsed = |matches: &ArgMatches| format!("{:?}", Cli::from_arg_matches(matches).unwrap());
+    for words in [
+        &["rdmactl"][..],
+        &["rdmactl", "-V"],
+        &["rdmactl", "--version", "devices"],
+        &["rdmactl", "devices", "--version"],
+        &["rdmactl", "--help"],
+        &["rdmactl", "ping", "--help"],
+        &["rdmactl", "-H", "ping", "devices", "-vv"],
+        &["rdmactl", "devices", "--root", "ports", "-o", "gids,+x"],
+        &["rdmactl", "--root", "man"],
+        &["rdmactl", "devcies"],
+        &["rdmactl", "devices", "extra"],
+        &["rdmactl", "devices", "ports"],
+        &["rdmactl", "compat", "ibstat", "-l"],
+        &["rdmactl", "help"],
+        &["rdmactl", "devices", "--fanout", "0"],
+        &["rdmactl", "ports", "--lossless", "--json", "--format", "json"],
+    ] {
+        let typed: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let all = Cli::command().try_get_matches_from(&typed);
+        match (Cli::matches(&typed), all) {
+            (Ok((_, few)), Ok(all)) => assert_eq!(parsed(&few), parsed(&all), "{words:?}"),
+            (Err(few), Err(all)) => assert_eq!(few.to_string(), all.to_string(), "{words:?}"),
+            (few, all) => panic!("{words:?}: {few:?} but {all:?}"),
+        }
+    }
 }

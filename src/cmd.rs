@@ -25,7 +25,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
 
 use crate::cli::{Cli, ColorWhen, Command, Global};
 use crate::term::{Color, OutputError, Term};
@@ -38,10 +38,9 @@ pub fn main() -> ExitCode {
     if let Some(shell) = complete::asked() {
         return complete::answer(shell);
     }
-    let mut tree = Cli::command();
     let words = compat::expand(std::env::args_os().collect());
-    let mut matches = match tree.try_get_matches_from_mut(words) {
-        Ok(matches) => matches,
+    let (mut tree, mut matches) = match Cli::matches(&words) {
+        Ok(found) => found,
         Err(error) => return answer_usage(&error),
     };
     let flags = flags::check(&tree, &matches);

@@ -108,7 +108,18 @@ impl<'source> Reader<'source> {
 
     /// The names in a directory that can be part of a path.
     pub(super) fn names(&mut self, key: &str, path: &str) -> Option<Vec<String>> {
-        let bytes = self.answer(key, &Question::Dir(path.to_owned()))?;
+        let answer = self.ask(&Question::Dir(path.to_owned()));
+        self.names_of(key, path, answer)
+    }
+
+    /// What [`Reader::names`] makes of an answer.
+    pub(super) fn names_of(
+        &mut self,
+        key: &str,
+        path: &str,
+        answer: Result<Vec<u8>, ReadError>,
+    ) -> Option<Vec<String>> {
+        let bytes = self.present(key, path, answer)?;
         let names = String::from_utf8_lossy(&bytes);
         let (good, bad): (Vec<&str>, Vec<&str>) =
             names.lines().filter(|name| !name.is_empty()).partition(|name| is_name(name));

@@ -22,7 +22,7 @@ pub(super) use pci_link::compare as compare_links;
 
 use super::Reader;
 use crate::model::{Device, HostReport, Part, key};
-use crate::source::{Question, ReadError};
+use crate::source::Question;
 
 /// Where the kernel lists RDMA devices.
 const CLASS: &str = "/sys/class/infiniband";
@@ -38,11 +38,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
         Err(error) if error.is_absent() => Some(false),
         Err(_) => None,
     };
-    if report.rdma_core != Some(true) {
-        reader.unreadable("devices", CLASS, &listed.err().unwrap_or(ReadError::NotRecorded), None);
-        return;
-    }
-    let Some(mut names) = reader.names("devices", CLASS) else { return };
+    let Some(mut names) = reader.names_of("devices", CLASS, listed) else { return };
     if names.len() > MAX_DEVICES {
         reader.too_long("devices", CLASS, MAX_DEVICES);
         names.truncate(MAX_DEVICES);

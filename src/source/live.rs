@@ -183,8 +183,10 @@ fn read_regular(path: &Path) -> Answer {
     regular(stat(path)?.st_mode)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file: OwnedFd = retry_on_intr(|| open(path, flags, Mode::empty()))?;
-    regular(fstat(&file)?.st_mode)?;
-    let mut content = Vec::new();
+    let about = fstat(&file)?;
+    regular(about.st_mode)?;
+    let length = usize::try_from(about.st_size).unwrap_or(0).min(LIMIT);
+    let mut content = Vec::with_capacity(length + 1);
     File::from(file)
         .take(LIMIT as u64 + 1)
         .read_to_end(&mut content)
