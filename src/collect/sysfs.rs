@@ -66,8 +66,10 @@ pub(super) fn read_counters(reader: &mut Reader<'_>, report: &mut HostReport) {
 
 /// Finds the accelerators of the host, for each device by their distance.
 pub(super) fn read_gpus(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let folders: Vec<Option<String>> =
-        report.devices.iter().map(|device| pci::read_folder(reader, &device.name)).collect();
+    let folder = |device: &Device| {
+        device.pci.is_some().then(|| pci::read_folder(reader, &device.name)).flatten()
+    };
+    let folders: Vec<Option<String>> = report.devices.iter().map(folder).collect();
     if folders.iter().any(Option::is_some) {
         gpu::read(reader, &mut report.devices, &folders);
     }

@@ -49,6 +49,10 @@ impl DeviceRow<'_> {
         if source == "verbs" && verbs_missing && asked && self.device.is_some() {
             return true;
         }
+        // Most hosts have none, and nothing is to be looked for.
+        if self.report.problems.is_empty() {
+            return false;
+        }
         // All of a part may be missing, or that of a device.
         (Part::named(source).is_some() && self.report.problems.has(source))
             || self.key(source).is_some_and(|key| self.is_key_unreadable(&key))

@@ -13,14 +13,22 @@ const PAGE: usize = 4096;
 /// This machine's `/sys` and `/proc`, read with as few system calls as can be: GID tables alone have
 /// a thousand files.
 ///
-/// A directory of which a second file is asked for stays open, so that the others need no walk along
-/// the path.
+/// A directory of which a third file is asked for stays open, so that the others need no walk along
+/// the path; for two files, opening it costs more than it saves.
 #[derive(Debug, Default)]
 pub(super) struct KernelFiles {
-    /// The last used is the last; `None` for a directory of which one file was asked for.
-    near: RefCell<Vec<(String, Option<OwnedFd>)>>,
+    /// The last used is the last.
+    near: RefCell<Vec<(String, Folder)>>,
     /// The last directory that was not there: who asks for one file in it asks for the next one, too.
     gone: RefCell<String>,
+}
+
+/// A directory of which files were asked for.
+#[derive(Debug)]
+enum Folder {
+    Once,
+    Twice,
+    Open(OwnedFd),
 }
 
 /// How many directories are remembered: an entry of a GID table has files in three.
@@ -62,27 +70,40 @@ impl KernelFiles {
             if near.len() == NEAR {
                 near.remove(0);
             }
-            near.push((folder.to_owned(), None));
+            near.push((folder.to_owned(), Folder::Once));
             return Ok(retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?);
         };
         near[at..].rotate_left(1);
-        let Some((_, opened)) = near.last_mut() else { return Err(ReadError::NotAFile) };
-        if opened.is_none() {
-            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            match retry_on_intr(|| openat(CWD, folder, directory, Mode::empty())) {
-                Ok(found) => *opened = Some(found),
+        let Some((_, known)) = near.last_mut() else { return Err(ReadError::NotAFile) };
+        match known {
+            Folder::Once => {
+                *known = Folder::Twice;
+                Ok(retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?)
+            }
+            Folder::Twice => match open_folder(folder) {
+                Ok(opened) => {
+                    let file = retry_on_intr(|| openat(&opened, name, flags, Mode::empty()));
+                    *known = Folder::Open(opened);
+                    Ok(file?)
+                }
                 Err(error) => {
                     if error == rustix::io::Errno::NOENT {
                         folder.clone_into(&mut self.gone.borrow_mut());
                     }
                     near.pop();
-                    return Err(error.into());
+                    Err(error.into())
                 }
+            },
+            Folder::Open(opened) => {
+                Ok(retry_on_intr(|| openat(&*opened, name, flags, Mode::empty()))?)
             }
         }
-        let Some(opened) = opened.as_ref() else { return Err(ReadError::NotAFile) };
-        Ok(retry_on_intr(|| openat(opened, name, flags, Mode::empty()))?)
     }
+}
+
+fn open_folder(path: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))
 }
 
 #[cfg(test)]
