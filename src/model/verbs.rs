@@ -73,7 +73,6 @@ pub enum VerbsStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerbsAttributes {
     /// The device.
-    #[serde(flatten)]
     pub device: VerbsDevice,
     /// The ports that answered.
     pub ports: Vec<VerbsPort>,

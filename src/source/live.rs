@@ -1,14 +1,13 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, lstat, open, readlink, stat};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, fstat, lstat, open, readlink, stat};
 use rustix::io::retry_on_intr;
 
 use super::kernel_files::KernelFiles;
@@ -18,6 +17,9 @@ use crate::sys::Errno;
 
 /// The most bytes of one file or directory listing. Files of sysfs have 4096 at most.
 const LIMIT: usize = 64 * 1024;
+
+/// Bytes for entries of a directory that are read at once.
+const ENTRIES: usize = 8 * 1024;
 
 /// A machine as it is: this one, or files under another root directory.
 #[derive(Debug)]
@@ -111,26 +113,28 @@ impl Live {
 
     fn list(&self, path: &str) -> Answer {
         let path = self.locate(path, true)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let folder = retry_on_intr(|| open(&path, flags, Mode::empty()))?;
+        let mut buffer = [MaybeUninit::uninit(); ENTRIES];
+        let mut entries = RawDir::new(folder, &mut buffer);
         let mut names = Vec::new();
         let mut length = 0;
-        for entry in fs::read_dir(path).map_err(|error| read_error(&error))? {
-            let name = entry.map_err(|error| read_error(&error))?.file_name();
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
             length += name.len() + 1;
             if length > LIMIT {
                 return Err(ReadError::TooBig);
             }
-            if !name.as_bytes().contains(&b'\n') {
-                names.push(name);
+            if !name.contains(&b'\n') {
+                names.push([name, b"\n"].concat());
             }
         }
         names.sort_unstable();
-        Ok(names.iter().flat_map(|name| [name.as_os_str(), OsStr::new("\n")]).fold(
-            Vec::new(),
-            |mut text, part| {
-                text.extend_from_slice(part.as_bytes());
-                text
-            },
-        ))
+        Ok(names.concat())
     }
 
     fn read_link(&self, path: &str) -> Answer {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::super::Reader;
 use super::super::reader::is_name;
-use super::place::Place;
-use crate::model::{Gid, GidKind, GidValue, LinkLayer, Protocol};
+use super::place::{Parent, Place};
+use crate::model::{Gid, GidKind, GidValue, LinkLayer, Part, Protocol};
 use crate::source::{Question, ReadError};
 
 /// The longest table that is read; rxe has 1024 entries, mlx5 up to 256.
@@ -23,7 +23,20 @@ pub(super) enum Extent {
     /// What tells interface and best address of a port: nothing on InfiniBand, elsewhere all up to
     /// the first IPv4 address. Nearly always the second or third one is such an address, and none
     /// behind it can be better; the first one names the interface.
+    Interface,
+    /// The same for a device that names the interface itself.
     Address,
+}
+
+impl Extent {
+    /// What the ports of a device need.
+    pub(super) fn of(parent: &Parent<'_>) -> Self {
+        match parent.netdev {
+            _ if parent.parts.has(Part::Gids) => Self::Whole,
+            None => Self::Interface,
+            Some(_) => Self::Address,
+        }
+    }
 }
 
 /// Reads the non-empty entries. Types and netdevs of empty ones answer EINVAL: only the others are
@@ -43,7 +56,7 @@ pub(super) fn read_table(
 ) -> Option<Vec<Gid>> {
     // There GIDs are no addresses of an interface.
     let is_native = protocol.is_some_and(Protocol::has_subnet);
-    if extent == Extent::Address && is_native {
+    if extent != Extent::Whole && is_native {
         return None;
     }
     let mut table = Table {
@@ -61,7 +74,7 @@ pub(super) fn read_table(
         failures: 0,
     };
     let mut next = 0;
-    if extent == Extent::Address {
+    if extent != Extent::Whole {
         // The kernel numbers entries from 0 on without a gap: up to the address that is looked for
         // nobody need list hundreds of them.
         while let Some(goes_on) = table.read_next(reader, next) {
@@ -78,7 +91,7 @@ pub(super) fn read_table(
     }
     for index in indices.into_iter().filter(|index| *index >= next) {
         let answer = reader.ask(&table.question(index));
-        if !table.take(reader, index, answer) || (extent == Extent::Address && table.is_enough()) {
+        if !table.take(reader, index, answer) || (extent != Extent::Whole && table.is_enough()) {
             break;
         }
     }
@@ -144,8 +157,8 @@ impl Table<'_> {
             let (is_whole, is_first) = (self.extent == Extent::Whole, self.gids.is_empty());
             let kind = is_whole.then(|| self.read_kind(reader, &entry, index)).flatten();
             let kind = kind.filter(|_| self.has_kinds);
-            let netdev =
-                (is_whole || is_first).then(|| self.read_netdev(reader, &entry, index)).flatten();
+            let is_asked = is_whole || (is_first && self.extent == Extent::Interface);
+            let netdev = is_asked.then(|| self.read_netdev(reader, &entry, index)).flatten();
             self.gids.push(Gid { index, value, kind, netdev });
         }
         true
@@ -267,7 +280,8 @@ fn nothing_is_read_behind_the_best_address() {
     assert_eq!(read(Protocol::Roce, Extent::Whole), (Some(3), 10));
     assert_eq!(read(Protocol::Ib, Extent::Address), (None, 0));
     // Two entries, the interface of the first, and no list of the table.
-    assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 3));
+    assert_eq!(read(Protocol::Roce, Extent::Interface), (Some(2), 3));
+    assert_eq!(read(Protocol::Roce, Extent::Address), (Some(2), 2));
 }
 
 #[test]
@@ -286,7 +300,7 @@ fn a_table_without_such_an_address_is_read_as_it_is_listed() {
     let listed = entry(Question::Dir("/p/gids".into()), "0\n1\n3\n");
     let source = Recorded::new(vec![listed, file(0, gid), file(1, empty), file(3, gid)], None);
     let place = Place { key: "d/1".into(), path: "/p".into() };
-    for extent in [Extent::Address, Extent::Whole] {
+    for extent in [Extent::Address, Extent::Interface, Extent::Whole] {
         let mut reader = Reader::new(&source);
         let table = read_table(&mut reader, &place, Some(Protocol::Iwarp), None, extent).unwrap();
         let indices: Vec<u32> = table.iter().map(|gid| gid.index).collect();

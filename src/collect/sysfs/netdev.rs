@@ -22,7 +22,8 @@ pub(super) fn find(
     match protocol? {
         // Only the first: later entries may be those of a VLAN on top of it.
         Protocol::Roce => {
-            first.and_then(|gid| gid.netdev.clone()).or_else(|| parent.netdev.map(str::to_owned))
+            let named = parent.netdev.map(str::to_owned);
+            named.or_else(|| first.and_then(|gid| gid.netdev.clone()))
         }
         Protocol::Ib | Protocol::Opa => by_bus_device(reader, parent, place, number, INFINIBAND),
         // Kernels from 6.6 name it in the GID as well; erdma's is on another bus device.

@@ -52,7 +52,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         (None, None)
     };
     let before = reader.problem_count();
-    let extent = if parent.parts.has(Part::Gids) { Extent::Whole } else { Extent::Address };
+    let extent = Extent::of(parent);
     let table = gid::read_table(reader, &place, protocol, link_layer, extent);
     // Without a table there is no RoCE: the further ports of MANA send raw packets only.
     let protocol = protocol.filter(|protocol| *protocol != Protocol::Roce || table.is_some());
