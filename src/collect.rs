@@ -15,7 +15,7 @@ mod sysfs;
 mod verbs;
 
 use crate::model::{HostReport, Part, Parts, Via};
-use crate::source::Source;
+use crate::source::{Question, Source};
 
 use reader::Reader;
 
@@ -26,6 +26,10 @@ pub fn host_report(
     host: impl Into<String>,
     via: Via,
 ) -> HostReport {
+    if parts.has(Part::Verbs) {
+        // It works while the files are read, and copies less of this process the earlier it starts.
+        source.expect(&Question::Verbs);
+    }
     let mut report = HostReport::empty(host, via);
     report.taken_ns = source.taken_ns();
     let mut reader = Reader::new(source);

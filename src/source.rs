@@ -39,6 +39,9 @@ pub trait Source {
     /// The kernel's own answer, or why it could not be asked.
     fn ask(&self, question: &Question) -> Answer;
 
+    /// Says that a question will be asked: what takes its time may begin now.
+    fn expect(&self, _question: &Question) {}
+
     /// The machine's own clock, in nanoseconds since 1970 UTC, when the reading began; `None` for
     /// answers that have no time stamp, as those of a bare directory tree.
     fn taken_ns(&self) -> Option<u64>;
@@ -50,6 +53,10 @@ pub trait Source {
 impl<S: Source + ?Sized> Source for &S {
     fn ask(&self, question: &Question) -> Answer {
         (**self).ask(question)
+    }
+
+    fn expect(&self, question: &Question) {
+        (**self).expect(question);
     }
 
     fn taken_ns(&self) -> Option<u64> {

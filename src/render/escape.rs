@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 /// turn or hide text around them `\u{202e}`.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|letter| is_control(letter) || is_hidden(letter)) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(|letter| is_control(letter) || is_hidden(letter)) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::escape;
@@ -22,8 +24,12 @@ pub(super) fn lay_out(aligns: &[Align], rows: impl Iterator<Item = Vec<String>>)
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     for row in rows {
-        table.add_row(row.iter().zip(aligns).map(|(text, align)| {
-            Cell::new(escape(text)).set_alignment(match align {
+        table.add_row(row.into_iter().zip(aligns).map(|(text, align)| {
+            let text = match escape(&text) {
+                Cow::Owned(safe) => safe,
+                Cow::Borrowed(_) => text,
+            };
+            Cell::new_owned(text).set_alignment(match align {
                 Align::Left => CellAlignment::Left,
                 Align::Right => CellAlignment::Right,
             })

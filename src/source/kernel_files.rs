@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{read, retry_on_intr};
 
@@ -19,6 +20,8 @@ const PAGE: usize = 4096;
 pub(super) struct KernelFiles {
     /// The last used is the last.
     near: RefCell<Vec<(String, Folder)>>,
+    /// What was read last: a page of memory that is not cleared for each file.
+    page: RefCell<Vec<u8>>,
     /// The last directory that was not there: who asks for one file in it asks for the next one, too.
     gone: RefCell<String>,
 }
@@ -44,17 +47,20 @@ impl KernelFiles {
     /// The content of a file of at most `limit` bytes.
     pub(super) fn read(&self, path: &str, limit: usize) -> Answer {
         let file = self.open(path)?;
-        let mut page = [0; PAGE];
-        let mut count = retry_on_intr(|| read(&file, &mut page))?;
+        let mut page = self.page.borrow_mut();
+        page.clear();
+        page.reserve(PAGE);
+        let mut count = retry_on_intr(|| read(&file, spare_capacity(&mut page)))?;
         // Most files have a few bytes, and get no more memory than that.
-        let mut content = page.get(..count).unwrap_or(&page).to_vec();
+        let mut content = page.clone();
         // In /proc a read may end at any record.
         while count > 0 && !(content.len() < PAGE && path.starts_with("/sys/")) {
             if content.len() > limit {
                 return Err(ReadError::TooBig);
             }
-            count = retry_on_intr(|| read(&file, &mut page))?;
-            content.extend_from_slice(page.get(..count).unwrap_or(&page));
+            page.clear();
+            count = retry_on_intr(|| read(&file, spare_capacity(&mut page)))?;
+            content.extend_from_slice(&page);
         }
         Ok(content)
     }

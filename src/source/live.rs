@@ -11,6 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags, RawDir, fstat, lstat, open, readlink, s
 use rustix::io::retry_on_intr;
 
 use super::kernel_files::KernelFiles;
+use super::verbs_child::Started;
 use super::{Answer, Question, ReadError, Source, VerbsChild, netlink};
 use crate::clock;
 use crate::sys::Errno;
@@ -32,6 +33,8 @@ pub struct Live {
     kernel: KernelFiles,
     /// `None` where there are only files.
     verbs: Option<VerbsChild>,
+    /// The child, once it was expected to be asked.
+    running: RefCell<Option<Started>>,
     /// The number of the family of ethtool netlink, once it was asked for.
     ethtool: OnceCell<Result<u16, ReadError>>,
     taken_ns: Option<u64>,
@@ -63,6 +66,7 @@ impl Live {
             folders: RefCell::default(),
             kernel: KernelFiles::default(),
             verbs: None,
+            running: RefCell::default(),
             ethtool: OnceCell::new(),
             taken_ns: None,
         }
@@ -150,7 +154,10 @@ impl Source for Live {
             Question::Dir(path) => self.list(path),
             Question::Link(path) => self.read_link(path),
             Question::Verbs => match &self.verbs {
-                Some(child) => child.ask(),
+                Some(child) => {
+                    let running = self.running.borrow_mut().take();
+                    child.finish(running.unwrap_or_else(|| child.start()))
+                }
                 None => Err(ReadError::NotRecorded),
             },
             Question::Rdma(_) | Question::Route(_) | Question::Ethtool(_)
@@ -164,6 +171,13 @@ impl Source for Live {
                 let family = self.ethtool.get_or_init(|| netlink::ethtool_family(self.patience()));
                 netlink::ask_ethtool(query, family.clone()?, self.patience())
             }
+        }
+    }
+
+    fn expect(&self, question: &Question) {
+        if let (Question::Verbs, Some(child)) = (question, &self.verbs) {
+            let mut running = self.running.borrow_mut();
+            running.get_or_insert_with(|| child.start());
         }
     }
 

@@ -52,6 +52,10 @@ impl<S: Source> Source for Recorder<S> {
         answer
     }
 
+    fn expect(&self, question: &Question) {
+        self.source.expect(question);
+    }
+
     fn taken_ns(&self) -> Option<u64> {
         self.source.taken_ns()
     }

@@ -54,29 +54,35 @@ impl VerbsChild {
         self.deadline
     }
 
-    /// Runs the child and returns what it wrote to stdout.
-    pub(super) fn ask(&self) -> Answer {
+    /// Starts the child, which then works beside whoever asks.
+    pub(super) fn start(&self) -> Started {
+        Started(
+            self.run().map_err(|error| {
+                ReadError::Process(format!("cannot start the verbs child: {error}"))
+            }),
+        )
+    }
+
+    /// Waits for a child and returns what it wrote to stdout.
+    pub(super) fn finish(&self, Started(running): Started) -> Answer {
         let deadline = self.deadline;
-        let (mut started, mut heard) = self.start().map_err(|error| {
-            ReadError::Process(format!("cannot start the verbs child: {error}"))
-        })?;
-        let outcome = heard.listen(deadline);
+        let mut running = running?;
+        let outcome = running.heard.listen(deadline);
         let status = if outcome.is_ok() {
-            started.end(deadline.remaining().max(REAP))
+            running.process.take().and_then(|process| process.end(deadline.remaining().max(REAP)))
         } else {
             // The limit is over then: a child that is being killed is not waited for.
-            started.kill();
-            let _ = started.reap();
+            running.kill();
             None
         };
         outcome.map_err(|stop| stop.explain(self.limit))?;
         match status {
-            Some(status) if status.success() => Ok(heard.answer),
-            status => Err(heard.failure(status)),
+            Some(status) if status.success() => Ok(std::mem::take(&mut running.heard.answer)),
+            status => Err(running.heard.failure(status)),
         }
     }
 
-    fn start(&self) -> io::Result<(Started, Heard)> {
+    fn run(&self) -> io::Result<Running> {
         if self.program.is_none()
             && let Some(copied) = start_copy()?
         {
@@ -91,12 +97,39 @@ impl VerbsChild {
             .spawn()?;
         let stdout = child.stdout.take().map(OwnedFd::from);
         let heard = Heard::new(stdout, child.stderr.take().map(OwnedFd::from));
-        Ok((Started::Program(child), heard))
+        Ok(Running { process: Some(Process::Program(child)), heard })
+    }
+}
+
+/// A child that was started, or why none was.
+#[derive(Debug)]
+pub(super) struct Started(Result<Running, ReadError>);
+
+/// A child at work; nobody waits for one that is given up.
+#[derive(Debug)]
+struct Running {
+    /// `None` once it has ended or was given up.
+    process: Option<Process>,
+    heard: Heard,
+}
+
+impl Running {
+    fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+            let _ = process.reap();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 
 /// A copy of this process that answers, where there can be one.
-fn start_copy() -> io::Result<Option<(Started, Heard)>> {
+fn start_copy() -> io::Result<Option<Running>> {
     let (answer, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
     let (talk, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = rustix::process::getpid();
@@ -113,16 +146,18 @@ fn start_copy() -> io::Result<Option<(Started, Heard)>> {
         let json = serde_json::to_vec(&answer_verbs());
         u8::from(json.map_or(true, |json| File::from(stdout).write_all(&json).is_err()))
     })?;
-    Ok(copied.map(|pid| (Started::Copy(pid), Heard::new(Some(answer), Some(talk)))))
+    let heard = Heard::new(Some(answer), Some(talk));
+    Ok(copied.map(|pid| Running { process: Some(Process::Copy(pid)), heard }))
 }
 
-/// A child that runs.
-enum Started {
+/// The process of a child.
+#[derive(Debug)]
+enum Process {
     Program(Child),
     Copy(Pid),
 }
 
-impl Started {
+impl Process {
     /// Fails only for a child that has ended by itself.
     fn kill(&mut self) {
         let _ = match self {
@@ -195,6 +230,7 @@ impl Stop {
 }
 
 /// The child's two pipes and what came through them.
+#[derive(Debug)]
 struct Heard {
     stdout: Option<File>,
     stderr: Option<File>,
@@ -280,35 +316,54 @@ mod tests {
         (folder, VerbsChild::new(path, deadline))
     }
 
+    fn ask(child: &VerbsChild) -> Answer {
+        child.finish(child.start())
+    }
+
+    #[test]
+    fn a_child_that_nobody_waits_for_is_killed() {
+        let (_folder, child) = child("echo $$; exec sleep 1000", Duration::from_secs(30));
+        let mut started = child.start();
+        let heard = &mut started.0.as_mut().unwrap().heard;
+        take(&mut heard.stdout, &mut heard.answer, LIMIT).unwrap();
+        let pid = String::from_utf8(heard.answer.clone()).unwrap().trim().parse().unwrap();
+        let lives = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
+        drop(started);
+        let patience = Timespec::try_from(Duration::from_secs(10)).unwrap();
+        let ended =
+            poll(&mut [PollFd::from_borrowed_fd(lives.as_fd(), PollFlags::IN)], Some(&patience));
+        assert_eq!(ended, Ok(1), "it is still there");
+    }
+
     #[test]
     fn its_stdout_is_the_answer_and_its_stderr_is_not() {
         let (_folder, child) = child("echo warning >&2; echo $1 $2", Duration::from_secs(30));
-        assert_eq!(child.ask(), Ok(b"agent verbs\n".to_vec()));
+        assert_eq!(ask(&child), Ok(b"agent verbs\n".to_vec()));
     }
 
     #[test]
     fn a_child_that_hangs_is_killed_at_its_deadline() {
         let (_folder, child) = child("exec sleep 1000", Duration::from_millis(50));
-        let error = child.ask().unwrap_err().to_string();
+        let error = ask(&child).unwrap_err().to_string();
         assert!(error.contains("no answer within 0.05 s"), "{error}");
     }
 
     #[test]
     fn a_child_that_fails_is_explained_by_its_last_words() {
         let (_folder, child) = child("echo out of paper >&2; exit 3", Duration::from_secs(30));
-        let error = child.ask().unwrap_err().to_string();
+        let error = ask(&child).unwrap_err().to_string();
         assert_eq!(error, "the verbs child ended with exit status: 3: out of paper");
     }
 
     #[test]
     fn a_child_that_never_stops_talking_is_stopped() {
         let (_folder, child) = child("exec cat /dev/zero", Duration::from_secs(30));
-        assert_eq!(child.ask(), Err(ReadError::TooBig));
+        assert_eq!(ask(&child), Err(ReadError::TooBig));
     }
 
     #[test]
     fn a_missing_program_is_an_answer() {
         let child = VerbsChild::new("/nowhere/rdmactl".into(), Duration::from_secs(1));
-        assert!(matches!(child.ask(), Err(ReadError::Process(_))));
+        assert!(matches!(ask(&child), Err(ReadError::Process(_))));
     }
 }
