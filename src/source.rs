@@ -6,12 +6,16 @@
 
 mod entry;
 mod error;
+mod holders;
 mod kernel_files;
+mod kernel_log;
 mod live;
 mod netlink;
 mod question;
+mod rds;
 mod recorded;
 mod recorder;
+mod secrets;
 mod verbs_child;
 mod verbs_self;
 
@@ -20,9 +24,10 @@ pub use error::ReadError;
 pub use live::Live;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,
-    RouteCommand, RouteQuery,
+    RouteCommand, RouteQuery, SocketQuery,
 };
 pub use question::Question;
+pub use rds::RdsList;
 pub use recorded::Recorded;
 pub use recorder::Recorder;
 pub use verbs_child::VerbsChild;

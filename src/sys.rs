@@ -29,6 +29,7 @@ pub mod interfaces;
 #[cfg(test)]
 mod layout;
 mod plain;
+pub mod rds;
 mod readable;
 pub mod verbs;
 

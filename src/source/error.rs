@@ -50,6 +50,12 @@ impl ReadError {
         *self == Self::Errno(Errno::INVALID)
     }
 
+    /// Whether it is of a connection that is closed.
+    #[must_use]
+    pub fn is_not_connected(&self) -> bool {
+        *self == Self::Errno(Errno::NOT_CONNECTED)
+    }
+
     /// Whether the caller may not read it.
     #[must_use]
     pub fn is_denied(&self) -> bool {

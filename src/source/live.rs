@@ -11,13 +11,18 @@ use rustix::fs::{FileType, Mode, OFlags, RawDir, fstat, lstat, open, readlink, s
 use rustix::io::retry_on_intr;
 
 use super::kernel_files::KernelFiles;
+use super::secrets::without_secrets;
 use super::verbs_child::Started;
-use super::{Answer, Question, ReadError, Source, VerbsChild, netlink};
+use super::{Answer, Question, ReadError, Source, VerbsChild, holders, kernel_log, netlink, rds};
 use crate::clock;
 use crate::sys::Errno;
 
 /// The most bytes of one file or directory listing. Files of sysfs have 4096 at most.
 const LIMIT: usize = 64 * 1024;
+
+/// The same of a file below `/proc`, which grows with what the host has: 5,000 mounts of NFS have
+/// 10 MB of statistics.
+const PROC_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Bytes for entries of a directory that are read at once.
 const ENTRIES: usize = 8 * 1024;
@@ -105,12 +110,18 @@ impl Live {
 
     fn read_file(&self, path: &str) -> Answer {
         let read = || match &self.root {
-            None if KernelFiles::hold(path) => self.kernel.read(path, LIMIT),
-            _ => read_regular(&self.locate(path, true)?),
+            None if KernelFiles::hold(path) => self.kernel.read(path, limit_of(path)),
+            _ => read_regular(&self.locate(path, true)?, limit_of(path)),
         };
-        match read() {
+        let answer = match read() {
             // Drivers answer EIO once when firmware is busy: once is tried again.
             Err(ReadError::Errno(Errno::IO)) => read(),
+            answer => answer,
+        };
+        match answer {
+            Ok(content) if path.starts_with("/etc/") => {
+                Ok(without_secrets(&String::from_utf8_lossy(&content)).into_bytes())
+            }
             answer => answer,
         }
     }
@@ -160,11 +171,23 @@ impl Source for Live {
                 }
                 None => Err(ReadError::NotRecorded),
             },
-            Question::Rdma(_) | Question::Route(_) | Question::Ethtool(_)
+            Question::Rdma(_)
+            | Question::Route(_)
+            | Question::Ethtool(_)
+            | Question::Sockets(_)
+            | Question::Holders
+            | Question::Environment(_)
+            | Question::KernelLog(_)
+            | Question::Rds(_)
                 if self.root.is_some() =>
             {
                 Err(ReadError::NotRecorded)
             }
+            Question::Sockets(query) => netlink::ask_sockets(*query, self.patience()),
+            Question::Holders => holders::list(),
+            Question::Environment(pid) => holders::environment(*pid),
+            Question::KernelLog(tag) => kernel_log::read_tagged(tag),
+            Question::Rds(list) => rds::ask(*list),
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
             Question::Route(query) => netlink::ask_route(query, self.patience()),
             Question::Ethtool(query) => {
@@ -197,19 +220,23 @@ fn without_links(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
 }
 
 /// Reads a regular file; anything else is not even opened, because opening may have effects.
-fn read_regular(path: &Path) -> Answer {
+fn read_regular(path: &Path, limit: usize) -> Answer {
     regular(stat(path)?.st_mode)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file: OwnedFd = retry_on_intr(|| open(path, flags, Mode::empty()))?;
     let about = fstat(&file)?;
     regular(about.st_mode)?;
-    let length = usize::try_from(about.st_size).unwrap_or(0).min(LIMIT);
+    let length = usize::try_from(about.st_size).unwrap_or(0).min(limit);
     let mut content = Vec::with_capacity(length + 1);
     File::from(file)
-        .take(LIMIT as u64 + 1)
+        .take(limit as u64 + 1)
         .read_to_end(&mut content)
         .map_err(|error| read_error(&error))?;
-    if content.len() > LIMIT { Err(ReadError::TooBig) } else { Ok(content) }
+    if content.len() > limit { Err(ReadError::TooBig) } else { Ok(content) }
+}
+
+fn limit_of(path: &str) -> usize {
+    if path.starts_with("/proc/") { PROC_LIMIT } else { LIMIT }
 }
 
 fn regular(mode: u32) -> Result<(), ReadError> {

@@ -9,14 +9,17 @@ mod exchange;
 mod message;
 mod rdma;
 mod route;
+mod sockets;
 
 pub use attributes::{Attribute, Attributes};
 pub use ethtool::{EthtoolCommand, EthtoolQuery};
 pub use message::{Message, Messages};
 pub use rdma::{RdmaCommand, RdmaQuery};
 pub use route::{RouteCommand, RouteQuery};
+pub use sockets::SocketQuery;
 
 pub(super) use ethtool::{ask as ask_ethtool, family as ethtool_family};
 pub(super) use exchange::Exchange;
 pub(super) use rdma::ask as ask_rdma;
 pub(super) use route::ask as ask_route;
+pub(super) use sockets::ask as ask_sockets;

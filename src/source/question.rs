@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EthtoolQuery, RdmaQuery, RouteQuery};
+use super::{EthtoolQuery, RdmaQuery, RdsList, RouteQuery, SocketQuery};
 
 /// One thing to read. Paths are absolute, as seen on the machine that is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,6 +23,18 @@ pub enum Question {
     Route(RouteQuery),
     /// The messages of ethtool netlink.
     Ethtool(EthtoolQuery),
+    /// The messages of `sock_diag` netlink.
+    Sockets(SocketQuery),
+    /// Which processes hold sockets and RDMA devices: `4711 socket:[12345]`, or `4711 -` for one that
+    /// may not be looked into.
+    Holders,
+    /// What of a process's environment decides on transports, one setting a line. It is not recorded.
+    Environment(u32),
+    /// The records of the kernel's log whose text starts with this, as `/dev/kmsg` has them.
+    KernelLog(String),
+    /// A list of the kernel's reliable datagram sockets: the size of an item as four bytes, the lowest
+    /// first, and the items.
+    Rds(RdsList),
 }
 
 impl fmt::Display for Question {
@@ -33,6 +45,11 @@ impl fmt::Display for Question {
             Self::Rdma(query) => query.fmt(out),
             Self::Route(query) => query.fmt(out),
             Self::Ethtool(query) => query.fmt(out),
+            Self::Sockets(query) => query.fmt(out),
+            Self::Holders => out.write_str("/proc/PID/fd"),
+            Self::Environment(pid) => write!(out, "/proc/{pid}/environ"),
+            Self::KernelLog(tag) => write!(out, "/dev/kmsg, lines with {tag}"),
+            Self::Rds(list) => list.fmt(out),
         }
     }
 }

@@ -12,8 +12,9 @@ use super::message::{HEADER, Messages, take};
 use crate::source::{Answer, ReadError};
 use crate::sys::Errno;
 
-/// The most bytes of one answer: 64 devices with 10,000 queue pairs each need less.
-const LIMIT: usize = 4 * 1024 * 1024;
+/// The most bytes of one answer: 64 devices with 10,000 queue pairs each need less, and so do 50,000
+/// sockets.
+const LIMIT: usize = 32 * 1024 * 1024;
 
 /// How long one datagram may take; the kernel answers at once unless a driver hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
