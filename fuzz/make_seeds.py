@@ -171,6 +171,47 @@ def netlink():
                 yield ask.encode() + b"\n" + raw(entry)
 
 
+def consumers():
+    """Mounts, lists, logs and sockets, as recorded in two virtual machines."""
+    def lines(**answers):
+        text = lambda content: content.encode().replace(b"\n", b"\x1f") if isinstance(content, str) else content
+        return b"\n".join(name.replace("__", "/").encode() + b"=" + text(content)
+                          for name, content in answers.items())
+
+    options = "rw,vers=4.1,proto=tcp,nconnect=2,port=20049,clientaddr=10.9.0.2,addr=10.9.0.1"
+    yield lines(self__mounts=f"10.9.0.1:/ /mnt/r\\040x nfs4 {options} 0 0\nx /mnt/9 9p trans=rdma,port=5640 0 0\n",
+                mountstats="device 10.9.0.1:/ mounted on /mnt/r\\040x with fstype nfs4 statvers=1.1\n"
+                           "\txprt:\ttcp 0 0 2 0 0 35 35 0 35 0 2 0 0\n",
+                fstab="10.9.0.1:/ /mnt/r nfs4 proto=rdma,port=20049 0 0\n",
+                dstaddr="10.9.0.1\n", xprt_state="state= CONNECTED   BOUND\n", xprt_info="src_port=0\ndst_port=20049\n",
+                portlist="rdma 20049\ntcp 2049\n", info='address: "10.9.0.2:0"\nname: "Linux NFSv4.0"\n')
+    yield lines(storage_nodes="s1 [ID: 1]\n   Connections: TCP: 1 (10.9.0.1:8203 [fallback route]); \n"
+                              "s2 [ID: 2]\n   Connections: TCP: 1 (busy); RDMA: 2; \n",
+                meta_nodes="m [ID: 1]\n   Root: <yes>\n   Connections: <none>\n", mgmt_nodes="x [ID: 1]\n",
+                client_info="Interfaces:\n+ eth0[ip addr: 10.9.0.2; type: RDMA]\n", config="connUseRDMA = 1\n",
+                kmsg="6,1,1,-;beegfs: df(1): NodeConn (acquire stream): Connected: "
+                     "beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)\n")
+    yield lines(transport="rdma", address="traddr=10.9.0.1,trsvcid=4421", subsysnqn="nqn.test", state="live",
+                queue_count="2", addr_trtype="tcp", addr_trsvcid="4420", proc_name="iscsi_iser",
+                session1="../../devices/platform/host5/session1", persistent_address="10.9.0.1",
+                persistent_port="3260", iser="1", dgid="fe80:0000:0000:0000:0002:c903:000e:8acd")
+    socket = bytes([2, 1, 0, 0]) + struct.pack(">HH", 978, 2049) + bytes([10, 9, 0, 2]) + bytes(12) \
+        + bytes([10, 9, 0, 1]) + bytes(12) + bytes(28) + struct.pack("=I", 13924)
+    message = lambda payload: struct.pack("=IHHII", 16 + len(payload), 20, 2, 0, 0) + payload
+    smc = bytes([43, 1, 1, 0]) + socket[4:52] + bytes(4) + struct.pack("=Q", 14188) \
+        + struct.pack("=HHII", 12, 5, 0x03030000, 0)
+    rds = struct.pack("<I", 42) + bytes(16) + bytes([10, 9, 0, 2, 10, 9, 0, 1]) + b"tcp".ljust(16, b"\0") + bytes([4, 0])
+    yield lines(tcp4=message(socket), smc=message(smc), rds=rds,
+                holders="192 socket:[13924]\n192 /dev/infiniband/rdma_cm\n193 -\n", comm="ucx_perftest\n",
+                environ="UCX_TLS=tcp\n")
+    yield lines(DebugData="Features: SMB_DIRECT\n1) ConnectionId: 0x1 Hostname: filer \n"
+                          "SMBDirect (in hex) protocol version: 100 transport status: 2\n"
+                          "\t\tCapabilities: rdma rss\n\t\tIPv4: 10.0.0.10\n",
+                **{"import": 'failover_nids: [ "10.0.0.1@o2ib", "10.0.0.1@tcp" ]\ncurrent_connection: "10.0.0.1@tcp"\n'
+                             "state: FULL\n"},
+                **{"discovery.conf": "-t rdma -a 10.0.0.1\n"})
+
+
 def frames():
     def frame(*messages):
         texts = [json.dumps(message).encode() for message in messages]
@@ -196,6 +237,7 @@ SEEDS = {
     "netlink": netlink,
     "wire": frames,
     "compat": tools,
+    "connections": consumers,
     "dcb": dcb,
     "ethtool": ethtool,
     "verbs": verbs,

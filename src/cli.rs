@@ -5,6 +5,7 @@
 mod agent;
 mod capture;
 mod compat;
+mod connections;
 mod counters;
 mod devices;
 mod duration;
@@ -24,6 +25,7 @@ use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
 pub use compat::CompatArgs;
+pub use connections::{ConnectionsArgs, FailOn, Only};
 pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
@@ -93,6 +95,8 @@ pub enum Command {
     Counters(CountersArgs),
     /// List who holds queue pairs, connections, memory regions and other objects.
     Resources(ResourcesArgs),
+    /// List who uses RDMA, and who fell back to TCP.
+    Connections(ConnectionsArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
     Ping(PingArgs),
     /// Record what hosts answer, to be read again with --from.

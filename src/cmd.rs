@@ -5,6 +5,7 @@ mod capture;
 mod compat;
 mod complete;
 mod completions;
+mod connections;
 mod counters;
 mod devices;
 mod flags;
@@ -78,6 +79,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Gids(_) => gids::run(global, term),
         Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),
+        Command::Connections(args) => connections::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Capture(args) => capture::run(global, args, term),
         Command::Compat(args) => compat::run(global, args, term),

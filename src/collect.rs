@@ -5,6 +5,7 @@
 //! `analyse` and `query`.
 
 mod caps;
+mod consumers;
 mod dcb;
 mod ethtool;
 mod nldev;
@@ -63,6 +64,9 @@ pub fn host_report(
         if parts.has(Part::Keys) {
             nldev::read_keys(&mut reader, &report);
         }
+    }
+    if parts.has(Part::Connections) {
+        consumers::read(&mut reader, &mut report);
     }
     report.problems = reader.into_problems().into();
     if parts.has(Part::Verbs) {

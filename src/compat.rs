@@ -5,6 +5,7 @@
 //! bugs included, were learnt by running the originals and by reading which bytes they print; see
 //! docs/compat.md for what is offered.
 
+mod beegfs_net;
 mod error;
 mod getopt;
 mod ibdev2netdev;
@@ -47,17 +48,20 @@ pub enum Tool {
     Ibdev2netdev,
     /// `show_gids` of mlnx-tools.
     ShowGids,
+    /// `beegfs-net` of beegfs-utils, up to version 7.
+    BeegfsNet,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
         Self::IbvDevinfo,
         Self::Ibdev2netdev,
         Self::ShowGids,
+        Self::BeegfsNet,
     ];
 
     /// The name of the original.
@@ -70,6 +74,7 @@ impl Tool {
             Self::IbvDevinfo => "ibv_devinfo",
             Self::Ibdev2netdev => "ibdev2netdev",
             Self::ShowGids => "show_gids",
+            Self::BeegfsNet => "beegfs-net",
         }
     }
 
@@ -120,6 +125,7 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
             show_gids::run(&job, &mut out);
             Ok(())
         }
+        Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {

@@ -4,6 +4,8 @@
 //! `None` means "not there on this kernel or driver"; "there, but unreadable" is `None` plus a
 //! [`Problem`] that names the key it leaves empty.
 
+mod connection;
+mod consumers;
 mod counter;
 mod dcb;
 mod device;
@@ -25,6 +27,18 @@ mod provider;
 mod resource;
 mod verbs;
 
+pub use connection::{
+    Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
+    Evidence, KnownBy, Peer, PinnedMemory, RdmaChannel, Role, Strength, TcpChannel, Transport,
+    Wanted,
+};
+pub use consumers::{
+    BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool,
+    Consumers, Holder, IscsiNode, IscsiPortal, IscsiSession, LustreImport, LustrePeer, MountIntent,
+    NfsClientOfServer, NfsListener, NfsMount, NfsServer, NfsTransport, NvmeController, NvmeIntent,
+    NvmetPort, P9Mount, RdsConnection, SmbServer, SmcSocket, SrpHost, SunrpcTransport, TcpSocket,
+    TcpState,
+};
 pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
 pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
 pub use device::{Device, NodeType};

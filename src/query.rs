@@ -4,6 +4,7 @@
 //! the form of a value is made here once. It never escapes: `render` does.
 
 mod column;
+mod connections;
 mod counters;
 mod device_row;
 mod devices;
@@ -23,6 +24,7 @@ mod sort;
 mod value;
 
 pub use column::{Align, Column, Listing, Shown};
+pub use connections::{ConnectionRow, Connections, connection_rows};
 pub use counters::{CounterRow, Counters, counter_rows};
 pub use device_row::{DeviceRow, device_rows};
 pub use devices::Devices;

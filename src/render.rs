@@ -5,6 +5,7 @@
 
 mod blocks;
 mod column_help;
+mod connections;
 mod csv;
 mod escape;
 mod json;
@@ -16,9 +17,13 @@ mod table;
 
 pub use blocks::blocks;
 pub use column_help::column_help;
+pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;
-pub use json::{PingDocument, ReportDocument, ping_schema, report_schema, to_json, to_json_lines};
+pub use json::{
+    ConnectionsDocument, PingDocument, ReportDocument, connections_schema, ping_schema,
+    report_schema, to_json, to_json_lines,
+};
 pub use notes::{Note, notes};
 pub use ping::{render_findings, render_matrix};
 pub use plain::plain;

@@ -100,6 +100,9 @@ const SCRIPT_CASES: &[Case] = &[
     ("ibdev2netdev_words", "ibdev2netdev", &["-v", "mlx5_0"]),
 ];
 
+/// Over the files of a client of BeeGFS, against what the script printed.
+const BEEGFS_CASES: &[Case] = &[("beegfs_net", "beegfs-net", &["-n"])];
+
 /// Releases whose output differs, over the made-up libibverbs and a tree: ours, looked at.
 const RELEASES: &[&str] = &["33", "44", "56", "65"];
 
@@ -195,6 +198,48 @@ fn damaged_trees_are_shown_as_the_originals_show_them() {
         }
     }
     assert_none(&differences);
+}
+
+/// The client and its lists are those of the real module 8.3.1, as the script of 7.4.6 printed them.
+#[test]
+fn beegfs_net_is_shown_as_the_script_showed_it() {
+    let root = tempfile::tempdir().expect("a directory");
+    let client = root.path().join("proc/fs/beegfs/c95-6B0112EA-node2");
+    fs::create_dir_all(&client).expect("directories");
+    for (list, text) in [
+        ("mgmt_nodes", "management [ID: 1]\n   Connections: TCP: 1 (10.9.0.1:8008); \n"),
+        ("meta_nodes", "node_meta_01 [ID: 1]\n   Root: <yes>\n   Connections: <none>\n"),
+        (
+            "storage_nodes",
+            "node_storage_01 [ID: 1]\n   Connections: RDMA: 1 (10.9.0.1:8003); \n\
+             node_storage_02 [ID: 2]\n   Connections: TCP: 1 (10.9.0.1:8103); \n\
+             node_storage_03 [ID: 3]\n   Connections: TCP: 1 (10.9.0.1:8203 [fallback route]); \n\
+             node_storage_04 [ID: 4]\n   Connections: <none>\n",
+        ),
+    ] {
+        fs::write(client.join(list), text).expect("a list");
+    }
+    let run = |args: &[&str], root: &Path| {
+        let source = Live::with_root(root).expect("a root");
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let tool = Tool::BeegfsNet;
+        compat::run(
+            &Call { tool, program: tool.name(), args: &args, release: None, pid: 0 },
+            &source,
+        )
+    };
+    let golden = package("tests/compat/golden/beegfs_net/lab.txt");
+    let expected = fs::read_to_string(golden).expect("what the script printed");
+    for (_, _, args) in BEEGFS_CASES {
+        let said = run(args, root.path()).expect("an answer");
+        assert_eq!((said.stdout.as_str(), said.code), (expected.as_str(), 0));
+    }
+    // A machine without one.
+    let empty = tempfile::tempdir().expect("a directory");
+    let said = run(&["-n"], empty.path()).expect("an answer");
+    assert_eq!((said.stdout.as_str(), said.code), ("\n", 1));
+    assert_eq!(said.stderr, "No active BeeGFS mounts found.\n");
+    assert!(matches!(run(&["-h"], empty.path()), Err(CompatError::NotOffered { .. })));
 }
 
 /// The made-up library, with the symbol versions that the installed tools ask for.
@@ -503,6 +548,7 @@ fn every_case_is_documented_and_every_documented_case_exists() {
         .iter()
         .chain(VERBS_CASES)
         .chain(SCRIPT_CASES)
+        .chain(BEEGFS_CASES)
         .map(|(name, ..)| (*name).to_owned())
         .collect();
     let documented = documented();

@@ -62,8 +62,18 @@ fn apply(seeds: &[Vec<u8>], first: Index, other: Index, edits: &[(Index, u8)]) -
 /// much as the others.
 const MUTATIONS: u32 = 256;
 const MUTATIONS_OF_MACHINES: u32 = 24;
-const READ_MACHINES: [&str; 9] =
-    ["capture", "compat", "dcb", "ethtool", "netlink", "redact", "report", "sysfs", "verbs"];
+const READ_MACHINES: [&str; 10] = [
+    "capture",
+    "compat",
+    "connections",
+    "dcb",
+    "ethtool",
+    "netlink",
+    "redact",
+    "report",
+    "sysfs",
+    "verbs",
+];
 
 #[test]
 fn what_is_like_the_corpus_holds() {

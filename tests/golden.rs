@@ -83,6 +83,16 @@ const CASES: &[(&str, &[&str])] = &[
     ("resources_json", &["resources", "mr", "--json"]),
 ];
 
+/// The same, of fixtures whose hosts have mounts, sessions and processes.
+const CONSUMER_CASES: &[(&str, &[&str])] = &[
+    ("connections", &["connections"]),
+    ("connections_verbose", &["connections", "-v"]),
+    ("connections_evidence", &["connections", "-o", "user,instance,peer,verdict,evidence"]),
+    ("connections_fallback", &["connections", "--only", "fallback", "--fail-on", "fail"]),
+    ("connections_json", &["connections", "--json"]),
+    ("connections_ndjson", &["connections", "--format", "ndjson"]),
+];
+
 fn fixtures() -> Vec<String> {
     let folders = fs::read_dir(package("tests/fixtures")).expect("fixtures");
     let mut names: Vec<String> = folders
@@ -119,7 +129,8 @@ fn cases(fixture: &str) -> impl Iterator<Item = (String, Vec<String>)> + use<> {
     let owned = |(case, args): &(&str, &[&str])| {
         ((*case).to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect())
     };
-    CASES.iter().map(owned).chain(table::cases(fixture))
+    let more = if fixture.starts_with("consumers") { CONSUMER_CASES } else { &[] };
+    CASES.iter().chain(more).map(owned).chain(table::cases(fixture))
 }
 
 /// What is wrong with the answer of one case over one fixture.
@@ -127,7 +138,7 @@ fn judge(
     fixture: &str,
     case: &str,
     args: &[&str],
-    validator: &jsonschema::Validator,
+    [report, connections]: &[jsonschema::Validator; 2],
 ) -> Vec<String> {
     let file = format!("{fixture}/capture.ndjson");
     let whole: Vec<&str> = args.iter().copied().chain(["--from", &file]).collect();
@@ -139,21 +150,26 @@ fn judge(
         Some(&"--json") => vec![&output.stdout],
         Some(_) => output.stdout.split(|byte| *byte == b'\n').filter(|it| !it.is_empty()).collect(),
     };
+    let (validator, kind) = match args.first() {
+        Some(&"connections") => (connections, "connections"),
+        _ => (report, "report"),
+    };
     for document in documents {
         let json = serde_json::from_slice(document).expect("JSON");
         let errors = validator.iter_errors(&json);
         wrong.extend(errors.map(|error| format!("{}: {error}", path.display())));
         // The first key, with or without line breaks.
-        let start = br#"{"schema":"rdmactl.report/1","#;
+        let start = format!(r#"{{"schema":"rdmactl.{kind}/1","#);
         let text = document.iter().filter(|byte| !byte.is_ascii_whitespace()).copied();
-        assert!(text.take(start.len()).eq(*start), "{}", path.display());
+        assert!(text.take(start.len()).eq(start.bytes()), "{}", path.display());
     }
     wrong
 }
 
 #[test]
 fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
-    let validator = jsonschema::validator_for(&rdmactl::render::report_schema()).expect("a schema");
+    let schemas = [rdmactl::render::report_schema(), rdmactl::render::connections_schema()];
+    let validators = schemas.map(|schema| jsonschema::validator_for(&schema).expect("a schema"));
     let fixtures = fixtures();
     let next = AtomicUsize::new(0);
     let work = || {
@@ -161,7 +177,7 @@ fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
         let cases = fixtures.flat_map(|fixture| cases(fixture).map(move |case| (fixture, case)));
         let judge = |(fixture, (case, args)): (&String, (String, Vec<String>))| {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            judge(fixture, &case, &args, &validator)
+            judge(fixture, &case, &args, &validators)
         };
         cases.flat_map(judge).collect()
     };
@@ -177,8 +193,11 @@ fn every_fixture_answers_as_committed_and_in_the_form_of_the_schema() {
 
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
-    let schemas =
-        [("report", rdmactl::render::report_schema()), ("ping", rdmactl::render::ping_schema())];
+    let schemas = [
+        ("report", rdmactl::render::report_schema()),
+        ("connections", rdmactl::render::connections_schema()),
+        ("ping", rdmactl::render::ping_schema()),
+    ];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");
         made.push('\n');

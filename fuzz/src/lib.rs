@@ -6,6 +6,7 @@
 pub mod capture;
 mod changes;
 pub mod compat;
+pub mod connections;
 pub mod dcb;
 pub mod escape;
 pub mod ethtool;
@@ -31,9 +32,10 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 20] = [
     ("capture", capture::run),
     ("compat", compat::run),
+    ("connections", connections::run),
     ("dcb", dcb::run),
     ("escape", escape::run),
     ("ethtool", ethtool::run),

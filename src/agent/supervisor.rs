@@ -231,21 +231,33 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Supervi
         .map_err(|error| SupervisorError::System("start a thread", error))
 }
 
-/// The JSON of a report; without its resources where it would be larger than an operator reads.
+/// The JSON of a report; without its longest lists where it would be larger than an operator reads.
 fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
-    let json = serde_json::to_string(&report)?;
-    if json.len() <= limit || report.resources.is_none() {
-        return Ok(json);
+    let mut json = serde_json::to_string(&report)?;
+    if json.len() > limit
+        && let Some(resources) = report.resources.take()
+    {
+        leave_out(&mut report, "resources", resources.len(), "objects", limit);
+        json = serde_json::to_string(&report)?;
     }
-    let count = report.resources.take().map_or(0, |resources| resources.len());
+    if json.len() > limit
+        && let Some(consumers) = report.consumers.take()
+    {
+        let count = consumers.sockets.map_or(0, |sockets| sockets.len());
+        leave_out(&mut report, "connections", count, "sockets and what belongs to them", limit);
+        json = serde_json::to_string(&report)?;
+    }
+    Ok(json)
+}
+
+fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, limit: usize) {
     report.problems.push(Problem {
-        key: "resources".into(),
-        source: "RDMA netlink".into(),
+        key: command.into(),
+        source: "the agent".into(),
         errno: None,
-        detail: format!("{count} objects make a report over the limit of {limit} bytes"),
-        fix: Some("run rdmactl resources on that host itself".into()),
+        detail: format!("{count} {what} make a report over the limit of {limit} bytes"),
+        fix: Some(format!("run rdmactl {command} on that host itself")),
     });
-    serde_json::to_string(&report)
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ const TABLE: &[Row] = &[
     ("gids", &[]),
     ("counters", &[]),
     ("resources", &[]),
+    ("connections", &[]),
     (
         "ping",
         &[

@@ -6,7 +6,7 @@ use crate::query::{Counters, counter_rows};
 use crate::term::Term;
 
 use super::Outcome;
-use super::listing::{self, Recipe};
+use super::listing::{self, Recipe, report_json, report_json_lines};
 
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -18,7 +18,10 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         } else {
             "no counter has counted anything, or the drivers have none; --all lists zeros"
         },
-        rows: counter_rows,
+        rows: &counter_rows,
+        footer: &|_, _| String::new(),
+        json: &report_json,
+        json_lines: &report_json_lines,
     };
     listing::run(global, term, &recipe, |report| {
         // For programs a counter that is not there would look like one that the driver has not.

@@ -6,7 +6,7 @@ use crate::query::{Gids, gid_rows};
 use crate::term::Term;
 
 use super::Outcome;
-use super::listing::{self, Recipe};
+use super::listing::{self, Recipe, report_json, report_json_lines};
 
 /// Lists the GID tables of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
@@ -14,7 +14,10 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         parts: [Part::Gids].into(),
         document: Parts::default(),
         nothing: "every GID table is empty: no port has an address",
-        rows: gid_rows,
+        rows: &gid_rows,
+        footer: &|_, _| String::new(),
+        json: &report_json,
+        json_lines: &report_json_lines,
     };
     listing::run(global, term, &recipe, |_| {})
 }

@@ -15,7 +15,7 @@ use super::watch::Watch;
 use super::{Advice, Outcome, hosts};
 
 /// What makes one listing different from the others.
-pub(super) struct Recipe<L: Listing> {
+pub(super) struct Recipe<'recipe, L: Listing> {
     /// What it needs besides files, whatever columns are chosen.
     pub(super) parts: Parts,
     /// What a document or a record has besides.
@@ -23,7 +23,42 @@ pub(super) struct Recipe<L: Listing> {
     /// What to say where there are devices, and nothing to list.
     pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
-    pub(super) rows: for<'report> fn(&'report [HostReport], bool) -> Vec<L::Row<'report>>,
+    pub(super) rows: &'recipe Rows<'recipe, L>,
+    /// What to say below a table of rows; the flag as before.
+    pub(super) footer: &'recipe Footer<'recipe, L>,
+    /// Makes a document of reports, which were gathered then.
+    pub(super) json: &'recipe Json<'recipe>,
+    /// The same, one document a host and line.
+    pub(super) json_lines: &'recipe Json<'recipe>,
+}
+
+/// How rows are made.
+pub(super) type Rows<'recipe, L> =
+    dyn for<'report> Fn(&'report [HostReport], bool) -> Vec<<L as Listing>::Row<'report>> + 'recipe;
+
+/// What stands below a table.
+pub(super) type Footer<'recipe, L> =
+    dyn for<'report> Fn(&[<L as Listing>::Row<'report>], bool) -> String + 'recipe;
+
+/// How a document is made.
+pub(super) type Json<'recipe> =
+    dyn Fn(Option<u64>, &[HostReport]) -> serde_json::Result<String> + 'recipe;
+
+/// The reports themselves as a document.
+pub(super) fn report_json(
+    taken_ns: Option<u64>,
+    hosts: &[HostReport],
+) -> serde_json::Result<String> {
+    to_json(&ReportDocument::new(taken_ns, hosts))
+}
+
+/// The same, one a host and line.
+pub(super) fn report_json_lines(
+    taken_ns: Option<u64>,
+    hosts: &[HostReport],
+) -> serde_json::Result<String> {
+    let document = |host| ReportDocument::new(taken_ns, std::slice::from_ref(host));
+    to_json_lines(hosts.iter().map(document))
 }
 
 /// Prints a listing, again and again with `--watch`; `keep` first takes out of the reports what was
@@ -31,7 +66,7 @@ pub(super) struct Recipe<L: Listing> {
 pub(super) fn run<L: Listing>(
     global: &Global,
     term: Term,
-    recipe: &Recipe<L>,
+    recipe: &Recipe<'_, L>,
     keep: impl Fn(&mut HostReport),
 ) -> anyhow::Result<Outcome> {
     if global.columns.iter().any(|word| word == "help") {
@@ -89,22 +124,21 @@ pub(super) fn run<L: Listing>(
 fn text<L: Listing>(
     global: &Global,
     term: Term,
-    recipe: &Recipe<L>,
+    recipe: &Recipe<'_, L>,
     view: &View<'_, L>,
     reports: &Reports,
 ) -> anyhow::Result<String> {
     let Reports { hosts, hosts_named, taken_ns } = reports;
     Ok(match global.output() {
-        Format::Json => to_json(&ReportDocument::new(*taken_ns, hosts))?,
-        Format::Ndjson => to_json_lines(
-            hosts.iter().map(|host| ReportDocument::new(*taken_ns, std::slice::from_ref(host))),
-        )?,
+        Format::Json => (recipe.json)(*taken_ns, hosts)?,
+        Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
         Format::Table | Format::Plain | Format::Csv | Format::Prom => {
             let rows = (recipe.rows)(hosts, *hosts_named);
-            if rows.is_empty() && hosts.iter().any(|host| !host.devices.is_empty()) {
+            if rows.is_empty() && hosts.iter().any(has_something) {
                 say(term, &Note { text: recipe.nothing.into(), fix: None });
             }
-            view.print(rows, Hosts::of(reports))?
+            let footer = |rows: &[L::Row<'_>]| (recipe.footer)(rows, *hosts_named);
+            view.print_with(rows, Hosts::of(reports), &footer)?
         }
     })
 }
@@ -121,4 +155,9 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         hosts::report_hosts(global, set, parts)?
     };
     Ok(Reports { hosts, hosts_named: true, taken_ns })
+}
+
+/// Whether a host has what could be listed: without, its devices are what is missing.
+fn has_something(host: &HostReport) -> bool {
+    !host.devices.is_empty() || host.consumers.is_some()
 }

@@ -5,7 +5,7 @@ use crate::model::{Part, Parts};
 use crate::query::{Lossless, Ports, device_rows, lossless_rows};
 use crate::term::Term;
 
-use super::listing::{self, Recipe};
+use super::listing::{self, Recipe, report_json, report_json_lines};
 use super::{Advice, Outcome};
 
 /// Lists the ports of what the flags name.
@@ -24,7 +24,10 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
             parts: [Part::Details, Part::Ethernet].into(),
             document: Parts::default(),
             nothing,
-            rows: lossless_rows,
+            rows: &lossless_rows,
+            footer: &|_, _| String::new(),
+            json: &report_json,
+            json_lines: &report_json_lines,
         };
         // A module's type, which only root may read, says nothing of losing.
         return listing::run(global, term, &recipe, |report| {
@@ -35,7 +38,10 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
         parts: [Part::Netdevs].into(),
         document: [Part::Details, Part::Gids, Part::Ethernet].into(),
         nothing,
-        rows: device_rows,
+        rows: &device_rows,
+        footer: &|_, _| String::new(),
+        json: &report_json,
+        json_lines: &report_json_lines,
     };
     listing::run(global, term, &recipe, |_| {})
 }

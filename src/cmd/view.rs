@@ -105,10 +105,16 @@ impl<'global, L: Listing> View<'global, L> {
     }
 
     /// The rows as text; not for documents.
-    pub(super) fn print(
+    pub(super) fn print(&self, rows: Vec<L::Row<'_>>, hosts: Hosts<'_>) -> anyhow::Result<String> {
+        self.print_with(rows, hosts, &|_| String::new())
+    }
+
+    /// The same, with what is to be said below a table of those rows that are shown.
+    pub(super) fn print_with<'row>(
         &self,
-        mut rows: Vec<L::Row<'_>>,
+        mut rows: Vec<L::Row<'row>>,
         hosts: Hosts<'_>,
+        footer: &dyn Fn(&[L::Row<'row>]) -> String,
     ) -> anyhow::Result<String> {
         let columns = self.columns(hosts)?;
         if let Some(filter) = &self.filter {
@@ -126,7 +132,8 @@ impl<'global, L: Listing> View<'global, L> {
                 let cells = cells(&columns, &rows);
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells };
                 let text = table(&columns, &cells, header);
-                if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text }
+                let text = if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text };
+                text + &footer(&rows)
             }
         })
     }

@@ -208,6 +208,11 @@ impl<'source> Reader<'source> {
         });
     }
 
+    /// Notes what cannot be seen until something is done.
+    pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: &str) {
+        self.note(key, source, detail.to_owned(), Some(fix));
+    }
+
     /// Notes a table that is longer than any device's.
     pub(super) fn too_long(&mut self, key: &str, path: &str, limit: usize) {
         let detail = format!("{path} has more than {limit} entries; the rest is not read");

@@ -1,7 +1,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource, VerbsState};
+use super::{
+    Consumers, Device, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource, VerbsState,
+};
 
 /// What one host said of itself at one moment, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,8 @@ pub struct HostReport {
     pub verbs: VerbsState,
     /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
     pub resources: Option<Vec<Resource>>,
+    /// Who uses RDMA, or could; `None` unless asked for.
+    pub consumers: Option<Consumers>,
     /// What is there but could not be read.
     pub problems: Problems,
     /// Why there is no answer at all; the rest is then empty.
@@ -52,6 +56,7 @@ impl HostReport {
             netdevs: None,
             verbs: VerbsState::NotAsked,
             resources: None,
+            consumers: None,
             problems: Problems::default(),
             failure: None,
         }

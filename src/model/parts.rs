@@ -37,13 +37,15 @@ pub enum Part {
     Ethernet,
     /// What RDMA netlink knows of devices and ports beyond their files.
     Netlink,
+    /// Who uses RDMA, or could: mounts, sessions, sockets, processes.
+    Connections,
     /// What only the tools that `compat` stands in for ask.
     Compat,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Details,
         Self::PciLinks,
         Self::Gids,
@@ -56,6 +58,7 @@ impl Part {
         Self::Netdevs,
         Self::Ethernet,
         Self::Netlink,
+        Self::Connections,
         Self::Compat,
     ];
 
@@ -75,6 +78,7 @@ impl Part {
             Self::Netdevs => "netdevs",
             Self::Ethernet => "ethernet",
             Self::Netlink => "netlink",
+            Self::Connections => "connections",
             Self::Compat => "compat",
         }
     }

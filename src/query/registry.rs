@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Align, Column, Counters, Devices, Gids, Listing, Lossless, Pairs, Ports, Resources};
+use super::{
+    Align, Column, Connections, Counters, Devices, Gids, Listing, Lossless, Pairs, Ports, Resources,
+};
 
 /// What there is to say of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +35,14 @@ pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
 pub type Named = (&'static str, Vec<Described>);
 
 /// Every listing.
-const ALL: [fn() -> Named; 7] = [
+const ALL: [fn() -> Named; 8] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
     named::<Gids>,
     named::<Counters>,
     named::<Resources>,
+    named::<Connections>,
     named::<Pairs>,
 ];
 

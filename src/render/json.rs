@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-use crate::model::HostReport;
 use crate::model::ping::PingReport;
+use crate::model::{Connection, HostFailure, HostReport, Problems, Via};
 
 /// The JSON of every listing: what the hosts said, each as one report.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,6 +26,65 @@ impl<'reports> ReportDocument<'reports> {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
         Self { schema: "rdmactl.report/1", tool, taken_ns, hosts }
     }
+}
+
+/// The JSON of `rdmactl connections`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConnectionsDocument<'reports> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    taken_ns: Option<u64>,
+    /// The hosts that were asked, in the order asked.
+    hosts: Vec<HostConnections<'reports>>,
+}
+
+/// What one host has. A connection of two of the hosts is told by one of them only.
+#[derive(Debug, Serialize, JsonSchema)]
+struct HostConnections<'reports> {
+    /// The name the operator asked by; the machine's own name for this host.
+    host: &'reports str,
+    /// How the answer came.
+    via: Via,
+    /// The host's own clock when it began to read, in nanoseconds since 1970 UTC.
+    taken_ns: Option<u64>,
+    /// Its connections.
+    connections: Vec<Connection>,
+    /// What is there but could not be read.
+    problems: &'reports Problems,
+    /// Why there is no answer at all.
+    failure: &'reports Option<HostFailure>,
+}
+
+impl<'reports> ConnectionsDocument<'reports> {
+    /// The document of the connections of each report.
+    #[must_use]
+    pub fn new(
+        taken_ns: Option<u64>,
+        reports: &'reports [HostReport],
+        connections: Vec<Vec<Connection>>,
+    ) -> Self {
+        let host =
+            |(report, connections): (&'reports HostReport, Vec<Connection>)| HostConnections {
+                host: &report.host,
+                via: report.via,
+                taken_ns: report.taken_ns,
+                connections,
+                problems: &report.problems,
+                failure: &report.failure,
+            };
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        let hosts = reports.iter().zip(connections).map(host).collect();
+        Self { schema: "rdmactl.connections/1", tool, taken_ns, hosts }
+    }
+}
+
+/// The JSON Schema of `rdmactl connections --json`.
+#[must_use]
+pub fn connections_schema() -> serde_json::Value {
+    schema_of::<ConnectionsDocument<'_>>()
 }
 
 /// The JSON of `rdmactl ping`.

@@ -1,0 +1,72 @@
+//! The memory that `BeeGFS` pins for RDMA, and what is recommended for adapters (the "`BeeGFS` with RDMA" page
+//! of its documentation).
+
+use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, HostReport, PinnedMemory, Protocol};
+
+/// From here on an InfiniBand or RoCE link counts as EDR or faster.
+const EDR_BPS: u64 = 100_000_000_000;
+
+/// What a client pins for one of its servers; `None` for management, which speaks TCP, and where a setting
+/// is not known.
+pub(super) fn pinned(
+    report: &HostReport,
+    client: &BeegfsClient,
+    node: &BeegfsNode,
+    clients: usize,
+) -> Option<PinnedMemory> {
+    if node.kind == BeegfsNodeKind::Management || client.switch("connUseRDMA") != Some(true) {
+        return None;
+    }
+    let number = |name: &str| client.setting(name)?.parse::<u64>().ok();
+    // Since 7.4 metadata may have buffers of its own.
+    let of_kind = |meta: &str, name: &str| {
+        let own = (node.kind == BeegfsNodeKind::Meta).then(|| number(meta)).flatten();
+        own.or_else(|| number(name))
+    };
+    let size = of_kind("connRDMAMetaBufSize", "connRDMABufSize")?;
+    let count = of_kind("connRDMAMetaBufNum", "connRDMABufNum")?;
+    let most = number("connMaxInternodeNum")?;
+    let servers =
+        client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management).count();
+    let servers = u64::try_from(servers).unwrap_or(u64::MAX);
+    let clients = u64::try_from(clients).unwrap_or(u64::MAX);
+    // One half to send, one to receive.
+    let per_connection = size.saturating_mul(count).saturating_mul(2);
+    let pools = node.pools.as_deref().unwrap_or_default();
+    let used = pools.iter().find(|pool| pool.kind == "RDMA").map_or(0, |pool| pool.count);
+    let per_server = per_connection.saturating_mul(most);
+    Some(PinnedMemory {
+        per_connection_bytes: per_connection,
+        now_bytes: per_connection.saturating_mul(used.into()),
+        most_bytes: per_server,
+        client_most_bytes: per_server.saturating_mul(servers),
+        server_most_bytes: per_server.saturating_mul(servers.saturating_add(clients)),
+        host_bytes: report.consumers.as_ref().and_then(|consumers| consumers.memory_bytes),
+        buffers: format!("{size} x {count}"),
+        recommended: recommended(report)
+            .filter(|wanted| *wanted != (size, count))
+            .map(|(size, count)| format!("{size} x {count}")),
+    })
+}
+
+/// Size and number of buffers for the fastest adapter with an active link; `None` without one.
+fn recommended(report: &HostReport) -> Option<(u64, u64)> {
+    let mut best: Option<(u64, (u64, u64))> = None;
+    for device in &report.devices {
+        for port in &device.ports {
+            let rate = port.rate_bps.unwrap_or(0);
+            let is_intel = matches!(device.driver.as_deref(), Some("hfi1" | "ib_qib"));
+            let buffers = match port.protocol {
+                Some(Protocol::Opa) => (65_536, 12),
+                _ if is_intel => (65_536, 12),
+                Some(Protocol::Ib | Protocol::Roce) if rate >= EDR_BPS => (32_768, 22),
+                Some(Protocol::Ib | Protocol::Roce) => (8_192, 70),
+                _ => continue,
+            };
+            if rate > 0 && best.is_none_or(|(known, _)| rate > known) {
+                best = Some((rate, buffers));
+            }
+        }
+    }
+    best.map(|(_, buffers)| buffers)
+}

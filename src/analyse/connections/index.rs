@@ -1,0 +1,321 @@
+//! Channels of one host, found by what they lead to.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::model::{
+    CmAddress, CmId, Consumers, End, Holder, HostReport, Object, Owner, PortState, QueuePair,
+    RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
+};
+
+/// A queue pair, a connection identifier, or both of one connection.
+pub(super) struct Channel<'report> {
+    pub(super) device: &'report str,
+    /// The part of the kernel that made it; the connection manager's own queue pairs are those of
+    /// whoever asked it.
+    pub(super) module: Option<&'report str>,
+    pub(super) pid: Option<u32>,
+    pub(super) local: Option<SocketAddr>,
+    pub(super) remote: Option<SocketAddr>,
+    qp: Option<&'report QueuePair>,
+    cm_id: Option<&'report CmId>,
+}
+
+impl Channel<'_> {
+    pub(super) fn qp_type(&self) -> Option<&str> {
+        let of_qp = self.qp.and_then(|qp| qp.qp_type.as_deref());
+        of_qp.or_else(|| self.cm_id?.qp_type.as_deref())
+    }
+
+    pub(super) fn qp_state(&self) -> Option<&str> {
+        self.qp?.state.as_deref()
+    }
+
+    /// Whether messages pass, by its states.
+    pub(super) fn is_up(&self) -> bool {
+        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
+        self.qp_state().is_none_or(|state| state == "RTS")
+            && cm_state.is_none_or(|state| state == "CONNECT")
+    }
+
+    /// Whether it had worked, and does not any more.
+    pub(super) fn is_broken(&self) -> bool {
+        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
+        matches!(self.qp_state(), Some("ERR" | "SQE"))
+            || matches!(cm_state, Some("DISCONNECT" | "DEVICE_REMOVAL"))
+    }
+
+    pub(super) fn shown(&self) -> RdmaChannel {
+        let (qp, cm_id) = (self.qp, self.cm_id);
+        RdmaChannel {
+            device: self.device.to_owned(),
+            port: qp.and_then(|qp| qp.port).or_else(|| cm_id?.port),
+            lqpn: qp.and_then(|qp| qp.lqpn).or_else(|| cm_id?.lqpn),
+            rqpn: qp.and_then(|qp| qp.rqpn),
+            qp_type: self.qp_type().map(str::to_owned),
+            qp_state: self.qp_state().map(str::to_owned),
+            cm_state: cm_id.and_then(|cm_id| cm_id.state.clone()),
+            rq_psn: qp.and_then(|qp| qp.rq_psn),
+            sq_psn: qp.and_then(|qp| qp.sq_psn),
+        }
+    }
+}
+
+/// All of one host.
+pub(super) struct Index<'report> {
+    pub(super) report: &'report HostReport,
+    pub(super) consumers: &'report Consumers,
+    pub(super) channels: Vec<Channel<'report>>,
+    pub(super) sockets: &'report [TcpSocket],
+    /// Those of RDMA by the address that they lead to.
+    channels_to: HashMap<IpAddr, Vec<usize>>,
+    sockets_to: HashMap<SocketAddr, Vec<usize>>,
+    /// Established sockets by the own port.
+    sockets_from: HashMap<u16, Vec<usize>>,
+    listeners: Vec<SocketAddr>,
+    holders: HashMap<u64, &'report Holder>,
+    processes: HashMap<u32, &'report Holder>,
+    claimed_channels: RefCell<HashSet<usize>>,
+    claimed_sockets: RefCell<HashSet<usize>>,
+}
+
+impl<'report> Index<'report> {
+    pub(super) fn new(report: &'report HostReport, consumers: &'report Consumers) -> Self {
+        let resources = report.resources.as_deref().unwrap_or_default();
+        let (channels, listeners) = channels(resources);
+        let mut channels_to: HashMap<IpAddr, Vec<usize>> = HashMap::new();
+        for (index, channel) in channels.iter().enumerate() {
+            if let Some(remote) = channel.remote {
+                channels_to.entry(remote.ip()).or_default().push(index);
+            }
+        }
+        let sockets = consumers.sockets.as_deref().unwrap_or_default();
+        let mut sockets_to: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
+        let mut sockets_from: HashMap<u16, Vec<usize>> = HashMap::new();
+        for (index, socket) in sockets.iter().enumerate() {
+            if socket.state != TcpState::Listen {
+                sockets_to.entry(socket.remote).or_default().push(index);
+                sockets_from.entry(socket.local.port()).or_default().push(index);
+            }
+        }
+        let holders = consumers.holders.as_deref().unwrap_or_default();
+        Self {
+            report,
+            consumers,
+            channels,
+            sockets,
+            channels_to,
+            sockets_to,
+            sockets_from,
+            listeners,
+            holders: holders
+                .iter()
+                .flat_map(|holder| holder.inodes.iter().map(move |inode| (*inode, holder)))
+                .collect(),
+            processes: holders.iter().map(|holder| (holder.pid, holder)).collect(),
+            claimed_channels: RefCell::default(),
+            claimed_sockets: RefCell::default(),
+        }
+    }
+
+    /// The channels that parts of the kernel have with an address, of a port where one is named.
+    pub(super) fn channels_to(
+        &self,
+        modules: &[&str],
+        address: IpAddr,
+        port: Option<u16>,
+    ) -> Vec<&Channel<'report>> {
+        self.claim(self.channels_to.get(&address), |channel| {
+            is_of(channel, modules) && is_port(channel.remote, port)
+        })
+    }
+
+    /// The channels that others have with parts of the kernel, or a process, at one of its ports.
+    pub(super) fn channels_at(
+        &self,
+        is_owner: impl Fn(&Channel<'_>) -> bool,
+        port: Option<u16>,
+    ) -> Vec<&Channel<'report>> {
+        let all: Vec<usize> = (0..self.channels.len()).collect();
+        self.claim(Some(&all), |channel| {
+            let is_server =
+                self.listeners.iter().any(|end| is_port(channel.local, Some(end.port())));
+            is_owner(channel) && is_server && is_port(channel.local, port)
+        })
+    }
+
+    fn claim(
+        &self,
+        candidates: Option<&Vec<usize>>,
+        is_wanted: impl Fn(&Channel<'report>) -> bool,
+    ) -> Vec<&Channel<'report>> {
+        let found = candidates.into_iter().flatten().copied();
+        let found: Vec<usize> = found.filter(|at| is_wanted(&self.channels[*at])).collect();
+        self.claimed_channels.borrow_mut().extend(&found);
+        found.into_iter().map(|at| &self.channels[at]).collect()
+    }
+
+    /// The channels that nobody has claimed.
+    pub(super) fn unclaimed_channels(&self) -> Vec<&Channel<'report>> {
+        let claimed = self.claimed_channels.borrow();
+        let left = (0..self.channels.len()).filter(|at| !claimed.contains(at));
+        left.map(|at| &self.channels[at]).collect()
+    }
+
+    /// Sockets that lead to one end, with the own port where one is named.
+    pub(super) fn sockets_to(&self, remote: SocketAddr, own_port: Option<u16>) -> Vec<&TcpSocket> {
+        self.claim_sockets(self.sockets_to.get(&remote), |socket| {
+            own_port.is_none_or(|port| socket.local.port() == port)
+        })
+    }
+
+    /// Sockets that others have opened to one of the own ports.
+    pub(super) fn sockets_at(&self, port: u16) -> Vec<&TcpSocket> {
+        self.claim_sockets(self.sockets_from.get(&port), |_| true)
+    }
+
+    fn claim_sockets(
+        &self,
+        candidates: Option<&Vec<usize>>,
+        is_wanted: impl Fn(&TcpSocket) -> bool,
+    ) -> Vec<&TcpSocket> {
+        let found = candidates.into_iter().flatten().copied();
+        let found: Vec<usize> = found.filter(|at| is_wanted(&self.sockets[*at])).collect();
+        self.claimed_sockets.borrow_mut().extend(&found);
+        found.into_iter().map(|at| &self.sockets[at]).collect()
+    }
+
+    /// Sockets to other hosts that nobody has claimed, with the processes that hold them.
+    pub(super) fn unclaimed_sockets(&self) -> Vec<(&'report TcpSocket, &'report Holder)> {
+        let claimed = self.claimed_sockets.borrow();
+        let left = self.sockets.iter().enumerate().filter(|(at, _)| !claimed.contains(at));
+        let held = left.filter_map(|(_, socket)| Some((socket, *self.holders.get(&socket.inode)?)));
+        held.filter(|(socket, _)| socket.state == TcpState::Established).collect()
+    }
+
+    /// A process by its number.
+    pub(super) fn process(&self, pid: u32) -> Option<&'report Holder> {
+        self.processes.get(&pid).copied()
+    }
+
+    /// The process that holds a socket.
+    pub(super) fn holder(&self, inode: u64) -> Option<&'report Holder> {
+        self.holders.get(&inode).copied()
+    }
+
+    /// Whether queue pairs could be listed at all.
+    pub(super) fn sees_channels(&self) -> bool {
+        self.report.resources.is_some()
+    }
+
+    /// Whether some port of RDMA works.
+    pub(super) fn has_active_port(&self) -> bool {
+        let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
+        ports.any(|port| port.state.is_some_and(PortState::is_active))
+    }
+
+    /// Whether an own address belongs to an RDMA port.
+    pub(super) fn is_rdma_address(&self, address: IpAddr) -> bool {
+        let ports = self.report.devices.iter().flat_map(|device| &device.ports);
+        let mut gids = ports.flat_map(|port| port.gids.iter().flatten());
+        gids.any(|gid| gid.value.ip() == address)
+    }
+}
+
+/// Whether a channel was made by one of some parts of the kernel.
+pub(super) fn is_of(channel: &Channel<'_>, modules: &[&str]) -> bool {
+    channel.module.is_some_and(|module| modules.contains(&module))
+}
+
+fn is_port(end: Option<SocketAddr>, port: Option<u16>) -> bool {
+    port.is_none_or(|port| end.is_some_and(|end| end.port() == port))
+}
+
+/// A socket as a channel of a connection.
+pub(super) fn tcp_channel(socket: &TcpSocket, is_control: bool) -> TcpChannel {
+    let end = |end: SocketAddr| End { address: Some(end.ip()), port: Some(end.port()) };
+    TcpChannel {
+        local: end(socket.local),
+        remote: end(socket.remote),
+        sent_bytes: socket.sent_bytes,
+        received_bytes: socket.received_bytes,
+        retransmitted: socket.retransmitted,
+        is_control,
+    }
+}
+
+fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
+    match address? {
+        CmAddress::Ip(end) => Some(SocketAddr::new(end.ip().to_canonical(), end.port())),
+        CmAddress::Gid(_) => None,
+    }
+}
+
+/// Queue pairs with the identifiers that made them, and who listens where.
+fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, Vec<SocketAddr>) {
+    let mut by_number: HashMap<(&str, u32), usize> = HashMap::new();
+    let mut all = Vec::new();
+    for resource in resources {
+        let Object::Qp(qp) = &resource.object else { continue };
+        if matches!(qp.qp_type.as_deref(), Some("GSI" | "SMI")) {
+            continue;
+        }
+        let (module, pid) = owner(resource);
+        if let Some(lqpn) = qp.lqpn {
+            by_number.insert((&resource.device, lqpn), all.len());
+        }
+        let device = resource.device.as_str();
+        all.push(Channel {
+            device,
+            module,
+            pid,
+            local: None,
+            remote: None,
+            qp: Some(qp),
+            cm_id: None,
+        });
+    }
+    let mut listeners = Vec::new();
+    for resource in resources {
+        let Object::CmId(cm_id) = &resource.object else { continue };
+        let (module, pid) = owner(resource);
+        let (local, remote) = (ip_end(cm_id.source), ip_end(cm_id.destination));
+        if cm_id.state.as_deref() == Some("LISTEN") {
+            listeners.extend(local);
+            continue;
+        }
+        let device = resource.device.as_str();
+        let known = cm_id.lqpn.and_then(|lqpn| by_number.get(&(device, lqpn)).copied());
+        match known.and_then(|at| all.get_mut(at)) {
+            Some(channel) => {
+                (channel.cm_id, channel.local, channel.remote) = (Some(cm_id), local, remote);
+                // The queue pair itself is the connection manager's.
+                channel.module = module.or(channel.module);
+                channel.pid = pid.or(channel.pid);
+            }
+            // Without a peer it is only being prepared.
+            None if remote.is_some_and(|remote| !remote.ip().is_unspecified()) => {
+                all.push(Channel {
+                    device,
+                    module,
+                    pid,
+                    local,
+                    remote,
+                    qp: None,
+                    cm_id: Some(cm_id),
+                });
+            }
+            None => {}
+        }
+    }
+    (all, listeners)
+}
+
+fn owner(resource: &Resource) -> (Option<&str>, Option<u32>) {
+    match &resource.owner {
+        Some(Owner::Kernel { name }) => (Some(name.as_str()), None),
+        Some(Owner::Process { pid, .. }) => (None, Some(*pid)),
+        None => (None, None),
+    }
+}

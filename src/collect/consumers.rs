@@ -1,0 +1,62 @@
+//! Who uses RDMA on this host, or could, by what each consumer says of itself.
+//!
+//! Nothing is loaded, written or connected by looking: what a module would have to be loaded for is
+//! asked only where it is there.
+
+mod beegfs;
+mod iscsi;
+mod lustre;
+mod mounts;
+mod nfs;
+mod nvme;
+mod rds;
+mod smb;
+mod smc;
+mod sockets;
+mod srp;
+
+use super::Reader;
+use crate::model::{Consumers, HostReport};
+use crate::source::Question;
+
+/// Reads what all consumers say.
+pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let mut found = Consumers { memory_bytes: read_memory(reader), ..Consumers::default() };
+    mounts::read(reader, &mut found);
+    nfs::read(reader, &mut found);
+    nvme::read(reader, &mut found);
+    iscsi::read(reader, &mut found);
+    srp::read(reader, &mut found);
+    beegfs::read(reader, &mut found);
+    lustre::read(reader, &mut found);
+    smb::read(reader, &mut found);
+    smc::read(reader, &mut found);
+    rds::read(reader, &mut found);
+    sockets::read(reader, report, &mut found);
+    report.consumers = Some(found);
+}
+
+fn read_memory(reader: &mut Reader<'_>) -> Option<u64> {
+    let text = read_text(reader, "consumers/memory", "/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// A file of more than one value.
+fn read_text(reader: &mut Reader<'_>, key: &str, path: &str) -> Option<String> {
+    let bytes = reader.answer(key, &Question::File(path.into()))?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The names in a directory that need not be there.
+fn list(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<String> {
+    let mut names = reader.names(key, path).unwrap_or_default();
+    names.sort_by(|a, b| crate::names::compare(a, b));
+    names
+}
+
+/// Whether a module of the kernel is there, so that asking it loads nothing.
+fn has_module(reader: &mut Reader<'_>, name: &str) -> bool {
+    reader.ask(&Question::Dir(format!("/sys/module/{name}"))).is_ok()
+}

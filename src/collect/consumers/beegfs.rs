@@ -1,0 +1,237 @@
+//! Clients of `BeeGFS`, by what the kernel module shows and writes to the kernel's log.
+//!
+//! The texts are those of `client_module/source/filesystem/ProcFsHelper.c`, which are the same from
+//! 6.19 to 8.3. Nothing here asks a server, so that a dead one cannot hang it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Reader, list, read_text};
+use crate::model::{
+    BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool, Consumers,
+};
+use crate::source::Question;
+
+/// Where modules have their files; a renamed module is `beegfs_NAME`.
+const FILES: &str = "/proc/fs";
+const MOUNTS: &str = "/proc/self/mounts";
+/// What the module's lines in the kernel's log begin with.
+const TAG: &str = "beegfs: ";
+
+/// More servers than there are in one file system.
+const MAX_NODES: usize = 16_384;
+/// More lines of the log than tell something new.
+const MAX_LINES: usize = 4096;
+
+/// Reads all clients.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    let mut all = Vec::new();
+    for module in list(reader, "consumers/beegfs", FILES) {
+        if module != "beegfs" && !module.starts_with("beegfs_") {
+            continue;
+        }
+        for id in list(reader, "consumers/beegfs", &format!("{FILES}/{module}")) {
+            all.push(read_client(reader, &module, id));
+        }
+    }
+    if all.is_empty() {
+        return;
+    }
+    let places = read_places(reader);
+    // Which of several mounts a client is of is not told without an ioctl on each.
+    if let ([client], [place]) = (all.as_mut_slice(), places.as_slice()) {
+        client.mount_point = Some(place.clone());
+    }
+    let question = Question::KernelLog(TAG.into());
+    if let Some(log) = reader.answer("consumers/beegfs/log", &question) {
+        let log = String::from_utf8_lossy(&log);
+        let mut lines: Vec<BeegfsLogLine> = log.lines().filter_map(parse_log).collect();
+        lines.drain(..lines.len().saturating_sub(MAX_LINES));
+        for client in &mut all {
+            client.log = Some(lines.clone());
+        }
+    }
+    found.beegfs = Some(all);
+}
+
+fn read_places(reader: &mut Reader<'_>) -> Vec<String> {
+    let text = read_text(reader, "consumers/mounts", MOUNTS).unwrap_or_default();
+    let place = |line: &str| {
+        let mut words = line.split(' ').skip(1);
+        let place = words.next()?;
+        words.next()?.starts_with("beegfs").then(|| place.to_owned())
+    };
+    text.lines().filter_map(place).collect()
+}
+
+fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClient {
+    let path = format!("{FILES}/{module}/{id}");
+    let key = format!("consumers/beegfs/{id}");
+    let config = read_text(reader, &key, &format!("{path}/config")).unwrap_or_default();
+    let info = read_text(reader, &key, &format!("{path}/client_info"));
+    let mut nodes = Vec::new();
+    for kind in BeegfsNodeKind::ALL {
+        let file = format!("{path}/{}", kind.file());
+        let Some(text) = read_text(reader, &format!("{key}/{}", kind.file()), &file) else {
+            continue;
+        };
+        nodes.extend(parse_nodes(kind, &text));
+    }
+    if nodes.len() > MAX_NODES {
+        reader.too_long(&key, &path, MAX_NODES);
+        nodes.truncate(MAX_NODES);
+    }
+    BeegfsClient {
+        id,
+        path,
+        mount_point: None,
+        config: parse_config(&config),
+        interfaces: info.as_deref().map(parse_interfaces),
+        nodes,
+        log: None,
+    }
+}
+
+/// `connUseRDMA = 1`; what is not about connections is left out.
+fn parse_config(text: &str) -> Vec<(String, String)> {
+    let setting = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_told = name.starts_with("conn") && name != "connAuthFile";
+        is_told.then(|| (name.to_owned(), value.to_owned()))
+    };
+    text.lines().filter_map(setting).collect()
+}
+
+/// `+ ib0[ip addr: 10.9.0.2; type: RDMA]`, until the next heading.
+fn parse_interfaces(text: &str) -> Vec<BeegfsInterface> {
+    let lines = text.lines().skip_while(|line| !line.starts_with("Interfaces:")).skip(1);
+    let interface = |line: &str| {
+        let (name, rest) = line.strip_prefix("+ ")?.rsplit_once("[ip addr: ")?;
+        let (address, kind) = rest.trim_end_matches(']').split_once("; type: ")?;
+        Some(BeegfsInterface {
+            name: name.to_owned(),
+            address: address.parse().ok().map(|ip: IpAddr| ip.to_canonical()),
+            is_rdma: kind == "RDMA",
+        })
+    };
+    lines.take_while(|line| line.starts_with('+')).filter_map(interface).collect()
+}
+
+/// Servers with their connections, as the three files have them.
+pub(super) fn parse_nodes(kind: BeegfsNodeKind, text: &str) -> Vec<BeegfsNode> {
+    let mut all: Vec<BeegfsNode> = Vec::new();
+    for line in text.lines() {
+        if let Some(items) = line.trim_start().strip_prefix("Connections: ")
+            && let Some(node) = all.last_mut()
+        {
+            node.pools = Some(parse_pools(items));
+        } else if !line.starts_with(' ')
+            && let Some((name, id)) = line.trim_end().rsplit_once(" [ID: ")
+        {
+            let id = id.trim_end_matches(']').parse().ok();
+            all.push(BeegfsNode { kind, name: name.to_owned(), id, pools: None });
+        }
+    }
+    all
+}
+
+/// `TCP: 1 (10.9.0.1:8203 [fallback route]); RDMA: 4 (busy); ` or `<none>`.
+fn parse_pools(items: &str) -> Vec<BeegfsPool> {
+    let pool = |item: &str| {
+        let item = item.trim();
+        let (kind, rest) = item.split_once(": ")?;
+        let (count, peer) = rest.split_once(" (").map_or((rest, ""), |(count, peer)| (count, peer));
+        let peer = peer.trim_end_matches(')');
+        let end = peer.trim_end_matches(" [fallback route]");
+        let address: Option<SocketAddr> = end.parse().ok();
+        Some(BeegfsPool {
+            kind: kind.to_owned(),
+            count: count.trim().parse().ok()?,
+            address: address.map(|end| end.ip().to_canonical()),
+            port: address.map(|end| end.port()),
+            is_busy: end == "busy",
+            is_fallback: peer.len() > end.len(),
+            text: item.to_owned(),
+        })
+    };
+    items.split("; ").flat_map(|item| item.split(';')).filter_map(pool).collect()
+}
+
+/// `…;beegfs: df(223): NodeConn (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)`
+fn parse_log(line: &str) -> Option<BeegfsLogLine> {
+    let (_, text) = line.split_once(TAG)?;
+    let (_, said) = text.split_once("NodeConn (acquire stream): ")?;
+    let (is_connected, rest) = match said.strip_prefix("Connected: ") {
+        Some(rest) => (true, rest),
+        None => (false, said.strip_prefix("Connect failed: ")?),
+    };
+    let (end, protocol) = rest.split_once(" (protocol: ")?;
+    let end: SocketAddr = end.rsplit_once('@')?.1.parse().ok()?;
+    let protocol = protocol.trim_end().trim_end_matches(')');
+    let (kind, route) = protocol.split_once(';').unwrap_or((protocol, ""));
+    Some(BeegfsLogLine {
+        address: end.ip().to_canonical(),
+        port: end.port(),
+        kind: kind.to_owned(),
+        is_connected,
+        is_fallback: route.trim() == "fallback route",
+        text: said.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nodes_are_those_of_the_kernel_module() {
+        let text = "node_storage_01 [ID: 1]\n   Connections: RDMA: 1 (10.9.0.1:8003); \n\
+                    node_storage_02 [ID: 2]\n   Connections: TCP: 1 (busy); RDMA: 2; \n\
+                    node storage [x] [ID: 3]\n   Root: <yes>\n   \
+                    Connections: TCP: 1 ([2001:db8::1]:8203 [fallback route]); \n\
+                    node_storage_04 [ID: 4]\n   Connections: <none>\n\
+                    node_storage_05 [ID: 5]\n   \
+                    Connections not available [Error: Out of memory]\n";
+        let nodes = parse_nodes(BeegfsNodeKind::Storage, text);
+        let pools = |at: usize| nodes[at].pools.as_deref().unwrap_or_default();
+        assert_eq!(nodes.len(), 5);
+        assert_eq!((pools(0)[0].kind.as_str(), pools(0)[0].port), ("RDMA", Some(8003)));
+        assert!(pools(1)[0].is_busy && pools(1)[1].count == 2 && !pools(1)[1].is_busy);
+        assert_eq!((nodes[2].name.as_str(), nodes[2].id), ("node storage [x]", Some(3)));
+        assert!(pools(2)[0].is_fallback && pools(2)[0].address.unwrap().is_ipv6());
+        assert_eq!((nodes[3].pools.as_deref(), nodes[4].pools.as_deref()), (Some(&[][..]), None));
+    }
+
+    #[test]
+    fn interfaces_are_in_order_and_marked() {
+        let text = "ClientID: c95\nInterfaces:\n+ ib0[ip addr: 10.9.0.2; type: RDMA]\n\
+                    + eth0[ip addr: ::ffff:10.9.0.3; type: TCP]\nOutbound RDMA Interfaces:\n+ Any\n";
+        let all = parse_interfaces(text);
+        assert_eq!(all.len(), 2);
+        assert!(all[0].is_rdma && !all[1].is_rdma);
+        assert_eq!(all[1].address.unwrap().to_string(), "10.9.0.3");
+    }
+
+    #[test]
+    fn the_log_tells_of_attempts() {
+        let line = "6,573,25605493,-;beegfs: df(223): NodeConn (acquire stream): Connected: \
+                    beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)";
+        let line = parse_log(line).unwrap();
+        assert!(line.is_connected && line.is_fallback && line.kind == "TCP");
+        assert_eq!((line.address.to_string(), line.port), ("10.9.0.1".into(), 8203));
+        let failed = "beegfs: df(1): NodeConn (acquire stream): Connect failed: \
+                      beegfs-storage@[2001:db8::1]:8003 (protocol: RDMA)";
+        assert!(!parse_log(failed).unwrap().is_connected);
+        assert_eq!(parse_log("beegfs: df(1): Disconnected: x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_can_crash_it(text in "[ -~\n]{0,300}") {
+            let _ = (parse_nodes(BeegfsNodeKind::Meta, &text), parse_interfaces(&text));
+            let _ = (parse_config(&text), parse_log(&text), parse_pools(&text));
+        }
+    }
+}

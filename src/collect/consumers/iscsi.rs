@@ -1,0 +1,146 @@
+//! iSCSI and iSER: sessions, what the node database asks for, portals of the target.
+
+use std::net::IpAddr;
+
+use super::mounts::parse_address;
+use super::{Reader, list, read_text};
+use crate::model::{Consumers, IscsiNode, IscsiPortal, IscsiSession};
+use crate::source::Question;
+
+const SESSIONS: &str = "/sys/class/iscsi_session";
+const CONNECTIONS: &str = "/sys/class/iscsi_connection";
+const NODES: &str = "/etc/iscsi/nodes";
+const TARGET: &str = "/sys/kernel/config/target/iscsi";
+
+/// More sessions, records and portals than one host has.
+const MAX: usize = 16_384;
+
+/// Reads all three.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    let names = list(reader, "consumers/iscsi", SESSIONS);
+    if !names.is_empty() {
+        let connections = list(reader, "consumers/iscsi", CONNECTIONS);
+        let session = |name: &String| read_session(reader, name, &connections);
+        found.iscsi = Some(names.iter().take(MAX).map(session).collect());
+        found.iscsi_nodes = Some(read_nodes(reader));
+    }
+    let portals = read_portals(reader);
+    found.lio = Some(portals).filter(|portals| !portals.is_empty());
+}
+
+fn read_session(reader: &mut Reader<'_>, name: &str, connections: &[String]) -> IscsiSession {
+    let key = format!("consumers/iscsi/{name}");
+    let number = name.trim_start_matches("session");
+    let first = connections.iter().find(|connection| {
+        let rest = connection.strip_prefix("connection");
+        rest.and_then(|rest| rest.split_once(':')).is_some_and(|(session, _)| session == number)
+    });
+    let mut of_connection = |field: &str| {
+        let path = format!("{CONNECTIONS}/{}/{field}", first?);
+        match reader.ask(&Question::File(path.clone())) {
+            // After the loss of an RDMA device.
+            Err(error) if error.is_not_connected() => None,
+            answer => reader.text_of(&key, &path, answer),
+        }
+    };
+    // What was asked for outlives a connection; of an address that was redirected it is the first.
+    let address = of_connection("persistent_address");
+    let port = of_connection("persistent_port");
+    let own_port = of_connection("local_port");
+    let connection = of_connection("state");
+    let mut text = |field: &str| reader.text(&key, &format!("{SESSIONS}/{name}/{field}"));
+    let (target, state) = (text("targetname"), text("state"));
+    let host = reader.link(&key, &format!("{SESSIONS}/{name}"));
+    let host = host.as_deref().and_then(|path| path.split('/').find(|part| is_host(part)));
+    let transport =
+        host.and_then(|host| reader.text(&key, &format!("/sys/class/scsi_host/{host}/proc_name")));
+    IscsiSession {
+        name: name.to_owned(),
+        transport: transport.map(|name| name.trim_start_matches("iscsi_").to_owned()),
+        target,
+        state,
+        address: address.as_deref().and_then(parse_address),
+        port: port.and_then(|port| port.parse().ok()),
+        own_port: own_port.and_then(|port| port.parse().ok()),
+        connection,
+    }
+}
+
+fn is_host(part: &str) -> bool {
+    let number = part.strip_prefix("host").filter(|number| !number.is_empty());
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `/etc/iscsi/nodes/IQN/ADDRESS,PORT,TAG/INTERFACE`, or without the last.
+fn read_nodes(reader: &mut Reader<'_>) -> Vec<IscsiNode> {
+    let mut all = Vec::new();
+    let key = "consumers/iscsi_nodes";
+    for target in list(reader, key, NODES) {
+        for portal in list(reader, key, &format!("{NODES}/{target}")) {
+            let folder = format!("{NODES}/{target}/{portal}");
+            let names = match reader.ask(&Question::Dir(folder.clone())) {
+                // A file: ENOTDIR.
+                Err(error) if error.is_absent() => vec![String::new()],
+                answer => reader.names_of(key, &folder, answer).unwrap_or_default(),
+            };
+            for name in names {
+                let path = format!("{folder}/{name}");
+                let source = path.trim_end_matches('/').to_owned();
+                let Some(text) = read_text(reader, key, &source) else { continue };
+                let (address, port) = parse_portal(portal.split(',').take(2));
+                let transport = text.lines().find_map(|line| {
+                    line.strip_prefix("iface.transport_name")?.trim_start().strip_prefix('=')
+                });
+                all.push(IscsiNode {
+                    source,
+                    target: target.clone(),
+                    address,
+                    port,
+                    transport: transport.map(|name| name.trim().to_owned()),
+                });
+                if all.len() == MAX {
+                    reader.too_long(key, NODES, MAX);
+                    return all;
+                }
+            }
+        }
+    }
+    all
+}
+
+fn parse_portal<'text>(
+    mut parts: impl Iterator<Item = &'text str>,
+) -> (Option<IpAddr>, Option<u16>) {
+    let address = parts.next().map(|text| text.trim_matches(['[', ']']));
+    (address.and_then(parse_address), parts.next().and_then(|port| port.parse().ok()))
+}
+
+/// `IQN/tpgt_1/np/ADDRESS:PORT/iser`
+fn read_portals(reader: &mut Reader<'_>) -> Vec<IscsiPortal> {
+    let mut all = Vec::new();
+    let key = "consumers/lio";
+    for target in list(reader, key, TARGET) {
+        if !target.starts_with("iqn.") && !target.starts_with("eui.") {
+            continue;
+        }
+        for group in list(reader, key, &format!("{TARGET}/{target}")) {
+            if !group.starts_with("tpgt_") {
+                continue;
+            }
+            let folder = format!("{TARGET}/{target}/{group}/np");
+            for portal in list(reader, key, &folder) {
+                if all.len() == MAX {
+                    reader.too_long(key, TARGET, MAX);
+                    return all;
+                }
+                let is_iser = reader.value(key, &format!("{folder}/{portal}/iser"), |text| {
+                    text.parse().ok().map(|number: u32| number != 0)
+                });
+                let parts = portal.rsplit_once(':').unwrap_or((&portal, ""));
+                let (address, port) = parse_portal([parts.0, parts.1].into_iter());
+                all.push(IscsiPortal { target: target.clone(), address, port, is_iser });
+            }
+        }
+    }
+    all
+}

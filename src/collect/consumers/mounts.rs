@@ -1,0 +1,235 @@
+//! What is mounted from other hosts, and what files ask to be.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::{Reader, list, read_text};
+use crate::model::{Consumers, MountIntent, NfsMount, NfsTransport, P9Mount};
+
+/// More than any host mounts.
+const MAX_MOUNTS: usize = 65_536;
+
+const MOUNTS: &str = "/proc/self/mounts";
+const STATISTICS: &str = "/proc/self/mountstats";
+const UNITS: &str = "/etc/systemd/system";
+
+/// Reads the mounts, and what files say of them.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return };
+    let mounts: Vec<Mount> = text.lines().filter_map(parse_mount).take(MAX_MOUNTS).collect();
+    let p9 = mounts.iter().filter(|mount| mount.fstype == "9p").map(|mount| P9Mount {
+        device: mount.device.clone(),
+        mount_point: mount.place.clone(),
+        transport: option(&mount.options, "trans").map(str::to_owned),
+        port: option(&mount.options, "port").and_then(|port| port.parse().ok()),
+    });
+    found.p9 = Some(p9.collect());
+    found.nfs_mounts = Some(read_nfs(reader, &mounts));
+    found.mount_intents = Some(read_intents(reader));
+}
+
+/// A line of `/proc/self/mounts`.
+struct Mount {
+    device: String,
+    place: String,
+    fstype: String,
+    options: String,
+}
+
+fn parse_mount(line: &str) -> Option<Mount> {
+    let mut words = line.split(' ').map(unescape);
+    let mut next = || words.next();
+    Some(Mount { device: next()?, place: next()?, fstype: next()?, options: next()? })
+}
+
+/// The kernel writes white space and backslashes as `\040`.
+fn unescape(word: &str) -> String {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let octal = behind.get(..3).filter(|_| *first == b'\\');
+        let code = octal.and_then(|digits| std::str::from_utf8(digits).ok());
+        if let Some(code) = code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            bytes.push(code);
+            rest = &behind[3..];
+        } else {
+            bytes.push(*first);
+            rest = behind;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The value of an option among those of a mount.
+fn option<'options>(options: &'options str, name: &str) -> Option<&'options str> {
+    options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn is_nfs(fstype: &str) -> bool {
+    matches!(fstype, "nfs" | "nfs4")
+}
+
+fn read_nfs(reader: &mut Reader<'_>, mounts: &[Mount]) -> Vec<NfsMount> {
+    let mut all: Vec<NfsMount> = mounts
+        .iter()
+        .filter(|mount| is_nfs(&mount.fstype))
+        .map(|mount| NfsMount {
+            device: mount.device.clone(),
+            mount_point: mount.place.clone(),
+            version: option(&mount.options, "vers").map(str::to_owned),
+            proto: option(&mount.options, "proto").map(str::to_owned),
+            port: option(&mount.options, "port").and_then(|port| port.parse().ok()),
+            address: option(&mount.options, "addr").and_then(parse_address),
+            transports: Vec::new(),
+        })
+        .collect();
+    if !all.is_empty()
+        && let Some(text) = read_text(reader, "consumers/nfs_statistics", STATISTICS)
+    {
+        let mut transports = parse_statistics(&text);
+        for mount in &mut all {
+            // Of two mounts on one place the upper one is in use, and is the later one in both files.
+            if let Some(of_mount) = transports.remove(&mount.mount_point) {
+                mount.transports = of_mount;
+            }
+        }
+    }
+    all
+}
+
+/// An address as mounts have it: of IPv6 with its interface behind a `%`.
+pub(super) fn parse_address(text: &str) -> Option<IpAddr> {
+    let address: IpAddr = text.split('%').next()?.parse().ok()?;
+    Some(address.to_canonical())
+}
+
+/// The transports of each mount of NFS by its place.
+fn parse_statistics(text: &str) -> HashMap<String, Vec<NfsTransport>> {
+    let mut all: HashMap<String, Vec<NfsTransport>> = HashMap::new();
+    let mut of_mount = None;
+    for line in text.lines() {
+        if let Some(device) = line.strip_prefix("device ") {
+            let parts = device.split_once(" mounted on ").and_then(|(_, rest)| {
+                let (place, fstype) = rest.split_once(" with fstype ")?;
+                Some((unescape(place), fstype.split(' ').next()?))
+            });
+            of_mount = parts.filter(|(_, fstype)| is_nfs(fstype)).map(|(place, _)| place);
+            if let Some(place) = &of_mount {
+                all.insert(place.clone(), Vec::new());
+            }
+        } else if let (Some(place), Some(fields)) = (&of_mount, line.strip_prefix("\txprt:\t"))
+            && let Some(transport) = parse_transport(fields)
+        {
+            all.entry(place.clone()).or_default().push(transport);
+        }
+    }
+    all
+}
+
+/// `net/sunrpc/xprtsock.c` and `net/sunrpc/xprtrdma/transport.c`, `*_print_stats`. Kernels add fields
+/// behind the others.
+fn parse_transport(fields: &str) -> Option<NfsTransport> {
+    let mut words = fields.split_whitespace();
+    let kind = words.next()?.to_owned();
+    let numbers: Vec<Option<u64>> = words.map(|word| word.parse().ok()).collect();
+    let number = |at: usize| numbers.get(at).copied().flatten();
+    let (connects, sends) = match kind.as_str() {
+        "tcp" | "rdma" => (Some(2), 5),
+        "local" => (Some(1), 4),
+        _ => (None, 2),
+    };
+    // failed_marshal_count and bad_reply_count.
+    let errors = (kind == "rdma").then(|| Some(number(18)?.saturating_add(number(19)?))).flatten();
+    Some(NfsTransport {
+        connects: connects.and_then(number),
+        sends: number(sends),
+        receives: number(sends + 1),
+        errors,
+        kind,
+    })
+}
+
+fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {
+    let mut all = Vec::new();
+    if let Some(text) = read_text(reader, "consumers/fstab", "/etc/fstab") {
+        all.extend(parse_fstab("/etc/fstab", &text));
+    }
+    for name in list(reader, "consumers/units", UNITS) {
+        let path = format!("{UNITS}/{name}");
+        if name.strip_suffix(".mount").is_some()
+            && let Some(text) = read_text(reader, "consumers/units", &path)
+        {
+            all.extend(parse_unit(&path, &text));
+        }
+    }
+    for name in list(reader, "consumers/autofs", "/etc") {
+        let path = format!("/etc/{name}");
+        if name.starts_with("auto.")
+            && name != "auto.master"
+            && name != "auto.master.d"
+            && let Some(text) = read_text(reader, "consumers/autofs", &path)
+        {
+            all.extend(parse_map(&path, &text));
+        }
+    }
+    all
+}
+
+/// Numbered lines without comments.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..)
+        .zip(text.lines().map(str::trim))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn parse_fstab(path: &str, text: &str) -> Vec<MountIntent> {
+    let intent = |(number, line): (usize, &str)| {
+        let mut words = line.split_whitespace().map(unescape);
+        let (device, place) = (words.next()?, words.next()?);
+        let fstype = words.next()?;
+        let options = words.next().unwrap_or_default();
+        is_nfs(&fstype).then(|| MountIntent {
+            source: format!("{path}:{number}"),
+            device,
+            mount_point: Some(place),
+            options,
+        })
+    };
+    lines(text).filter_map(intent).collect()
+}
+
+fn parse_unit(path: &str, text: &str) -> Option<MountIntent> {
+    let value = |name: &str| {
+        let values = lines(text).filter_map(|(number, line)| {
+            let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;
+            Some((number, value.trim().to_owned()))
+        });
+        values.last()
+    };
+    let (_, fstype) = value("Type")?;
+    let (number, options) = value("Options")?;
+    let (_, device) = value("What")?;
+    let place = value("Where").map(|(_, place)| place);
+    is_nfs(&fstype).then(|| MountIntent {
+        source: format!("{path}:{number}"),
+        device,
+        mount_point: place,
+        options,
+    })
+}
+
+/// `data -fstype=nfs,proto=rdma server:/data`
+fn parse_map(path: &str, text: &str) -> Vec<MountIntent> {
+    let intent = |(number, line): (usize, &str)| {
+        let mut words = line.split_whitespace().skip(1).peekable();
+        let options = words.next_if(|word| word.starts_with('-')).unwrap_or_default();
+        let device = words.next().filter(|word| word.contains(":/"))?;
+        Some(MountIntent {
+            source: format!("{path}:{number}"),
+            device: device.to_owned(),
+            mount_point: None,
+            options: options.trim_start_matches('-').to_owned(),
+        })
+    };
+    lines(text).filter_map(intent).collect()
+}

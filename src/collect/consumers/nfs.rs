@@ -1,0 +1,103 @@
+//! The kernel's RPC client, and its NFS server.
+
+use super::mounts::parse_address;
+use super::{Reader, list, read_text};
+use crate::model::{Consumers, NfsClientOfServer, NfsListener, NfsServer, SunrpcTransport};
+use crate::source::Question;
+
+const SWITCHES: &str = "/sys/kernel/sunrpc/xprt-switches";
+const SERVER: &str = "/proc/fs/nfsd";
+
+/// More transports and clients than one host has.
+const MAX: usize = 65_536;
+
+/// Reads both.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    // Without a mount there is none to tell of.
+    if found.nfs_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
+        found.sunrpc = Some(read_transports(reader));
+    }
+    found.nfsd = read_server(reader);
+}
+
+fn read_transports(reader: &mut Reader<'_>) -> Vec<SunrpcTransport> {
+    let mut all = Vec::new();
+    for switch in list(reader, "consumers/sunrpc", SWITCHES) {
+        for name in list(reader, "consumers/sunrpc", &format!("{SWITCHES}/{switch}")) {
+            let Some(kind) = name.strip_prefix("xprt-").and_then(|rest| rest.split_once('-'))
+            else {
+                continue;
+            };
+            if all.len() == MAX {
+                reader.too_long("consumers/sunrpc", SWITCHES, MAX);
+                return all;
+            }
+            all.push(read_transport(reader, &format!("{switch}/{name}"), kind.1));
+        }
+    }
+    all
+}
+
+fn read_transport(reader: &mut Reader<'_>, name: &str, kind: &str) -> SunrpcTransport {
+    let mut text = |field: &str| {
+        let path = format!("{SWITCHES}/{name}/{field}");
+        match reader.ask(&Question::File(path.clone())) {
+            Ok(bytes) => {
+                Some(String::from_utf8_lossy(&bytes).trim_end_matches('\0').trim().to_owned())
+            }
+            // Older kernels say so of one that is closed.
+            Err(error) if error.is_not_connected() => None,
+            Err(error) => {
+                reader.unreadable(&format!("consumers/sunrpc/{name}"), &path, &error, None);
+                None
+            }
+        }
+    };
+    let (address, about, state) = (text("dstaddr"), text("xprt_info"), text("xprt_state"));
+    let number = |field: &str| {
+        let mut words = about.as_deref()?.split_whitespace();
+        words.find_map(|word| word.strip_prefix(field)?.strip_prefix('=')?.parse::<u32>().ok())
+    };
+    let port = |field: &str| u16::try_from(number(field)?).ok().filter(|port| *port != 0);
+    let is_connected = |state: &String| state.split_whitespace().any(|word| word == "CONNECTED");
+    SunrpcTransport {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        address: address.as_deref().and_then(parse_address),
+        port: port("dst_port"),
+        own_port: port("src_port"),
+        waiting: number("tasks_queuelen"),
+        is_connected: state.as_ref().map(is_connected),
+    }
+}
+
+fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
+    let text = read_text(reader, "consumers/nfsd", &format!("{SERVER}/portlist"))?;
+    let listener = |line: &str| {
+        let (kind, port) = line.split_once(' ')?;
+        Some(NfsListener { kind: kind.to_owned(), port: port.trim().parse().ok()? })
+    };
+    let mut listeners: Vec<NfsListener> = text.lines().filter_map(listener).collect();
+    // One line for each family of addresses.
+    listeners.dedup();
+    let folder = format!("{SERVER}/clients");
+    let clients = reader.names("consumers/nfsd/clients", &folder).map(|mut ids| {
+        ids.sort_by(|a, b| crate::names::compare(a, b));
+        ids.truncate(MAX);
+        ids.into_iter().map(|id| read_client(reader, &folder, id)).collect()
+    });
+    Some(NfsServer { listeners, clients })
+}
+
+fn read_client(reader: &mut Reader<'_>, folder: &str, id: String) -> NfsClientOfServer {
+    let text = read_text(reader, "consumers/nfsd/clients", &format!("{folder}/{id}/info"));
+    let value = |name: &str| {
+        let line = text.as_deref()?.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim().trim_matches('"').to_owned())
+    };
+    NfsClientOfServer {
+        address: value("address:").and_then(|address| address.parse().ok()),
+        name: value("name:"),
+        id,
+    }
+}

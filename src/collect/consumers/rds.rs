@@ -1,0 +1,87 @@
+//! Reliable datagram sockets: which connections they have, and over what.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{Reader, has_module};
+use crate::model::{Consumers, RdsConnection};
+use crate::source::{Question, RdsList};
+
+/// `RDS_INFO_CONNECTION_FLAG_CONNECTED`.
+const CONNECTED: u8 = 4;
+
+/// More than one host has.
+const MAX: usize = 65_536;
+
+/// Reads them, where the module is there: a socket of the kind would load it.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    if !has_module(reader, "rds") {
+        return;
+    }
+    let (key, list) = ("consumers/rds", Question::Rds(RdsList::Connections));
+    let Some(answer) = reader.answer(key, &list) else { return };
+    let Some(mut all) = decode(&answer, 4) else {
+        return reader.malformed(key, &list.to_string(), "items of another size");
+    };
+    // Kernels before 5.0 have no such list.
+    if let Ok(answer) = reader.ask(&Question::Rds(RdsList::Connections6))
+        && let Some(more) = decode(&answer, 16)
+    {
+        // Those over IPv4 are in it again.
+        all.extend(more.into_iter().filter(|one| one.local.is_ipv6()));
+    }
+    if all.len() > MAX {
+        reader.too_long(key, &list.to_string(), MAX);
+        all.truncate(MAX);
+    }
+    found.rds = Some(all);
+}
+
+/// `struct rds_info_connection`, and `rds6_info_connection` with longer addresses: both are packed.
+fn decode(answer: &[u8], address: usize) -> Option<Vec<RdsConnection>> {
+    let (size, items) = answer.split_first_chunk::<4>()?;
+    let size = usize::try_from(u32::from_le_bytes(*size)).ok()?;
+    let transport = 16 + 2 * address;
+    let flags = transport + 16;
+    if items.is_empty() {
+        return Some(Vec::new());
+    }
+    if size < flags + 1 {
+        return None;
+    }
+    let ip = |bytes: &[u8]| -> Option<IpAddr> {
+        Some(match address {
+            4 => Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?).into(),
+            _ => IpAddr::from(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)).to_canonical(),
+        })
+    };
+    let connection = |item: &[u8]| {
+        let name = item.get(transport..flags)?;
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(RdsConnection {
+            local: ip(item.get(16..16 + address)?)?,
+            remote: ip(item.get(16 + address..transport)?)?,
+            transport: String::from_utf8_lossy(name).into_owned(),
+            is_connected: item.get(flags)? & CONNECTED != 0,
+            // Kernels before 4.20 have none.
+            tos: item.get(flags + 1).copied().unwrap_or(0),
+        })
+    };
+    items.chunks_exact(size).map(connection).collect()
+}
+
+#[test]
+fn connections_are_those_of_the_kernel() {
+    let mut item = [0_u8; 42];
+    item[16..20].copy_from_slice(&[10, 9, 0, 2]);
+    item[20..24].copy_from_slice(&[10, 9, 0, 1]);
+    item[24..27].copy_from_slice(b"tcp");
+    item[40] = CONNECTED;
+    let answer = [&42_u32.to_le_bytes()[..], &item, &item].concat();
+    let all = decode(&answer, 4).unwrap();
+    assert_eq!(all.len(), 2);
+    assert_eq!((all[0].transport.as_str(), all[0].is_connected), ("tcp", true));
+    assert_eq!(all[0].remote.to_string(), "10.9.0.1");
+    assert_eq!(decode(&[42, 0, 0, 0], 4), Some(Vec::new()));
+    assert_eq!(decode(&[3, 0, 0, 0, 1, 2, 3], 4), None);
+    assert_eq!(decode(&[1, 2], 4), None);
+}

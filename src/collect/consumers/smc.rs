@@ -1,0 +1,71 @@
+//! Sockets of SMC: whether they use RDMA, and why not.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::{Reader, has_module};
+use crate::model::{Consumers, SmcSocket};
+use crate::source::{Attributes, Messages, Question, SocketQuery};
+
+/// Bytes of a `struct smc_diag_msg` (`include/uapi/linux/smc_diag.h`): family, state, mode, shutdown, the
+/// ends as in `inet_diag`, user, inode as 64 bits.
+const MESSAGE: usize = 4 + 48 + 4 + 8;
+const LGRINFO: u16 = 2;
+const FALLBACK: u16 = 5;
+
+/// More than one host has.
+const MAX: usize = 65_536;
+
+/// Reads them, where their modules are there: asking would load the second.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+    if !has_module(reader, "smc") {
+        return;
+    }
+    let (key, query) = ("consumers/smc", Question::Sockets(SocketQuery::Smc));
+    if !has_module(reader, "smc_diag") {
+        let detail =
+            "the kernel shows sockets of SMC only with its module smc_diag, which is not loaded";
+        return reader.lacking(key, &query.to_string(), detail, "modprobe smc_diag");
+    }
+    let Some(answer) = reader.answer(key, &query) else { return };
+    if !Messages::new(&answer).last_is_whole() {
+        return reader.malformed(key, &query.to_string(), "half a message");
+    }
+    let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
+    found.smc = Some(all.take(MAX).collect());
+}
+
+fn decode(payload: &[u8]) -> Option<SmcSocket> {
+    let (fixed, attributes) = (payload.get(..MESSAGE)?, Attributes::new(payload.get(MESSAGE..)?));
+    let fallback = attributes.get(FALLBACK).map(|attribute| attribute.payload);
+    let code = |at: usize| {
+        let bytes = fallback?.get(at..at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?)).filter(|code| *code != 0)
+    };
+    // struct smc_diag_lgrinfo begins with its link: a number, the device in 64 bytes, the port.
+    let link = attributes.get(LGRINFO).map(|attribute| attribute.payload);
+    let name = link.and_then(|link| link.get(1..65));
+    let name = name.and_then(|name| name.split(|byte| *byte == 0).next());
+    let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
+    Some(SmcSocket {
+        state: fixed[1],
+        mode: fixed[2],
+        local: end(fixed, 4, 8)?,
+        remote: end(fixed, 6, 24)?,
+        inode: u64::from_ne_bytes(fixed.get(56..64)?.try_into().ok()?),
+        reason: code(0),
+        peer_diagnosis: code(4),
+        port: link.and_then(|link| link.get(65)).map(|port| u32::from(*port)),
+        device: name.filter(|name| !name.is_empty()),
+    })
+}
+
+/// No field tells the family: of IPv4 the last three words of an address are zero.
+fn end(fixed: &[u8], port: usize, address: usize) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(fixed.get(port..port + 2)?.try_into().ok()?);
+    let bytes: [u8; 16] = fixed.get(address..address + 16)?.try_into().ok()?;
+    let ip = match bytes {
+        [a, b, c, d, rest @ ..] if rest == [0; 12] => Ipv4Addr::new(a, b, c, d).into(),
+        bytes => IpAddr::from(Ipv6Addr::from(bytes)).to_canonical(),
+    };
+    Some(SocketAddr::new(ip, port))
+}

@@ -1,0 +1,284 @@
+//! TCP sockets to other hosts, and the processes that hold them or an RDMA device.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::{Reader, has_module, read_text};
+use crate::model::{Consumers, Holder, HostReport, Object, Owner, TcpSocket, TcpState};
+use crate::source::{Attributes, Messages, Question, SocketQuery};
+
+/// More than are worth listing: what comes behind is left out, and told.
+const MAX_SOCKETS: usize = 65_536;
+/// The same of processes.
+const MAX_HOLDERS: usize = 16_384;
+
+/// Bytes of a `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`).
+const MESSAGE: usize = 72;
+const INFO: u16 = 2;
+
+/// Where `struct tcp_info` (`include/uapi/linux/tcp.h`) has its total of retransmissions, bytes
+/// acknowledged and bytes received.
+const RETRANSMITTED: usize = 100;
+const ACKED: usize = 120;
+const RECEIVED: usize = 128;
+
+/// Reads both.
+pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Consumers) {
+    let Some(sockets) = read_sockets(reader) else { return };
+    let smc = found.smc.iter().flatten().map(|socket| socket.inode);
+    let inodes = sockets.iter().map(|socket| socket.inode).chain(smc).collect();
+    found.holders = read_holders(reader, report, &inodes);
+    found.sockets = Some(sockets);
+}
+
+fn read_sockets(reader: &mut Reader<'_>) -> Option<Vec<TcpSocket>> {
+    let key = "consumers/sockets";
+    // Asking would load the module.
+    let has_diag = has_module(reader, "tcp_diag") || is_built_in(reader, "tcp_diag");
+    let mut all = Vec::new();
+    for (query, path) in
+        [(SocketQuery::Tcp4, "/proc/net/tcp"), (SocketQuery::Tcp6, "/proc/net/tcp6")]
+    {
+        if has_diag {
+            let question = Question::Sockets(query);
+            let answer = reader.answer(key, &question)?;
+            if !Messages::new(&answer).last_is_whole() {
+                reader.malformed(key, &question.to_string(), "half a message");
+            }
+            all.extend(Messages::new(&answer).filter_map(|message| decode(message.payload)));
+        } else if let Some(text) = read_text(reader, key, path) {
+            all.extend(text.lines().skip(1).filter_map(parse));
+        }
+    }
+    all.retain(is_outward);
+    if all.len() > MAX_SOCKETS {
+        reader.too_long(key, "TCP sockets", MAX_SOCKETS);
+        all.truncate(MAX_SOCKETS);
+    }
+    Some(all)
+}
+
+fn is_built_in(reader: &mut Reader<'_>, module: &str) -> bool {
+    let Ok(release) = reader.ask(&Question::File("/proc/sys/kernel/osrelease".into())) else {
+        return false;
+    };
+    let release = String::from_utf8_lossy(&release);
+    let path = format!("/lib/modules/{}/modules.builtin", release.trim());
+    let list = reader.ask(&Question::File(path)).unwrap_or_default();
+    let file = format!("/{module}.ko");
+    String::from_utf8_lossy(&list).lines().any(|line| line.ends_with(&file))
+}
+
+/// Whether it leads to another host, or waits for one.
+fn is_outward(socket: &TcpSocket) -> bool {
+    let remote = socket.remote.ip();
+    let is_own = remote.is_loopback() || remote == socket.local.ip();
+    socket.state == TcpState::Listen || !(is_own || remote.is_unspecified())
+}
+
+fn state(code: u8) -> Option<TcpState> {
+    match code {
+        1 => Some(TcpState::Established),
+        2 => Some(TcpState::SynSent),
+        8 => Some(TcpState::CloseWait),
+        10 => Some(TcpState::Listen),
+        _ => None,
+    }
+}
+
+fn decode(payload: &[u8]) -> Option<TcpSocket> {
+    let (fixed, attributes) = (payload.get(..MESSAGE)?, Attributes::new(payload.get(MESSAGE..)?));
+    let port = |at: usize| Some(u16::from_be_bytes(fixed.get(at..at + 2)?.try_into().ok()?));
+    let ip = |at: usize| -> Option<IpAddr> {
+        let bytes: [u8; 16] = fixed.get(at..at + 16)?.try_into().ok()?;
+        Some(match i32::from(fixed[0]) {
+            libc::AF_INET => Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into(),
+            _ => IpAddr::from(Ipv6Addr::from(bytes)).to_canonical(),
+        })
+    };
+    let info = attributes.get(INFO).map(|attribute| attribute.payload);
+    let number = |at: usize| {
+        let bytes = info?.get(at..at + 8)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    let short = |at: usize| {
+        let bytes = info?.get(at..at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?).into())
+    };
+    Some(TcpSocket {
+        local: SocketAddr::new(ip(8)?, port(4)?),
+        remote: SocketAddr::new(ip(24)?, port(6)?),
+        state: state(fixed[1])?,
+        inode: u32::from_ne_bytes(fixed.get(68..72)?.try_into().ok()?).into(),
+        sent_bytes: number(ACKED),
+        received_bytes: number(RECEIVED),
+        retransmitted: short(RETRANSMITTED),
+    })
+}
+
+/// A line of `/proc/net/tcp` or `tcp6`: number, own end, other end, state, four fields, user, timeout, inode.
+fn parse(line: &str) -> Option<TcpSocket> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Some(TcpSocket {
+        local: parse_end(words.get(1)?)?,
+        remote: parse_end(words.get(2)?)?,
+        state: state(u8::from_str_radix(words.get(3)?, 16).ok()?)?,
+        inode: words.get(9)?.parse().ok()?,
+        sent_bytes: None,
+        received_bytes: None,
+        retransmitted: None,
+    })
+}
+
+/// `0200090A:C000`: an address in words of 32 bits of this machine's order.
+fn parse_end(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let word = |at: usize| {
+        let word = u32::from_str_radix(address.get(at..at + 8)?, 16).ok()?;
+        Some(word.to_ne_bytes())
+    };
+    let ip = match address.len() {
+        8 => IpAddr::from(Ipv4Addr::from(word(0)?)),
+        32 => {
+            let bytes = [word(0)?, word(8)?, word(16)?, word(24)?].concat();
+            IpAddr::from(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)).to_canonical()
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// Those of the processes that hold one of the sockets, an RDMA device or an object of one.
+fn read_holders(
+    reader: &mut Reader<'_>,
+    report: &HostReport,
+    inodes: &BTreeSet<u64>,
+) -> Option<Vec<Holder>> {
+    let key = "consumers/holders";
+    let answer = reader.answer(key, &Question::Holders)?;
+    let mut hidden = 0_usize;
+    let mut all: BTreeMap<u32, Holder> = BTreeMap::new();
+    for line in String::from_utf8_lossy(&answer).lines() {
+        let Some((pid, what)) = line.split_once(' ') else { continue };
+        let Ok(pid) = pid.parse() else { continue };
+        if what == "-" {
+            hidden += 1;
+            continue;
+        }
+        let inode = what.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
+        let inode = inode.and_then(|inode| inode.parse().ok());
+        let device = what.strip_prefix("/dev/infiniband/");
+        if device.is_none() && !inode.is_some_and(|inode| inodes.contains(&inode)) {
+            continue;
+        }
+        if all.len() == MAX_HOLDERS && !all.contains_key(&pid) {
+            reader.too_long(key, "processes", MAX_HOLDERS);
+            break;
+        }
+        let holder = all.entry(pid).or_insert_with(|| Holder {
+            pid,
+            name: None,
+            inodes: Vec::new(),
+            devices: Vec::new(),
+            environment: Vec::new(),
+        });
+        holder.inodes.extend(inode);
+        holder.devices.extend(device.map(str::to_owned));
+    }
+    if hidden > 0 {
+        let detail = format!(
+            "{hidden} processes may not be looked into: whose sockets are theirs is not known"
+        );
+        reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root");
+    }
+    for holder in all.values_mut() {
+        holder.devices.sort_unstable();
+        holder.devices.dedup();
+        holder.name = read_name(reader, holder.pid);
+        holder.environment = read_environment(reader, holder.pid);
+    }
+    // The owners of objects are known even where their files are hidden.
+    for resource in report.resources.iter().flatten() {
+        if let (Some(Owner::Process { pid, name }), Object::Qp(_) | Object::CmId(_)) =
+            (&resource.owner, &resource.object)
+        {
+            all.entry(*pid).or_insert_with(|| Holder {
+                pid: *pid,
+                name: name.clone(),
+                inodes: Vec::new(),
+                devices: Vec::new(),
+                environment: Vec::new(),
+            });
+        }
+    }
+    Some(all.into_values().collect())
+}
+
+fn read_name(reader: &mut Reader<'_>, pid: u32) -> Option<String> {
+    let path = format!("/proc/{pid}/comm");
+    let name = reader.ask(&Question::File(path)).ok()?;
+    Some(String::from_utf8_lossy(&name).trim_end().to_owned())
+}
+
+/// What may not be read is missing: other users' processes are theirs.
+fn read_environment(reader: &mut Reader<'_>, pid: u32) -> Vec<String> {
+    let answer = reader.ask(&Question::Environment(pid)).unwrap_or_default();
+    String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_proc_is_a_socket() {
+        let line = "   3: 0200090A:C1E4 0100090A:0801 01 00000000:00000000 02:000004E1 00000000     0        0 13924 2 0000000000000000 21 4 0 10 -1";
+        let socket = parse(line).unwrap();
+        assert_eq!(socket.local.to_string(), "10.9.0.2:49636");
+        assert_eq!(socket.remote.to_string(), "10.9.0.1:2049");
+        assert_eq!((socket.state, socket.inode), (TcpState::Established, 13924));
+        let mapped = "0000000000000000FFFF00000200090A:8612";
+        assert_eq!(parse_end(mapped).unwrap().to_string(), "10.9.0.2:34322");
+        assert_eq!(parse("  sl  local_address rem_address   st"), None);
+    }
+
+    #[test]
+    fn only_what_leads_to_other_hosts_counts() {
+        use TcpState::{Established, Listen};
+
+        let socket = |local: &str, remote: &str, state| TcpSocket {
+            local: local.parse().unwrap(),
+            remote: remote.parse().unwrap(),
+            state,
+            inode: 1,
+            sent_bytes: None,
+            received_bytes: None,
+            retransmitted: None,
+        };
+        assert!(is_outward(&socket("10.0.0.1:5", "10.0.0.2:6", Established)));
+        assert!(is_outward(&socket("0.0.0.0:5", "0.0.0.0:0", Listen)));
+        assert!(!is_outward(&socket("10.0.0.1:5", "10.0.0.1:6", Established)));
+        assert!(!is_outward(&socket("127.0.0.1:5", "127.0.0.1:6", Established)));
+    }
+
+    #[test]
+    fn an_answer_of_the_kernel_is_a_socket() {
+        let mut message = [0_u8; MESSAGE + 4 + 136];
+        message[..2].copy_from_slice(&[2, 1]);
+        message[4..6].copy_from_slice(&978_u16.to_be_bytes());
+        message[6..8].copy_from_slice(&2049_u16.to_be_bytes());
+        message[8..12].copy_from_slice(&[10, 9, 0, 2]);
+        message[24..28].copy_from_slice(&[10, 9, 0, 1]);
+        message[68..72].copy_from_slice(&13924_u32.to_ne_bytes());
+        message[MESSAGE..MESSAGE + 2].copy_from_slice(&140_u16.to_ne_bytes());
+        message[MESSAGE + 2..MESSAGE + 4].copy_from_slice(&INFO.to_ne_bytes());
+        let info = MESSAGE + 4;
+        message[info + ACKED..info + ACKED + 8].copy_from_slice(&4993_u64.to_ne_bytes());
+        message[info + RECEIVED..info + RECEIVED + 8].copy_from_slice(&4_198_532_u64.to_ne_bytes());
+        let socket = decode(&message).unwrap();
+        assert_eq!(socket.remote.to_string(), "10.9.0.1:2049");
+        assert_eq!((socket.sent_bytes, socket.received_bytes), (Some(4993), Some(4_198_532)));
+        assert_eq!((socket.inode, socket.retransmitted), (13924, Some(0)));
+        assert_eq!(decode(&message[..MESSAGE - 1]), None);
+    }
+}

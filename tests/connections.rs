@@ -1,0 +1,680 @@
+//! What is made of hosts' words on connections: hosts of recorded text (two virtual machines: 10.9.0.1 serves, 10.9.0.2 asks), and what is made of them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test without its machine must end")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::net::{IpAddr, SocketAddr};
+
+use rdmactl::analyse::connections::connections;
+use rdmactl::collect::host_report;
+use rdmactl::model::{
+    CmAddress, CmId, ConnectionVerdict, HostReport, Object, Owner, Part, QueuePair, Resource,
+    Strength, Via,
+};
+use rdmactl::source::{Answer, Question, ReadError, Source};
+use rdmactl::sys::Errno;
+
+/// Files by their paths, and other answers.
+#[derive(Default)]
+struct Machine {
+    files: BTreeMap<String, String>,
+    links: BTreeMap<String, String>,
+    others: BTreeMap<Question, Vec<u8>>,
+    resources: Vec<Resource>,
+    next_qpn: u32,
+}
+
+impl Source for Machine {
+    fn ask(&self, question: &Question) -> Answer {
+        let none = Err(ReadError::Errno(Errno::NO_ENTRY));
+        match question {
+            Question::File(path) => {
+                self.files.get(path).map_or(none, |text| Ok(text.clone().into_bytes()))
+            }
+            Question::Link(path) => {
+                self.links.get(path).map_or(none, |text| Ok(text.clone().into_bytes()))
+            }
+            Question::Dir(path) => {
+                let start = format!("{path}/");
+                let all = self.files.keys().chain(self.links.keys());
+                let inside = all.filter_map(|known| known.strip_prefix(&start)?.split('/').next());
+                let names: BTreeSet<&str> = inside.collect();
+                if names.is_empty() {
+                    return none;
+                }
+                Ok(names.into_iter().flat_map(|name| format!("{name}\n").into_bytes()).collect())
+            }
+            other => self.others.get(other).cloned().map_or(none, Ok),
+        }
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn answered_ns(&self, _: &Question) -> Option<u64> {
+        None
+    }
+}
+
+fn end(text: &str) -> CmAddress {
+    CmAddress::Ip(text.parse().unwrap())
+}
+
+impl Machine {
+    fn file(&mut self, path: &str, text: &str) -> &mut Self {
+        self.files.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    fn answer(&mut self, question: Question, bytes: &[u8]) -> &mut Self {
+        self.others.insert(question, bytes.to_vec());
+        self
+    }
+
+    /// A connection of the connection manager, made by a part of the kernel, as iproute2 lists it.
+    fn rdma(&mut self, module: &str, local: &str, remote: &str, state: &str) -> &mut Self {
+        self.next_qpn += 1;
+        let lqpn = Some(16 + self.next_qpn);
+        let cm = Owner::Kernel { name: "rdma_cm".into() };
+        self.queue_pair(cm, lqpn, Some(1), state);
+        self.resources.push(Resource {
+            device: "rxe0".into(),
+            owner: Some(Owner::Kernel { name: module.into() }),
+            object: Object::CmId(CmId {
+                cm_idn: Some(1),
+                port: Some(1),
+                lqpn,
+                qp_type: Some("RC".into()),
+                state: Some("CONNECT".into()),
+                port_space: Some("TCP".into()),
+                source: Some(end(local)),
+                destination: Some(end(remote)),
+            }),
+        });
+        self
+    }
+
+    fn queue_pair(&mut self, owner: Owner, lqpn: Option<u32>, rqpn: Option<u32>, state: &str) {
+        self.resources.push(Resource {
+            device: "rxe0".into(),
+            owner: Some(owner),
+            object: Object::Qp(QueuePair {
+                port: Some(1),
+                lqpn,
+                rqpn,
+                qp_type: Some("RC".into()),
+                state: Some(state.into()),
+                rq_psn: Some(1000),
+                sq_psn: Some(2000),
+                path_migration: None,
+                pdn: None,
+            }),
+        });
+    }
+
+    fn listens(&mut self, module: &str, local: &str) -> &mut Self {
+        self.resources.push(Resource {
+            device: "rxe0".into(),
+            owner: Some(Owner::Kernel { name: module.into() }),
+            object: Object::CmId(CmId {
+                cm_idn: Some(9),
+                port: None,
+                lqpn: None,
+                qp_type: None,
+                state: Some("LISTEN".into()),
+                port_space: Some("TCP".into()),
+                source: Some(end(local)),
+                destination: None,
+            }),
+        });
+        self
+    }
+
+    /// TCP sockets, as `/proc/net/tcp` has them: own end, other end, inode.
+    fn sockets(&mut self, all: &[(&str, &str, u64)]) -> &mut Self {
+        let hex = |end: &str| {
+            let end: SocketAddr = end.parse().unwrap();
+            let IpAddr::V4(ip) = end.ip() else { panic!("{end} is not IPv4") };
+            format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), end.port())
+        };
+        let mut text = "  sl  local_address rem_address   st\n".to_owned();
+        for (local, remote, inode) in all {
+            let state = if remote.ends_with(":0") { "0A" } else { "01" };
+            writeln!(text, "   0: {} {} {state} 0:0 0:0 0 0 0 {inode} 1", hex(local), hex(remote))
+                .unwrap();
+        }
+        self.file("/proc/net/tcp", &text)
+    }
+
+    /// An RDMA device with one active port, which has this address.
+    fn rxe(&mut self, address: &str) -> &mut Self {
+        let ip: std::net::Ipv4Addr = address.parse().unwrap();
+        let [a, b, c, d] = ip.octets();
+        let gid = format!("0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}");
+        let place = "/sys/class/infiniband/rxe0";
+        let port = format!("{place}/ports/1");
+        self.file(&format!("{place}/node_type"), "1: CA")
+            .file(&format!("{port}/state"), "4: ACTIVE")
+            .file(&format!("{port}/link_layer"), "Ethernet")
+            .file(&format!("{port}/gids/0"), &gid)
+            .file(&format!("{port}/gid_attrs/types/0"), "RoCE v2")
+            .file(&format!("{port}/gid_attrs/ndevs/0"), "eth1")
+    }
+
+    fn report(&self, host: &str) -> HostReport {
+        let mut report =
+            host_report(self, &[Part::Connections, Part::Gids].into(), host, Via::Local);
+        report.resources = Some(self.resources.clone());
+        report
+    }
+}
+
+/// `user instance role peer: transport verdict code`, sorted.
+fn told(reports: &[HostReport]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (report, of_host) in reports.iter().zip(connections(reports)) {
+        for one in of_host {
+            let peer = one.peer.host.clone().or_else(|| one.peer.address.map(|ip| ip.to_string()));
+            let peer = peer.or_else(|| one.peer.name.clone()).unwrap_or_else(|| "-".into());
+            let code = one.cause.as_ref().map_or("", |cause| cause.code.as_str());
+            all.push(
+                format!(
+                    "{} {} {} {} {peer}: {} {} {code}",
+                    report.host,
+                    one.consumer.kind.word(),
+                    one.consumer.instance,
+                    one.consumer.role.word(),
+                    one.transport.word(),
+                    one.verdict.word(),
+                )
+                .trim_end()
+                .to_owned(),
+            );
+            assert_honest(&one);
+        }
+    }
+    all
+}
+
+/// What is called confirmed rests on more than correlation.
+fn assert_honest(one: &rdmactl::model::Connection) {
+    if one.verdict == ConnectionVerdict::FallbackConfirmed {
+        let has = |strength| one.evidence.iter().any(|seen| seen.strength == strength);
+        assert!(has(Strength::Direct) || has(Strength::Config), "{one:?}");
+        assert!(one.cause.is_some(), "{one:?}");
+    }
+}
+
+const BEEGFS: &str = "/proc/fs/beegfs/c95-6B0112EA-node2";
+const CLIENT: &str = "ClientID: c95-6B0112EA-node2\nInterfaces:\n+ eth0[ip addr: 10.9.0.2; type: RDMA]\n\
+                      + eth0[ip addr: 10.9.0.2; type: TCP]\nOutbound RDMA Interfaces:\n+ Any\n";
+
+fn beegfs(storage: &str) -> Machine {
+    let mut machine = Machine::default();
+    machine
+        .file(
+            "/proc/self/mounts",
+            "beegfs_nodev /mnt/bee beegfs rw,relatime,cfgFile=/etc/beegfs/beegfs-client.conf 0 0\n",
+        )
+        .file(
+            &format!("{BEEGFS}/config"),
+            "connUseRDMA = 1\nconnTCPFallbackEnabled = 1\nconnFallbackExpirationSecs = 900\n",
+        )
+        .file(&format!("{BEEGFS}/client_info"), CLIENT)
+        .file(
+            &format!("{BEEGFS}/mgmt_nodes"),
+            "management [ID: 1]\n   Connections: TCP: 1 (10.9.0.1:8008); \n",
+        )
+        .file(
+            &format!("{BEEGFS}/meta_nodes"),
+            "node_meta_01 [ID: 1]\n   Root: <yes>\n   Connections: <none>\n",
+        )
+        .file(&format!("{BEEGFS}/storage_nodes"), storage)
+        .rdma("beegfs", "10.9.0.2:37063", "10.9.0.1:8003", "RTS");
+    machine
+}
+
+const STORAGE: &str = "node_storage_01 [ID: 1]\n   Connections: RDMA: 1 (10.9.0.1:8003); \n\
+                       node_storage_02 [ID: 2]\n   Connections: TCP: 1 (10.9.0.1:8103); \n\
+                       node_storage_03 [ID: 3]\n   Connections: TCP: 1 (10.9.0.1:8203 [fallback route]); \n\
+                       node_storage_04 [ID: 4]\n   Connections: <none>\n";
+
+#[test]
+fn beegfs_tells_by_settings_counts_and_marks() {
+    let report = beegfs(STORAGE).report("n2");
+    assert_eq!(
+        told(&[report]),
+        [
+            "n2 beegfs /mnt/bee mgmtd client 10.9.0.1: TCP tcp_configured",
+            "n2 beegfs /mnt/bee meta client node_meta_01: none idle",
+            "n2 beegfs /mnt/bee storage client 10.9.0.1: RDMA ok",
+            "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP tcp beegfs.peer_no_rdma",
+            "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP fallback_confirmed beegfs.rdma_connect_failed",
+            "n2 beegfs /mnt/bee storage client node_storage_04: none idle",
+        ]
+    );
+}
+
+/// Its own tools see neither: the mark is gone while the connection is in use, and is never made where the
+/// client has no RDMA.
+#[test]
+fn both_silent_fallbacks_of_beegfs_are_found() {
+    let busy = "node_storage_03 [ID: 3]\n   Connections: TCP: 1 (busy); \n";
+    let mut machine = beegfs(busy);
+    let last = |reports: &[HostReport]| {
+        let rows = told(reports);
+        rows.into_iter().find(|row| row.contains("storage")).unwrap()
+    };
+    assert_eq!(
+        last(&[machine.report("n2")]),
+        "n2 beegfs /mnt/bee storage client node_storage_03: TCP suspected beegfs.busy"
+    );
+    let log = "6,1,1,-;beegfs: df(223): NodeConn (acquire stream): Connect failed: beegfs-storage@10.9.0.1:8203 (protocol: RDMA)\n\
+               6,2,2,-;beegfs: df(223): NodeConn (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)\n";
+    machine.answer(Question::KernelLog("beegfs: ".into()), log.as_bytes());
+    let confirmed = "n2 beegfs /mnt/bee storage client node_storage_03: TCP fallback_confirmed beegfs.rdma_connect_failed";
+    assert_eq!(last(&[machine.report("n2")]), confirmed);
+
+    let mut machine = beegfs("node_storage_01 [ID: 1]\n   Connections: TCP: 1 (10.9.0.1:8003); \n");
+    machine.file(&format!("{BEEGFS}/client_info"), "ClientID: c97\nInterfaces:\n+ eth0[ip addr: 10.9.0.2; type: TCP]\nOutbound RDMA Interfaces:\n+ Any\n");
+    let expected =
+        "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP fallback_confirmed beegfs.no_local_rdma";
+    assert_eq!(last(&[machine.report("n2")]), expected);
+    machine.file(&format!("{BEEGFS}/config"), "connUseRDMA = 0\n");
+    let expected = "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP tcp_configured";
+    assert_eq!(last(&[machine.report("n2")]), expected);
+}
+
+#[test]
+fn the_memory_that_beegfs_pins_is_told() {
+    let mut machine = beegfs(STORAGE);
+    let settings = "connUseRDMA = 1\nconnRDMABufSize = 8192\nconnRDMABufNum = 70\nconnRDMAMetaBufSize = 65536\n\
+                    connRDMAMetaBufNum = 12\nconnMaxInternodeNum = 12\n";
+    machine
+        .file(&format!("{BEEGFS}/config"), settings)
+        .file("/proc/meminfo", "MemTotal:        1048576 kB\nMemFree: 1 kB\n");
+    let all = connections(&[machine.report("n2")]);
+    let memory: Vec<_> = all[0].iter().map(|one| one.memory.as_ref()).collect();
+    assert_eq!(memory[0], None, "management speaks TCP");
+    let meta = memory[1].unwrap();
+    assert_eq!((meta.per_connection_bytes, meta.now_bytes), (65_536 * 12 * 2, 0));
+    let storage = memory[2].unwrap();
+    assert_eq!((storage.per_connection_bytes, storage.now_bytes), (1_146_880, 1_146_880));
+    assert_eq!((storage.most_bytes, storage.client_most_bytes), (13_762_560, 5 * 13_762_560));
+    // Five servers and one client.
+    assert_eq!(storage.server_most_bytes, 6 * 13_762_560);
+    assert_eq!((storage.host_bytes, storage.recommended.as_ref()), (Some(1 << 30), None));
+}
+
+fn nfs(mounts: &[(&str, &str)]) -> Machine {
+    let mut machine = Machine::default();
+    let (mut text, mut statistics) = (String::new(), String::new());
+    for (place, options) in mounts {
+        writeln!(
+            text,
+            "10.9.0.1:/ {place} nfs4 rw,relatime,{options},clientaddr=10.9.0.2,addr=10.9.0.1 0 0"
+        )
+        .unwrap();
+        let kind = if options.contains("proto=rdma") {
+            "rdma 0 0 1 0 1 35 35 0 40 0 0 16 3 1 1 0 0 1 0 0 0 0 0 11 16 0 0"
+        } else {
+            "tcp 0 0 2 0 0 35 35 0 35 0 2 0 0"
+        };
+        writeln!(statistics, "device 10.9.0.1:/ mounted on {place} with fstype nfs4 statvers=1.1\n\topts:\trw,{options}\n\txprt:\t{kind}").unwrap();
+    }
+    machine
+        .rxe("10.9.0.2")
+        .file("/proc/self/mounts", &text)
+        .file("/proc/self/mountstats", &statistics);
+    machine
+}
+
+const NFS_RDMA: (&str, &str) = ("/mnt/r", "vers=4.0,proto=rdma,port=20049");
+const NFS_REUSED: (&str, &str) =
+    ("/mnt/r2", "vers=4.1,nosharecache,proto=tcp,nconnect=2,port=20049");
+const NFS_TCP: (&str, &str) = ("/mnt/t", "vers=4.1,proto=tcp,nconnect=2");
+
+#[test]
+fn a_mount_that_asked_for_rdma_and_has_tcp_is_a_fallback() {
+    let mut machine = nfs(&[NFS_TCP, NFS_REUSED]);
+    machine.sockets(&[
+        ("10.9.0.2:855", "10.9.0.1:2049", 13917),
+        ("10.9.0.2:978", "10.9.0.1:2049", 13924),
+    ]);
+    let expected = [
+        "n2 nfs /mnt/t client 10.9.0.1: TCP tcp",
+        "n2 nfs /mnt/r2 client 10.9.0.1: TCP fallback_confirmed nfs.client_reused",
+    ];
+    assert_eq!(told(&[machine.report("n2")]), expected);
+    // A file that asks for it is as good; one that asks for TCP makes it no fault.
+    let mut machine = nfs(&[NFS_TCP]);
+    machine.file("/etc/fstab", "# nfs\n10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=rdma 0 0\n");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        ["n2 nfs /mnt/t client 10.9.0.1: TCP fallback_confirmed nfs.client_reused"]
+    );
+    machine.file("/etc/fstab", "10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=tcp 0 0\n");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        ["n2 nfs /mnt/t client 10.9.0.1: TCP tcp_configured"]
+    );
+}
+
+#[test]
+fn nfs_over_rdma_is_ok_or_down() {
+    let mut machine = nfs(&[NFS_RDMA, NFS_TCP]);
+    machine.rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
+    let expected = [
+        "n2 nfs /mnt/r client 10.9.0.1: RDMA ok",
+        "n2 nfs /mnt/t client 10.9.0.1: TCP rdma_available nfs.rdma_available",
+    ];
+    assert_eq!(told(&[machine.report("n2")]), expected);
+    let mut machine = nfs(&[NFS_RDMA]);
+    let xprt = "/sys/kernel/sunrpc/xprt-switches/switch-1/xprt-2-rdma";
+    machine
+        .file(&format!("{xprt}/dstaddr"), "10.9.0.1\n")
+        .file(&format!("{xprt}/xprt_state"), "state=  BOUND\n");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        ["n2 nfs /mnt/r client 10.9.0.1: RDMA down nfs.rdma_lost"]
+    );
+}
+
+#[test]
+fn both_ends_of_a_mount_are_one_row() {
+    let mut client = nfs(&[NFS_RDMA]);
+    client.rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
+    let mut server = Machine { next_qpn: 3, ..Machine::default() };
+    server
+        .rxe("10.9.0.1")
+        .file("/proc/fs/nfsd/portlist", "rdma 20049\nrdma 20049\ntcp 2049\ntcp 2049\n")
+        .file(
+            "/proc/fs/nfsd/clients/7/info",
+            "clientid: 0x8\naddress: \"10.9.0.2:0\"\nname: \"Linux NFSv4.0 node2\"\n",
+        )
+        .listens("rpcrdma", "0.0.0.0:20049")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.2:37021", "RTS")
+        .sockets(&[("10.9.0.1:2049", "10.9.0.3:700", 1)]);
+    let (mut client, mut server) = (client.report("n2"), server.report("n1"));
+    assert_eq!(
+        told(std::slice::from_ref(&server)),
+        [
+            "n1 nfs nfsd server 10.9.0.2: RDMA ok",
+            "n1 nfs nfsd server 10.9.0.3: TCP rdma_available nfs.rdma_available"
+        ]
+    );
+    // The numbers of the two ends mirror each other.
+    mirror(&mut client, &mut server);
+    assert_eq!(
+        told(&[client, server]),
+        [
+            "n2 nfs /mnt/r client n1: RDMA ok",
+            "n1 nfs nfsd server 10.9.0.3: TCP rdma_available nfs.rdma_available"
+        ]
+    );
+}
+
+/// Gives the first queue pair of each host the other's number.
+fn mirror(one: &mut HostReport, other: &mut HostReport) {
+    fn first(report: &mut HostReport) -> &mut QueuePair {
+        let mut all = report.resources.as_mut().unwrap().iter_mut();
+        all.find_map(|resource| match &mut resource.object {
+            Object::Qp(qp) => Some(qp),
+            _ => None,
+        })
+        .unwrap()
+    }
+    let (one, other) = (first(one), first(other));
+    (one.rqpn, other.rqpn) = (other.lqpn, one.lqpn);
+    (other.rq_psn, other.sq_psn) = (one.sq_psn, one.rq_psn);
+}
+
+#[test]
+fn processes_are_joined_by_numbers_and_their_sockets_are_control() {
+    let host = |pid: u32, local: &str, remote: &str| {
+        let mut machine = Machine { next_qpn: pid, ..Machine::default() };
+        machine.rxe(local.split(':').next().unwrap());
+        let owner = Owner::Process { pid, name: Some("ib_send_lat".into()) };
+        machine.queue_pair(owner, Some(pid), None, "RTS");
+        let holders = format!("{pid} socket:[10777]\n{pid} /dev/infiniband/uverbs0\n");
+        machine
+            .answer(Question::Holders, holders.as_bytes())
+            .file(&format!("/proc/{pid}/comm"), "ib_send_lat\n")
+            .sockets(&[(local, remote, 10777)]);
+        machine.report(&format!("n{pid}"))
+    };
+    let mut one = host(155, "10.9.0.2:42768", "10.9.0.1:18600");
+    let mut other = host(156, "10.9.0.1:18600", "10.9.0.2:42768");
+    assert_eq!(told(&[one.clone()]), ["n155 process ib_send_lat[155] peer 10.9.0.1: RDMA ok"]);
+    mirror(&mut one, &mut other);
+    let reports = [one, other];
+    assert_eq!(told(&reports), ["n155 process ib_send_lat[155] peer n156: RDMA ok"]);
+    let all = connections(&reports);
+    assert!(all[0][0].tcp[0].is_control);
+}
+
+#[test]
+fn tcp_beside_an_idle_device_is_told_by_what_was_asked_for() {
+    let mut machine = Machine::default();
+    machine
+        .rxe("10.9.0.2")
+        .answer(
+            Question::Holders,
+            b"192 socket:[12756]\n192 /dev/infiniband/rdma_cm\n193 socket:[5]\n",
+        )
+        .file("/proc/192/comm", "ucx_perftest\n")
+        .sockets(&[("10.9.0.2:57251", "10.9.0.1:40152", 12756), ("10.9.0.2:7", "10.9.0.1:8", 5)]);
+    let row = "n2 process ucx_perftest[192] peer 10.9.0.1: TCP";
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp")]);
+    machine.answer(Question::Environment(192), b"UCX_TLS=tcp\n");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp_configured")]);
+    machine.answer(Question::Environment(192), b"UCX_TLS=rc,tcp\n");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp")]);
+}
+
+fn controller(machine: &mut Machine, name: &str, transport: &str, port: u16, state: &str) {
+    let place = format!("/sys/class/nvme/{name}");
+    machine
+        .file(&format!("{place}/transport"), transport)
+        .file(&format!("{place}/address"), &format!("traddr=10.9.0.1,trsvcid={port}"))
+        .file(&format!("{place}/subsysnqn"), "nqn.test")
+        .file(&format!("{place}/state"), state)
+        .file(&format!("{place}/queue_count"), "2");
+}
+
+#[test]
+fn multipath_on_tcp_is_a_fallback_of_nvme() {
+    let mut machine = Machine::default();
+    controller(&mut machine, "nvme0", "tcp", 4420, "live");
+    assert_eq!(told(&[machine.report("n2")]), ["n2 nvmeof nvme0 client 10.9.0.1: TCP tcp"]);
+    controller(&mut machine, "nvme1", "rdma", 4421, "connecting");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        [
+            "n2 nvmeof nvme0 client 10.9.0.1: TCP fallback_confirmed nvmeof.multipath_on_tcp",
+            "n2 nvmeof nvme1 client 10.9.0.1: RDMA down nvmeof.not_live",
+        ]
+    );
+    controller(&mut machine, "nvme1", "rdma", 4421, "live");
+    machine.rdma("nvme_rdma", "10.9.0.2:59714", "10.9.0.1:4421", "RTS");
+    let degraded = told(&[machine.report("n2")]);
+    assert_eq!(degraded[1], "n2 nvmeof nvme1 client 10.9.0.1: RDMA degraded nvmeof.queues_missing");
+    machine.rdma("nvme_rdma", "10.9.0.2:45612", "10.9.0.1:4421", "RTS");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        [
+            "n2 nvmeof nvme0 client 10.9.0.1: TCP mixed nvmeof.multipath_mixed",
+            "n2 nvmeof nvme1 client 10.9.0.1: RDMA ok",
+        ]
+    );
+}
+
+fn session(machine: &mut Machine, number: u32, transport: &str, port: u16, state: &str) {
+    let place = format!("/sys/class/iscsi_session/session{number}");
+    let connection = format!("/sys/class/iscsi_connection/connection{number}:0");
+    machine
+        .file(&format!("{place}/targetname"), "iqn.2026-01.t:1")
+        .file(&format!("{place}/state"), state)
+        .file(&format!("{connection}/persistent_address"), "10.9.0.1")
+        .file(&format!("{connection}/persistent_port"), &port.to_string())
+        .file(&format!("{connection}/state"), if state == "LOGGED_IN" { "up" } else { "failed" })
+        .file(
+            &format!("/sys/class/scsi_host/host{number}/proc_name"),
+            &format!("iscsi_{transport}"),
+        );
+    machine.links.insert(
+        place,
+        format!(
+            "../../devices/platform/host{number}/session{number}/iscsi_session/session{number}"
+        ),
+    );
+}
+
+#[test]
+fn iscsi_is_one_or_the_other() {
+    let mut machine = Machine::default();
+    session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
+    session(&mut machine, 2, "iser", 3261, "LOGGED_IN");
+    machine.rdma("ib_iser", "10.9.0.2:40415", "10.9.0.1:3261", "RTS");
+    machine.sockets(&[("10.9.0.2:50240", "10.9.0.1:3260", 10884)]);
+    let iser = "n2 iscsi session2 client 10.9.0.1: RDMA ok";
+    assert_eq!(told(&[machine.report("n2")]), ["n2 iscsi session1 client 10.9.0.1: TCP tcp", iser]);
+    machine.file(
+        "/etc/iscsi/nodes/iqn.2026-01.t:1/10.9.0.1,3260,1/default",
+        "iface.transport_name = iser\nnode.session.auth.password = x\n",
+    );
+    let fallback = "n2 iscsi session1 client 10.9.0.1: TCP fallback_confirmed iscsi.tcp_instead";
+    assert_eq!(told(&[machine.report("n2")]), [fallback, iser]);
+    session(&mut machine, 2, "iser", 3261, "FAILED");
+    assert_eq!(
+        told(&[machine.report("n2")]),
+        [fallback, "n2 iscsi session2 client 10.9.0.1: RDMA down iscsi.down"]
+    );
+}
+
+fn rds(items: &[(&str, u8)]) -> Vec<u8> {
+    let mut answer = 42_u32.to_le_bytes().to_vec();
+    for (transport, flags) in items {
+        let mut item = [0_u8; 42];
+        item[16..20].copy_from_slice(&[10, 9, 0, 2]);
+        item[20..24].copy_from_slice(&[10, 9, 0, 1]);
+        item[24..24 + transport.len()].copy_from_slice(transport.as_bytes());
+        item[40] = *flags;
+        answer.extend_from_slice(&item);
+    }
+    answer
+}
+
+#[test]
+fn rds_keeps_the_corpse_of_what_it_fell_back_from() {
+    let list = Question::Rds(rdmactl::source::RdsList::Connections);
+    let judged = |items: &[(&str, u8)], with_device: bool| {
+        let mut machine = Machine::default();
+        machine.file("/sys/module/rds/refcnt", "1").answer(list.clone(), &rds(items));
+        if with_device {
+            machine.rxe("10.9.0.2");
+        }
+        told(&[machine.report("n2")]).join("")
+    };
+    let row = "n2 rds 10.9.0.2 peer 10.9.0.1:";
+    assert_eq!(judged(&[("infiniband", 4)], true), format!("{row} RDMA ok"));
+    assert_eq!(
+        judged(&[("tcp", 4), ("infiniband", 0)], false),
+        format!("{row} TCP fallback_confirmed rds.fallback")
+    );
+    assert_eq!(judged(&[("tcp", 4)], true), format!("{row} TCP suspected rds.tcp_on_rdma_address"));
+    assert_eq!(judged(&[("tcp", 4)], false), format!("{row} TCP tcp"));
+    assert_eq!(judged(&[("loopback", 4)], false), "");
+}
+
+/// One message of `sock_diag`: state, mode, reason and diagnosis, device.
+fn smc(state: u8, mode: u8, codes: [u32; 2], device: Option<&str>) -> Vec<u8> {
+    let mut payload = vec![43, state, mode, 0];
+    payload.extend(47754_u16.to_be_bytes());
+    payload.extend(5556_u16.to_be_bytes());
+    payload.extend([10, 9, 0, 2].iter().chain(&[0; 12]));
+    payload.extend([10, 9, 0, 1].iter().chain(&[0; 12]));
+    payload.extend([0; 12]);
+    payload.extend([0; 4]);
+    payload.extend(14188_u64.to_ne_bytes());
+    let mut attribute = |kind: u16, value: &[u8]| {
+        let length = u16::try_from(4 + value.len()).unwrap();
+        payload.extend(length.to_ne_bytes());
+        payload.extend(kind.to_ne_bytes());
+        payload.extend_from_slice(value);
+        payload.resize(payload.len().next_multiple_of(4), 0);
+    };
+    if let Some(name) = device {
+        let mut link = vec![0; 147];
+        link[1..=name.len()].copy_from_slice(name.as_bytes());
+        link[65] = 1;
+        attribute(2, &link);
+    }
+    attribute(5, &[codes[0].to_ne_bytes(), codes[1].to_ne_bytes()].concat());
+    let length = u32::try_from(16 + payload.len()).unwrap();
+    let mut message = length.to_ne_bytes().to_vec();
+    message.extend(20_u16.to_ne_bytes());
+    message.extend([0; 10]);
+    message.extend(payload);
+    message
+}
+
+#[test]
+fn smc_says_why_it_fell_back() {
+    let query = Question::Sockets(rdmactl::source::SocketQuery::Smc);
+    let judged = |answer: &[u8]| {
+        let mut machine = Machine::default();
+        machine
+            .file("/sys/module/smc/refcnt", "1")
+            .file("/sys/module/smc_diag/refcnt", "1")
+            .answer(query.clone(), answer)
+            .sockets(&[("10.9.0.2:47754", "10.9.0.1:5556", 14189)]);
+        told(&[machine.report("n2")]).join("")
+    };
+    let row = "n2 smc inode 14188 peer 10.9.0.1:";
+    assert_eq!(
+        judged(&smc(1, 1, [0x0303_0000, 0], None)),
+        format!("{row} TCP fallback_confirmed smc.0x03030000")
+    );
+    assert_eq!(judged(&smc(1, 0, [0, 0], Some("mlx5_0"))), format!("{row} SMC-R ok"));
+    assert_eq!(judged(&smc(2, 0, [0, 0], None)), format!("{row} none unknown smc.handshake"));
+    assert_eq!(judged(&smc(10, 0, [0, 0], None)), "");
+    // Without its module nobody can tell, and nothing is loaded to find out.
+    let mut machine = Machine::default();
+    machine.file("/sys/module/smc/refcnt", "1").answer(query.clone(), &smc(1, 1, [0; 2], None));
+    let report = machine.report("n2");
+    assert!(
+        report.problems.iter().any(|problem| problem.fix.as_deref() == Some("modprobe smc_diag"))
+    );
+    assert!(told(&[report]).is_empty());
+}
+
+#[test]
+fn lustre_is_told_by_network_identifiers() {
+    let judged = |current: &str, nids: &str, state: &str| {
+        let mut machine = Machine::default();
+        let text = format!(
+            "import:\n    name: x\n    target: fs-OST0000_UUID\n    state: {state}\n    connection:\n       failover_nids: [ {nids} ]\n       current_connection: {current}\n"
+        );
+        machine.file("/proc/fs/lustre/osc/fs-OST0000-osc-ffff/import", &text);
+        told(&[machine.report("n2")]).join("")
+    };
+    let row = "n2 lustre fs-OST0000 client";
+    assert_eq!(
+        judged("10.0.0.1@o2ib", "10.0.0.1@o2ib, 10.0.0.1@tcp", "FULL"),
+        format!("{row} 10.0.0.1: RDMA ok")
+    );
+    assert_eq!(
+        judged("10.0.0.1@tcp", "10.0.0.1@o2ib, 10.0.0.1@tcp", "FULL"),
+        format!("{row} 10.0.0.1: TCP fallback_confirmed lustre.tcp_nid")
+    );
+    assert_eq!(
+        judged("10.0.0.1@tcp", "10.0.0.1@tcp", "FULL"),
+        format!("{row} 10.0.0.1: TCP tcp_configured")
+    );
+    assert_eq!(
+        judged("\"<none>\"", "10.0.0.1@o2ib", "DISCONN"),
+        format!("{row} 10.0.0.1@o2ib: none down lustre.no_connection")
+    );
+}
