@@ -7,6 +7,8 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[path = "lab/consumers.rs"]
+mod consumers;
 #[path = "lab/iproute2.rs"]
 mod iproute2;
 #[path = "support/fields.rs"]
@@ -57,6 +59,11 @@ fn devices_are_listed_from_every_node() {
 fn what_iproute2_says_is_what_we_say_on_three_releases() {
     let lab = roce();
     iproute2::assert_matched(&lab, SET, ALL);
+}
+
+#[test]
+fn who_uses_rdma_and_who_fell_back_is_told() {
+    consumers::assert_told(&cluster::consumers());
 }
 
 #[test]

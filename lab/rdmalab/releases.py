@@ -22,6 +22,9 @@ COMMON = (
     "librdmacm1", "perftest", "rdma-core", "rdmacm-utils",
 )
 
+# Who uses RDMA, or TCP instead: on the newest two releases.
+CONSUMERS = ("nfs-common", "nfs-kernel-server", "nvme-cli", "open-iscsi", "ucx-utils")
+
 # Hardware that no virtual node has: half of the kernel package's size.
 DROPPED_MODULES = (
     "drivers/gpu", "drivers/media", "drivers/staging", "drivers/iio", "drivers/comedi",
@@ -50,6 +53,6 @@ RECIPE_VERSION = 1
 
 RELEASES = {
     11: Release(11, "bullseye", ("linux-image-amd64",) + COMMON, "linux-source-5.10"),
-    12: Release(12, "bookworm", ("linux-image-amd64",) + COMMON, "linux-source-6.1"),
-    13: Release(13, "trixie", ("linux-image-amd64",) + COMMON, "linux-source-6.12"),
+    12: Release(12, "bookworm", ("linux-image-amd64",) + COMMON + CONSUMERS, "linux-source-6.1"),
+    13: Release(13, "trixie", ("linux-image-amd64",) + COMMON + CONSUMERS, "linux-source-6.12"),
 }

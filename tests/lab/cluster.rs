@@ -38,6 +38,13 @@ pub fn roce() -> MutexGuard<'static, Cluster> {
     cluster
 }
 
+/// Two nodes for those who use RDMA: what is mounted and connected there stays until the end.
+pub fn consumers() -> Cluster {
+    let cluster = Cluster::up("consumers", &["--nodes", "2"]);
+    cluster.lab(&["reset"]);
+    cluster
+}
+
 /// The binary under test: it runs here and on nodes with an older C library.
 pub fn binary() -> PathBuf {
     let path = env::var_os("RDMACTL_NODE_BINARY")
