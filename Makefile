@@ -55,7 +55,8 @@ demo: setup release ## four RDMA nodes without hardware: look, ping, break, ping
 fuzz: ## 15 minutes for each fuzz target; adds the time to FUZZING.md
 	@fuzz/run
 
-bench: release ## measures; see packaging/bench
+bench: ## measures what is released, against the tools it replaces; see packaging/bench
+	@packaging/release --size
 	@packaging/bench $(NODE_BINARY)
 
 man-pages: build ## writes man/ anew from the command line's definition
