@@ -3,6 +3,9 @@
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::readlink;
 
@@ -11,6 +14,9 @@ use crate::sys::Errno;
 
 /// The most bytes of the answer: a hundred thousand sockets have less.
 const LIMIT: usize = 8 * 1024 * 1024;
+
+/// How long one process may take to be looked at.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The most bytes that are looked through of an environment.
 const ENVIRONMENT: u64 = 256 * 1024;
@@ -66,7 +72,21 @@ const SETTINGS: [&[u8]; 8] = [
 ];
 
 /// Those settings of a process.
-pub(super) fn environment(pid: u32) -> Answer {
+///
+/// Reading them takes a lock of the process's memory, which one that is stuck in a dead mount may hold for
+/// ever: a thread waits for it, and is left behind.
+pub(super) fn environment(pid: u32, patience: Duration) -> Answer {
+    let (tell, told) = mpsc::channel();
+    thread::Builder::new()
+        .name("environ".into())
+        .spawn(move || tell.send(read_environment(pid)))
+        .map_err(|error| failed(&error))?;
+    told.recv_timeout(PATIENCE.min(patience)).unwrap_or_else(|_| {
+        Err(ReadError::Process("the process does not let itself be looked at; it may hang".into()))
+    })
+}
+
+fn read_environment(pid: u32) -> Answer {
     let mut content = Vec::new();
     let file = fs::File::open(format!("/proc/{pid}/environ")).map_err(|error| failed(&error))?;
     file.take(ENVIRONMENT).read_to_end(&mut content).map_err(|error| failed(&error))?;
@@ -98,4 +118,26 @@ fn the_own_sockets_are_among_them() {
     let target = fs::read_link(link).unwrap();
     let expected = format!("{} {}\n", std::process::id(), target.display());
     assert!(String::from_utf8(list().unwrap()).unwrap().contains(&expected), "{expected}");
+}
+
+#[test]
+fn of_an_environment_only_what_decides_on_transports_is_told() {
+    let mut child = std::process::Command::new("sleep")
+        .arg("1000")
+        .env_clear()
+        .env("UCX_TLS", "tcp")
+        .env("SECRET", "x")
+        .spawn()
+        .unwrap();
+    // Before it has become another program it is a copy of this one.
+    let told = loop {
+        match environment(child.id(), PATIENCE) {
+            Ok(told) if told == b"UCX_TLS=tcp\n" => break told,
+            Ok(told) => assert!(!told.windows(6).any(|word| word == b"SECRET")),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(told, b"UCX_TLS=tcp\n");
 }

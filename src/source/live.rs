@@ -1,4 +1,4 @@
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -40,6 +40,8 @@ pub struct Live {
     verbs: Option<VerbsChild>,
     /// The child, once it was expected to be asked.
     running: RefCell<Option<Started>>,
+    /// How many processes did not let themselves be looked at.
+    hung: Cell<u32>,
     /// The number of the family of ethtool netlink, once it was asked for.
     ethtool: OnceCell<Result<u16, ReadError>>,
     taken_ns: Option<u64>,
@@ -72,6 +74,7 @@ impl Live {
             kernel: KernelFiles::default(),
             verbs: None,
             running: RefCell::default(),
+            hung: Cell::new(0),
             ethtool: OnceCell::new(),
             taken_ns: None,
         }
@@ -101,6 +104,20 @@ impl Live {
             return without_links(&place, root);
         }
         Ok(place)
+    }
+
+    /// What decides on transports in a process's environment; of hosts where processes hang, no more is
+    /// asked after a few.
+    fn environment(&self, pid: u32) -> Answer {
+        const MOST_HUNG: u32 = 3;
+        if self.hung.get() >= MOST_HUNG {
+            return Err(ReadError::Process("other processes hang".into()));
+        }
+        let answer = holders::environment(pid, self.patience());
+        if matches!(answer, Err(ReadError::Process(_))) {
+            self.hung.set(self.hung.get() + 1);
+        }
+        answer
     }
 
     /// How long the kernel may take for one answer.
@@ -185,7 +202,7 @@ impl Source for Live {
             }
             Question::Sockets(query) => netlink::ask_sockets(*query, self.patience()),
             Question::Holders => holders::list(),
-            Question::Environment(pid) => holders::environment(*pid),
+            Question::Environment(pid) => self.environment(*pid),
             Question::KernelLog(tag) => kernel_log::read_tagged(tag),
             Question::Rds(list) => rds::ask(*list),
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),

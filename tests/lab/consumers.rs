@@ -113,7 +113,7 @@ pub(crate) fn assert_told(lab: &Cluster) {
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     // Looking loads, mounts and connects nothing.
     assert_eq!(state(lab), before);
-    let rows = rows(&answer.json);
+    let rows = self::rows(&answer.json);
     let is = |start: &str, end: &str| {
         assert!(
             rows.iter().any(|row| row.starts_with(start) && row.ends_with(end)),
@@ -135,6 +135,14 @@ pub(crate) fn assert_told(lab: &Cluster) {
     is("n1 rds ", "peer n2: rdma ok");
     is("n2 smc perl[", "peer n1: tcp fallback_confirmed");
     assert_eq!(rows.len(), 12, "{}", rows.join("\n"));
+    // A server that is gone hangs whoever asks it, and nobody else.
+    lab.on("n1", "rpc.nfsd 0");
+    lab.on("n2", "for at in tcp rdma; do (stat -f /mnt/$at > /dev/null 2>&1 &); done; sleep 3");
+    let hung = lab.on("n2", "cat /proc/[0-9]*/wchan 2>/dev/null | grep -c rpc; pgrep -c -x stat");
+    assert_eq!(hung.lines().last(), Some("2"), "both hang: {hung}");
+    let answer = lab.rdmactl(&["connections", "-H", "n2"]);
+    let rows = self::rows(&answer.json);
+    assert!(rows.iter().any(|row| row.starts_with("n2 nfs /mnt/tcp client")), "{rows:?}");
 }
 
 fn run(lab: &Cluster, node: &str, script: &str) {
