@@ -35,11 +35,7 @@ impl Only {
         match self {
             Self::Tcp => matches!(transport, Transport::Tcp | Transport::Udp | Transport::Mixed),
             Self::Rdma => transport.is_rdma(),
-            Self::Fallback => {
-                let is_doubtful =
-                    matches!(verdict, ConnectionVerdict::Suspected | ConnectionVerdict::Mixed);
-                verdict.is_fault() || is_doubtful
-            }
+            Self::Fallback => verdict.is_telling(),
         }
     }
 }

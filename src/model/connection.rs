@@ -400,6 +400,12 @@ impl ConnectionVerdict {
     pub fn is_fault(self) -> bool {
         matches!(self, Self::FallbackConfirmed | Self::Degraded | Self::Down)
     }
+
+    /// Whether somebody has to look: a fault, or what may be one.
+    #[must_use]
+    pub fn is_telling(self) -> bool {
+        self.is_fault() || matches!(self, Self::Suspected | Self::Mixed)
+    }
 }
 
 /// Why a connection is as it is.

@@ -2,8 +2,7 @@ use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, HostReport, PinnedMemory, RdmaChannel,
-    TcpChannel, Transport,
+    Connection, ConnectionState, HostReport, PinnedMemory, RdmaChannel, TcpChannel, Transport,
 };
 
 /// The listing of `rdmactl connections`: one row for each.
@@ -131,11 +130,7 @@ fn peer(one: &Connection) -> Value {
 
 fn verdict(one: &Connection) -> Value {
     let word = one.verdict.word().to_owned();
-    match one.verdict {
-        ConnectionVerdict::Suspected | ConnectionVerdict::Mixed => Value::Bad(word),
-        verdict if verdict.is_fault() => Value::Bad(word),
-        _ => Value::Text(word),
-    }
+    if one.verdict.is_telling() { Value::Bad(word) } else { Value::Text(word) }
 }
 
 fn state(one: &Connection) -> Value {

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::model::{Connection, ConnectionVerdict};
+use crate::model::{Connection, ConnectionVerdict, Transport};
 use crate::query::ConnectionRow;
 
 /// What is to be looked at, the worst first, and how many connections there are of each kind.
@@ -16,11 +16,12 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
         return text;
     }
     let mut told: Vec<&(&str, &Connection)> =
-        all.iter().filter(|(_, one)| is_telling(one.verdict)).collect();
+        all.iter().filter(|(_, one)| one.verdict.is_telling()).collect();
     told.sort_by_key(|(_, one)| std::cmp::Reverse(one.verdict));
     if !told.is_empty() {
         text.push('\n');
     }
+    // Advice that is no fault stands in the columns only.
     for (host, one) in told {
         let host = if hosts_named { format!("{host} ") } else { String::new() };
         let who = format!("{host}{} {}", one.consumer.kind.word(), one.consumer.instance);
@@ -35,7 +36,7 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let count =
         |is_it: &dyn Fn(&Connection) -> bool| all.iter().filter(|(_, one)| is_it(one)).count();
     let rdma = count(&|one| one.transport.is_rdma());
-    let tcp = count(&|one| one.transport.word() == "TCP");
+    let tcp = count(&|one| one.transport == Transport::Tcp);
     let fallen = count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed);
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
@@ -44,10 +45,4 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     }
     text.push('\n');
     text
-}
-
-/// Advice that is no fault stands in the columns only.
-fn is_telling(verdict: ConnectionVerdict) -> bool {
-    let is_doubtful = matches!(verdict, ConnectionVerdict::Suspected | ConnectionVerdict::Mixed);
-    verdict.is_fault() || is_doubtful
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::beegfs_memory::pinned;
-use super::draft::{count, unknown};
+use super::draft::{PING, count, unknown};
 use super::fleet::Fleet;
 use super::index::{Channel, Index};
 use crate::model::{
@@ -18,9 +18,6 @@ use crate::model::{
 
 /// Servers by the names of their processes.
 const SERVERS: [&str; 3] = ["beegfs-storage", "beegfs-meta", "beegfs-mgmtd"];
-
-/// What to type where RDMA fails.
-const PING: &str = "rdmactl ping between this host and the server";
 
 /// Judges clients, then the clients of own servers.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
@@ -75,12 +72,19 @@ fn judge_node(index: &Index<'_>, client: &BeegfsClient, node: &BeegfsNode) -> Co
     match (rdma, tcp) {
         (None, None) => idle(client, node, row),
         (Some(_), None) => row.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok),
-        (Some(_), Some(_)) => row.is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed).because(
-            "beegfs.mixed",
-            "some connections use RDMA, some TCP",
-            Some("dmesg | grep 'beegfs.*Connect failed'; rdmactl ping between this host and the server".into()),
+        (Some(_), Some(_)) => {
+            row.is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed).because(
+                "beegfs.mixed",
+                "some connections use RDMA, some TCP",
+                Some(format!("dmesg | grep 'beegfs.*Connect failed'; {PING}")),
+            )
+        }
+        (None, Some(pool)) => over_tcp(
+            client,
+            node,
+            pool,
+            row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp),
         ),
-        (None, Some(pool)) => over_tcp(client, node, pool, row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)),
     }
 }
 
@@ -96,7 +100,7 @@ fn idle(client: &BeegfsClient, node: &BeegfsNode, row: Connection) -> Connection
             .because(
                 "beegfs.rdma_only",
                 "RDMA connections fail, and TCP is forbidden (connTCPFallbackEnabled)",
-                Some("rdmactl ping between this host and the server".into()),
+                Some(PING.into()),
             )
             .seen("/dev/kmsg", &line.text, Strength::Log),
         None => row,

@@ -8,6 +8,9 @@ use crate::model::{
     Evidence, KnownBy, Peer, Role, Strength, TcpSocket, Transport, Wanted,
 };
 
+/// What to type where RDMA to a server fails.
+pub(super) const PING: &str = "rdmactl ping between this host and the server";
+
 /// One of which nothing is known but who holds it.
 pub(super) fn unknown(kind: ConsumerKind, instance: impl Into<String>, role: Role) -> Connection {
     Connection {

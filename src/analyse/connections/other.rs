@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::draft::{count, unknown};
+use super::draft::{PING, count, unknown};
 use super::fleet::Fleet;
 use super::index::{Channel, Index, is_of};
 use crate::model::{
@@ -321,7 +321,7 @@ fn judge_smb(all: &mut Vec<Connection>, index: &Index<'_>) {
                 .because(
                     "smb.rdma_lost",
                     "SMB Direct is not connected, and does not fall back",
-                    Some("rdmactl ping between this host and the server".into()),
+                    Some(PING.into()),
                 )
                 .seen(source, "SMBDirect transport not available", Strength::Direct),
             (true, _) => row
