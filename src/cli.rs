@@ -35,13 +35,16 @@ pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 
+const NAME: &str = "rdmactl";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// See, prove and mend RDMA on one host or a whole cluster.
 ///
 /// Without a command: what this host has, in one screen.
 #[derive(Debug, Parser)]
 #[command(
-    name = "rdmactl",
-    version,
+    name = NAME,
+    version = VERSION,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 all was read; 1 a problem was found; 2 wrong usage, or nothing \
                   could be read; 3 a part could not be read."
@@ -68,8 +71,8 @@ impl Cli {
         let mut tree = Self::command();
         let is_named =
             |command: &&clap::Command| words.iter().any(|word| word == command.get_name());
-        let mut few = clap::Command::new("rdmactl")
-            .version(env!("CARGO_PKG_VERSION"))
+        let mut few = clap::Command::new(NAME)
+            .version(VERSION)
             .disable_help_subcommand(true)
             .args(tree.get_arguments().cloned())
             .subcommands(tree.get_subcommands().filter(is_named).cloned());

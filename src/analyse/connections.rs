@@ -5,14 +5,20 @@
 
 mod beegfs;
 mod beegfs_memory;
-mod block;
+mod clients;
 mod draft;
 mod fleet;
 mod index;
+mod iscsi;
+mod lustre;
 mod nfs;
 mod nvme;
-mod other;
+mod p9;
 mod process;
+mod rds;
+mod smb;
+mod smc;
+mod srp;
 
 use crate::model::{Connection, HostReport};
 use fleet::Fleet;
@@ -34,9 +40,15 @@ fn of_host(report: &HostReport, fleet: &Fleet<'_>) -> Vec<Connection> {
     let index = Index::new(report, consumers);
     let mut all = Vec::new();
     nfs::judge(&index, fleet, &mut all);
-    block::judge(&index, fleet, &mut all);
+    nvme::judge(&index, fleet, &mut all);
+    iscsi::judge(&index, &mut all);
+    srp::judge(&index, &mut all);
     beegfs::judge(&index, fleet, &mut all);
-    other::judge(&index, fleet, &mut all);
+    smc::judge(&index, &mut all);
+    rds::judge(&index, &mut all);
+    lustre::judge(&index, &mut all);
+    smb::judge(&index, &mut all);
+    p9::judge(&index, &mut all);
     // Last: what nobody else has claimed is a process's own.
     process::judge(&index, &mut all);
     for connection in &mut all {

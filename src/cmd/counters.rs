@@ -1,27 +1,23 @@
 //! `rdmactl counters`: what went through, and what went wrong on the way?
 
 use crate::cli::{CountersArgs, Format, Global};
-use crate::model::{Counter, CounterChange, Part, Parts};
+use crate::model::{Counter, CounterChange, Part};
 use crate::query::{Counters, counter_rows};
 use crate::term::Term;
 
 use super::Outcome;
-use super::listing::{self, Recipe, report_json, report_json_lines};
+use super::listing::{self, Recipe};
 
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Counters> {
         parts: [Part::Counters].into(),
-        document: Parts::default(),
         nothing: if args.all {
             "the drivers have no counters"
         } else {
             "no counter has counted anything, or the drivers have none; --all lists zeros"
         },
-        rows: &counter_rows,
-        footer: &|_, _| String::new(),
-        json: &report_json,
-        json_lines: &report_json_lines,
+        ..Recipe::of(&counter_rows)
     };
     listing::run(global, term, &recipe, |report| {
         // For programs a counter that is not there would look like one that the driver has not.

@@ -44,21 +44,22 @@ pub(super) type Footer<'recipe, L> =
 pub(super) type Json<'recipe> =
     dyn Fn(Option<u64>, &[HostReport]) -> serde_json::Result<String> + 'recipe;
 
-/// The reports themselves as a document.
-pub(super) fn report_json(
-    taken_ns: Option<u64>,
-    hosts: &[HostReport],
-) -> serde_json::Result<String> {
-    to_json(&ReportDocument::new(taken_ns, hosts))
-}
-
-/// The same, one a host and line.
-pub(super) fn report_json_lines(
-    taken_ns: Option<u64>,
-    hosts: &[HostReport],
-) -> serde_json::Result<String> {
-    let document = |host| ReportDocument::new(taken_ns, std::slice::from_ref(host));
-    to_json_lines(hosts.iter().map(document))
+impl<'recipe, L: Listing> Recipe<'recipe, L> {
+    /// Of rows with nothing below them; documents are the reports themselves.
+    pub(super) fn of(rows: &'recipe Rows<'recipe, L>) -> Self {
+        Self {
+            parts: Parts::default(),
+            document: Parts::default(),
+            nothing: "no port",
+            rows,
+            footer: &|_, _| String::new(),
+            json: &|taken_ns, hosts| to_json(&ReportDocument::new(taken_ns, hosts)),
+            json_lines: &|taken_ns, hosts| {
+                let document = |host| ReportDocument::new(taken_ns, std::slice::from_ref(host));
+                to_json_lines(hosts.iter().map(document))
+            },
+        }
+    }
 }
 
 /// Prints a listing, again and again with `--watch`; `keep` first takes out of the reports what was

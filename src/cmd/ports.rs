@@ -1,11 +1,11 @@
 //! `rdmactl ports`: what do the links do?
 
 use crate::cli::{Format, Global, PortsArgs};
-use crate::model::{Part, Parts};
+use crate::model::Part;
 use crate::query::{Lossless, Ports, device_rows, lossless_rows};
 use crate::term::Term;
 
-use super::listing::{self, Recipe, report_json, report_json_lines};
+use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
 /// Lists the ports of what the flags name.
@@ -14,7 +14,6 @@ use super::{Advice, Outcome};
 /// A judgement is asked for as a document, which holds facts only.
 pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Result<Outcome> {
     let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
-    let nothing = "no port";
     if args.lossless {
         if is_document {
             let fix = "ask for --format csv, or leave out --lossless";
@@ -22,12 +21,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
         }
         let recipe = Recipe::<Lossless> {
             parts: [Part::Details, Part::Ethernet].into(),
-            document: Parts::default(),
-            nothing,
-            rows: &lossless_rows,
-            footer: &|_, _| String::new(),
-            json: &report_json,
-            json_lines: &report_json_lines,
+            ..Recipe::of(&lossless_rows)
         };
         // A module's type, which only root may read, says nothing of losing.
         return listing::run(global, term, &recipe, |report| {
@@ -37,11 +31,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
     let recipe = Recipe::<Ports> {
         parts: [Part::Netdevs].into(),
         document: [Part::Details, Part::Gids, Part::Ethernet].into(),
-        nothing,
-        rows: &device_rows,
-        footer: &|_, _| String::new(),
-        json: &report_json,
-        json_lines: &report_json_lines,
+        ..Recipe::of(&device_rows)
     };
     listing::run(global, term, &recipe, |_| {})
 }

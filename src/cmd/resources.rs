@@ -6,7 +6,7 @@ use crate::query::{Resources, resource_rows};
 use crate::term::Term;
 
 use super::Outcome;
-use super::listing::{self, Recipe, report_json, report_json_lines};
+use super::listing::{self, Recipe};
 
 /// Lists the objects of what the flags name.
 pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -15,10 +15,7 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
         // A key that is hidden would look like one that is not there.
         document: [Part::Keys].into(),
         nothing: "nobody holds any of these objects",
-        rows: &|reports, _| resource_rows(reports),
-        footer: &|_, _| String::new(),
-        json: &report_json,
-        json_lines: &report_json_lines,
+        ..Recipe::of(&|reports, _| resource_rows(reports))
     };
     let is_wanted = |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind == word);
     listing::run(global, term, &recipe, |report: &mut HostReport| {

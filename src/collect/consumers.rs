@@ -22,12 +22,12 @@ use crate::source::Question;
 /// Reads what all consumers say.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let mut found = Consumers { memory_bytes: read_memory(reader), ..Consumers::default() };
-    mounts::read(reader, &mut found);
+    let mounts = mounts::read(reader, &mut found);
     nfs::read(reader, &mut found);
     nvme::read(reader, &mut found);
     iscsi::read(reader, &mut found);
     srp::read(reader, &mut found);
-    beegfs::read(reader, &mut found);
+    beegfs::read(reader, &mounts, &mut found);
     lustre::read(reader, &mut found);
     smb::read(reader, &mut found);
     smc::read(reader, &mut found);

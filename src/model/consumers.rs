@@ -2,8 +2,12 @@
 
 mod beegfs;
 mod block;
+mod lustre;
 mod nfs;
-mod other;
+mod p9;
+mod rds;
+mod smb;
+mod smc;
 mod socket;
 
 use schemars::JsonSchema;
@@ -15,10 +19,14 @@ pub use beegfs::{
 pub use block::{
     IscsiNode, IscsiPortal, IscsiSession, NvmeController, NvmeIntent, NvmetPort, SrpHost,
 };
+pub use lustre::{LustreImport, LustrePeer};
 pub use nfs::{
     MountIntent, NfsClientOfServer, NfsListener, NfsMount, NfsServer, NfsTransport, SunrpcTransport,
 };
-pub use other::{LustreImport, LustrePeer, P9Mount, RdsConnection, SmbServer, SmcSocket};
+pub use p9::P9Mount;
+pub use rds::RdsConnection;
+pub use smb::SmbServer;
+pub use smc::SmcSocket;
 pub use socket::{Holder, TcpSocket, TcpState};
 
 /// What was found on one host. A list is `None` where the consumer is not there at all, and where its
@@ -55,6 +63,8 @@ pub struct Consumers {
     pub srp: Option<Vec<SrpHost>>,
     /// Clients of `BeeGFS`, each with the servers that it knows.
     pub beegfs: Option<Vec<BeegfsClient>>,
+    /// What the kernel's log tells of their connections, oldest first.
+    pub beegfs_log: Option<Vec<BeegfsLogLine>>,
     /// Targets of Lustre.
     pub lustre: Option<Vec<LustreImport>>,
     /// Peers of a Lustre server.

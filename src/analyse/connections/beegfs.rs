@@ -4,16 +4,16 @@
 //! that is idle, and never where the client has no RDMA at all. Settings, interfaces, counts and the kernel's
 //! log decide.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use super::beegfs_memory::pinned;
-use super::draft::{PING, count, unknown};
+use super::clients;
+use super::draft::{PING, unknown};
 use super::fleet::Fleet;
-use super::index::{Channel, Index};
+use super::index::Index;
 use crate::model::{
     BeegfsClient, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool, Connection,
-    ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, TcpSocket, Transport,
+    ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
 };
 
 /// Servers by the names of their processes.
@@ -70,7 +70,7 @@ fn judge_node(index: &Index<'_>, client: &BeegfsClient, node: &BeegfsNode) -> Co
         row = row.wants(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
     }
     match (rdma, tcp) {
-        (None, None) => idle(client, node, row),
+        (None, None) => idle(index, client, node, row),
         (Some(_), None) => row.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok),
         (Some(_), Some(_)) => {
             row.is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed).because(
@@ -80,6 +80,7 @@ fn judge_node(index: &Index<'_>, client: &BeegfsClient, node: &BeegfsNode) -> Co
             )
         }
         (None, Some(pool)) => over_tcp(
+            index,
             client,
             node,
             pool,
@@ -89,11 +90,16 @@ fn judge_node(index: &Index<'_>, client: &BeegfsClient, node: &BeegfsNode) -> Co
 }
 
 /// No connection is normal after an hour without work, and a failure where none can be made.
-fn idle(client: &BeegfsClient, node: &BeegfsNode, row: Connection) -> Connection {
+fn idle(
+    index: &Index<'_>,
+    client: &BeegfsClient,
+    node: &BeegfsNode,
+    row: Connection,
+) -> Connection {
     let is_strict = client.switch("connTCPFallbackEnabled") == Some(false);
     let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
     // Which server a line is about is known by its address only; without connections there is none.
-    let failed = client.log.iter().flatten().rev().find(|line| is_about(line, node.kind));
+    let failed = log(index, node.kind).next();
     match failed.filter(|line| is_strict && !line.is_connected) {
         Some(line) => row
             .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Suspected)
@@ -107,11 +113,18 @@ fn idle(client: &BeegfsClient, node: &BeegfsNode, row: Connection) -> Connection
     }
 }
 
-fn is_about(line: &BeegfsLogLine, kind: BeegfsNodeKind) -> bool {
-    line.text.contains(&format!("beegfs-{}@", kind.word()))
+/// What the kernel's log tells of servers of a kind, the latest first.
+fn log<'index>(
+    index: &'index Index<'_>,
+    kind: BeegfsNodeKind,
+) -> impl Iterator<Item = &'index BeegfsLogLine> {
+    let server = format!("beegfs-{}@", kind.word());
+    let lines = index.consumers.beegfs_log.iter().flatten().rev();
+    lines.filter(move |line| line.text.contains(&server))
 }
 
 fn over_tcp(
+    index: &Index<'_>,
     client: &BeegfsClient,
     node: &BeegfsNode,
     pool: &BeegfsPool,
@@ -166,11 +179,12 @@ fn over_tcp(
         }
         Some(_) => {}
     }
-    by_log(client, node, pool, row)
+    by_log(index, client, node, pool, row)
 }
 
 /// Where neither a mark nor the client's interfaces decide.
 fn by_log(
+    index: &Index<'_>,
     client: &BeegfsClient,
     node: &BeegfsNode,
     pool: &BeegfsPool,
@@ -178,7 +192,7 @@ fn by_log(
 ) -> Connection {
     let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
     // While all are busy, no address and no mark is shown: the log is what is left.
-    let lines = || client.log.iter().flatten().rev().filter(|line| is_about(line, node.kind));
+    let lines = || log(index, node.kind);
     let last = match pool.address.zip(pool.port) {
         Some(end) => lines().find(|line| line.is_connected && (line.address, line.port) == end),
         // One server of the kind: its lines are those of the log.
@@ -198,14 +212,13 @@ fn by_log(
             .seen("/dev/kmsg", &line.text, Strength::Log);
     }
     if pool.is_busy {
-        let fallbacks: Vec<&BeegfsLogLine> =
-            lines().filter(|line| line.is_connected && line.is_fallback).collect();
+        let fallback = lines().find(|line| line.is_connected && line.is_fallback);
         let row = row.is(tcp, up, ConnectionVerdict::Suspected).because(
             "beegfs.busy",
             "TCP is used where RDMA is wanted; while all connections are busy, the client does not say why",
             Some(format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")),
         );
-        return match (fallbacks.first(), &client.log) {
+        return match (fallback, &index.consumers.beegfs_log) {
             (Some(line), _) => row.seen("/dev/kmsg", &line.text, Strength::Correlated),
             (None, None) => row.lacks("the kernel's log"),
             (None, Some(_)) => row,
@@ -223,48 +236,16 @@ fn judge_servers(index: &Index<'_>, all: &mut Vec<Connection>) {
         let Some(name) = holder.name.as_deref().filter(|name| SERVERS.contains(name)) else {
             continue;
         };
-        let row = |address: IpAddr| {
-            let mut row = unknown(ConsumerKind::Beegfs, name, Role::Server).with_peer(
-                None,
-                Some(address),
-                None,
-            );
+        let row = |address| {
+            let row = unknown(ConsumerKind::Beegfs, name, Role::Server);
+            let mut row = row.with_peer(None, Some(address), None);
             row.consumer.pid = Some(holder.pid);
             row
         };
-        let mut over_rdma: BTreeMap<IpAddr, Vec<&Channel<'_>>> = BTreeMap::new();
-        for channel in index.channels_at(|channel| channel.pid == Some(holder.pid), None) {
-            if let Some(remote) = channel.remote {
-                over_rdma.entry(remote.ip()).or_default().push(channel);
-            }
-        }
-        for (address, channels) in &over_rdma {
-            let connection = row(*address).over_rdma(channels).counted(count(channels), Some(0));
-            all.push(
-                connection.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok).seen(
-                    "RDMA netlink",
-                    format!("connections of {name}"),
-                    Strength::Direct,
-                ),
-            );
-        }
-        let listening = index.sockets.iter().filter(|socket| {
-            socket.state == crate::model::TcpState::Listen && holder.inodes.contains(&socket.inode)
-        });
-        let mut over_tcp: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
-        for socket in listening.flat_map(|socket| index.sockets_at(socket.local.port())) {
-            over_tcp.entry(socket.remote.ip()).or_default().push(socket);
-        }
-        for (address, sockets) in &over_tcp {
-            let connection =
-                row(*address).over_tcp(sockets, false).counted(Some(0), count(sockets));
-            all.push(
-                connection.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp).seen(
-                    "sock_diag",
-                    format!("connections of {name}"),
-                    Strength::Direct,
-                ),
-            );
-        }
+        let channels = index.channels_at(|channel| channel.pid == Some(holder.pid), None);
+        all.extend(clients::over_rdma(name, &channels, row));
+        let sockets: Vec<_> =
+            index.listeners_of(holder).flat_map(|port| index.sockets_at(port)).collect();
+        all.extend(clients::over_tcp(name, &sockets, row));
     }
 }

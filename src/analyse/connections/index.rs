@@ -23,6 +23,11 @@ pub(super) struct Channel<'report> {
 }
 
 impl Channel<'_> {
+    /// Whether it was made by one of some parts of the kernel.
+    pub(super) fn is_of(&self, modules: &[&str]) -> bool {
+        self.module.is_some_and(|module| modules.contains(&module))
+    }
+
     pub(super) fn qp_type(&self) -> Option<&str> {
         let of_qp = self.qp.and_then(|qp| qp.qp_type.as_deref());
         of_qp.or_else(|| self.cm_id?.qp_type.as_deref())
@@ -126,9 +131,8 @@ impl<'report> Index<'report> {
         address: IpAddr,
         port: Option<u16>,
     ) -> Vec<&Channel<'report>> {
-        self.claim(self.channels_to.get(&address), |channel| {
-            is_of(channel, modules) && is_port(channel.remote, port)
-        })
+        let candidates = self.channels_to.get(&address).into_iter().flatten().copied();
+        self.claim(candidates, |channel| channel.is_of(modules) && is_port(channel.remote, port))
     }
 
     /// The channels that others have with parts of the kernel, or a process, at one of its ports.
@@ -137,8 +141,7 @@ impl<'report> Index<'report> {
         is_owner: impl Fn(&Channel<'_>) -> bool,
         port: Option<u16>,
     ) -> Vec<&Channel<'report>> {
-        let all: Vec<usize> = (0..self.channels.len()).collect();
-        self.claim(Some(&all), |channel| {
+        self.claim(0..self.channels.len(), |channel| {
             let is_server =
                 self.listeners.iter().any(|end| is_port(channel.local, Some(end.port())));
             is_owner(channel) && is_server && is_port(channel.local, port)
@@ -147,11 +150,10 @@ impl<'report> Index<'report> {
 
     fn claim(
         &self,
-        candidates: Option<&Vec<usize>>,
+        candidates: impl Iterator<Item = usize>,
         is_wanted: impl Fn(&Channel<'report>) -> bool,
     ) -> Vec<&Channel<'report>> {
-        let found = candidates.into_iter().flatten().copied();
-        let found: Vec<usize> = found.filter(|at| is_wanted(&self.channels[*at])).collect();
+        let found: Vec<usize> = candidates.filter(|at| is_wanted(&self.channels[*at])).collect();
         self.claimed_channels.borrow_mut().extend(&found);
         found.into_iter().map(|at| &self.channels[at]).collect()
     }
@@ -173,6 +175,14 @@ impl<'report> Index<'report> {
     /// Sockets that others have opened to one of the own ports.
     pub(super) fn sockets_at(&self, port: u16) -> Vec<&TcpSocket> {
         self.claim_sockets(self.sockets_from.get(&port), |_| true)
+    }
+
+    /// The TCP ports where a process waits.
+    pub(super) fn listeners_of(&self, holder: &Holder) -> impl Iterator<Item = u16> {
+        let listening = self.sockets.iter().filter(|socket| {
+            socket.state == TcpState::Listen && holder.inodes.contains(&socket.inode)
+        });
+        listening.map(|socket| socket.local.port())
     }
 
     fn claim_sockets(
@@ -221,11 +231,6 @@ impl<'report> Index<'report> {
         let mut gids = ports.flat_map(|port| port.gids.iter().flatten());
         gids.any(|gid| gid.value.ip() == address)
     }
-}
-
-/// Whether a channel was made by one of some parts of the kernel.
-pub(super) fn is_of(channel: &Channel<'_>, modules: &[&str]) -> bool {
-    channel.module.is_some_and(|module| modules.contains(&module))
 }
 
 fn is_port(end: Option<SocketAddr>, port: Option<u16>) -> bool {

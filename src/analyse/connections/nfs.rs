@@ -1,11 +1,12 @@
 //! NFS, both sides.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
-use super::index::{Channel, Index, is_of};
+use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, MountIntent, NfsMount, Role,
     Strength, SunrpcTransport, TcpSocket, Transport,
@@ -254,58 +255,24 @@ fn remount(mount: &NfsMount) -> String {
 
 fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
     let Some(server) = &index.consumers.nfsd else { return };
-    let ports = |kind: &str| -> Vec<u16> {
-        let of_kind = server.listeners.iter().filter(|listener| listener.kind == kind);
-        of_kind.map(|listener| listener.port).collect()
-    };
-    let (rdma_ports, tcp_ports) = (ports("rdma"), ports("tcp"));
-    let mut over_rdma: BTreeMap<IpAddr, Vec<&Channel<'_>>> = BTreeMap::new();
-    for port in &rdma_ports {
-        for channel in index.channels_at(|channel| is_of(channel, MODULES), Some(*port)) {
-            if let Some(remote) = channel.remote {
-                over_rdma.entry(remote.ip()).or_default().push(channel);
-            }
-        }
-    }
-    let name = |address: IpAddr| {
-        let clients = server.clients.as_deref().unwrap_or_default();
-        let known =
-            clients.iter().find(|client| client.address.is_some_and(|end| end.ip() == address));
-        known.and_then(|client| client.name.as_deref())
+    let ports = |kind: &'static str| {
+        let of_kind = server.listeners.iter().filter(move |listener| listener.kind == kind);
+        of_kind.map(|listener| listener.port)
     };
     let row = |address: IpAddr| {
-        let row = unknown(ConsumerKind::Nfs, "nfsd", Role::Server);
-        row.with_peer(name(address), Some(address), None)
+        let mut clients = server.clients.iter().flatten();
+        let known = clients.find(|client| client.address.is_some_and(|end| end.ip() == address));
+        let name = known.and_then(|client| client.name.as_deref());
+        unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None)
     };
-    for (address, channels) in &over_rdma {
-        let is_up = channels.iter().any(|channel| channel.is_up());
-        let (state, verdict) = if is_up {
-            (ConnectionState::Up, ConnectionVerdict::Ok)
-        } else {
-            (ConnectionState::Down, ConnectionVerdict::Degraded)
-        };
-        all.push(
-            row(*address)
-                .over_rdma(channels)
-                .counted(count(channels), Some(0))
-                .is(Transport::Rdma, state, verdict)
-                .seen("RDMA netlink", "connections of rpcrdma", Strength::Direct),
-        );
-    }
-    let mut over_tcp: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
-    for port in tcp_ports {
-        for socket in index.sockets_at(port) {
-            over_tcp.entry(socket.remote.ip()).or_default().push(socket);
-        }
-    }
-    for (address, sockets) in &over_tcp {
-        let connection = row(*address)
-            .over_tcp(sockets, false)
-            .counted(Some(0), count(sockets))
-            .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)
-            .seen("sock_diag", "established connections to nfsd", Strength::Direct);
-        all.push(match rdma_ports.first() {
-            Some(port) => connection
+    let channels = ports("rdma")
+        .flat_map(|port| index.channels_at(|channel| channel.is_of(MODULES), Some(port)));
+    all.extend(clients::over_rdma("nfsd", &channels.collect::<Vec<_>>(), row));
+    let sockets: Vec<_> = ports("tcp").flat_map(|port| index.sockets_at(port)).collect();
+    let offer = ports("rdma").next();
+    all.extend(clients::over_tcp("nfsd", &sockets, row).into_iter().map(|client| {
+        match offer {
+            Some(port) => client
                 .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
                 .because(
                     "nfs.rdma_available",
@@ -313,7 +280,7 @@ fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
                     Some(format!("on the client: mount with proto=rdma,port={port}")),
                 )
                 .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),
-            None => connection,
-        });
-    }
+            None => client,
+        }
+    }));
 }

@@ -1,19 +1,20 @@
-//! Controllers of NVMe over Fabrics: each has one transport for ever, so that a fallback is what multipath does.
+//! NVMe over Fabrics. A controller has one transport for ever: a fallback is what multipath does.
 
 use std::net::SocketAddr;
 
+use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
-use super::index::Index;
+use super::index::{Channel, Index};
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, Role, Strength,
-    Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, NvmetPort, Role,
+    Strength, Transport,
 };
 
 /// Where to look when a path is not live.
 const MEND: &str = "dmesg | grep nvme; rdmactl ping between this host and the target";
 
-/// Judges the controllers of a host.
+/// Judges controllers, then clients of the own target.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let controllers = index.consumers.nvme.as_deref().unwrap_or_default();
     for one in controllers {
@@ -33,6 +34,27 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
             "tcp" => over_tcp(index, fleet, one, &paths, connection),
             _ => connection.is(Transport::Unknown, condition(one), ConnectionVerdict::Unknown),
         });
+    }
+    for port in index.consumers.nvmet.iter().flatten() {
+        all.extend(judge_clients(index, port));
+    }
+}
+
+fn judge_clients(index: &Index<'_>, port: &NvmetPort) -> Vec<Connection> {
+    let instance = format!("nvmet port {}", port.id);
+    let row = |address| {
+        unknown(ConsumerKind::Nvmeof, &instance, Role::Server).with_peer(None, Some(address), None)
+    };
+    match port.transport.as_str() {
+        "rdma" => {
+            let is_own = |channel: &Channel<'_>| channel.is_of(&["nvmet_rdma"]);
+            clients::over_rdma("nvmet_rdma", &index.channels_at(is_own, port.port), row)
+        }
+        "tcp" => {
+            let sockets = port.port.map(|port| index.sockets_at(port));
+            clients::over_tcp("nvmet_tcp", &sockets.unwrap_or_default(), row)
+        }
+        _ => Vec::new(),
     }
 }
 

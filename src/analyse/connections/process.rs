@@ -60,32 +60,26 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         }
     }
     for ((pid, module), channels) in &of_owner {
-        let (instance, holder) = name(index, *pid, *module);
+        let owner = Owner::new(index, *pid, *module);
         let of_process = pid.and_then(|pid| sockets.remove(&pid)).unwrap_or_default();
-        judge_owner(index, &instance, holder, channels, &of_process, all);
+        owner.judge(index, channels, &of_process, all);
     }
     for (pid, of_process) in sockets {
-        let (instance, holder) = name(index, Some(pid), None);
-        judge_tcp(index, &instance, holder, &of_process, all);
+        Owner::new(index, Some(pid), None).judge_tcp(index, &of_process, all);
     }
 }
 
-fn name<'index>(
-    index: &Index<'index>,
-    pid: Option<u32>,
-    module: Option<&str>,
-) -> (String, Option<&'index Holder>) {
-    let Some(pid) = pid else {
-        return (module.map_or_else(|| "?".to_owned(), |module| format!("[{module}]")), None);
-    };
-    let holder = index.process(pid);
-    let name = holder.and_then(|holder| holder.name.as_deref()).unwrap_or("?");
-    (format!("{name}[{pid}]"), holder)
+/// A process, or a part of the kernel.
+struct Owner<'index> {
+    kind: ConsumerKind,
+    /// `ib_send_bw[4711]`, `[rpcrdma]`.
+    instance: String,
+    holder: Option<&'index Holder>,
 }
 
 /// Parts of the kernel by the names of their modules.
-fn kind(instance: &str) -> ConsumerKind {
-    match instance.trim_matches(['[', ']']) {
+fn kind(module: &str) -> ConsumerKind {
+    match module {
         "rpcrdma" => ConsumerKind::Nfs,
         "nvme_rdma" | "nvmet_rdma" => ConsumerKind::Nvmeof,
         "ib_iser" | "ib_isert" => ConsumerKind::Iscsi,
@@ -100,49 +94,94 @@ fn kind(instance: &str) -> ConsumerKind {
     }
 }
 
-fn row(instance: &str, holder: Option<&Holder>) -> Connection {
-    let kind = if holder.is_none() { kind(instance) } else { ConsumerKind::Process };
-    let mut row = unknown(kind, instance, Role::Peer);
-    row.consumer.pid = holder.map(|holder| holder.pid);
-    row
-}
-
-/// The channels of one owner, one row for each peer.
-fn judge_owner(
-    index: &Index<'_>,
-    instance: &str,
-    holder: Option<&Holder>,
-    channels: &[&Channel<'_>],
-    sockets: &[&TcpSocket],
-    all: &mut Vec<Connection>,
-) {
-    let mut by_peer: BTreeMap<Option<IpAddr>, Vec<&Channel<'_>>> = BTreeMap::new();
-    for channel in channels {
-        by_peer.entry(channel.remote.map(|end| end.ip())).or_default().push(channel);
-    }
-    let hosts: BTreeSet<IpAddr> = sockets.iter().map(|socket| socket.remote.ip()).collect();
-    let reached: BTreeSet<IpAddr> = by_peer.keys().flatten().copied().collect();
-    // A process that talks with one host by TCP most likely does so by RDMA, too.
-    let guess = hosts.iter().next().copied().filter(|_| hosts.len() == 1);
-    let mut spoken: BTreeSet<IpAddr> = reached.clone();
-    for (address, channels) in by_peer {
-        let peer = address.or(guess);
-        let mut row = row(instance, holder).with_peer(None, peer, None);
-        row.peer.known_by = match (address, guess) {
-            (Some(_), _) => Some(KnownBy::ConnectionManager),
-            (None, Some(_)) => Some(KnownBy::OutOfBand),
-            (None, None) => None,
+impl<'index> Owner<'index> {
+    fn new(index: &Index<'index>, pid: Option<u32>, module: Option<&str>) -> Self {
+        let Some(pid) = pid else {
+            let module = module.unwrap_or("?");
+            return Self { kind: kind(module), instance: format!("[{module}]"), holder: None };
         };
-        spoken.extend(peer);
-        let beside: Vec<&TcpSocket> =
-            sockets.iter().copied().filter(|socket| Some(socket.remote.ip()) == peer).collect();
-        all.push(by_states(row.over_rdma(&channels).over_tcp(&beside, true), &channels));
+        let holder = index.process(pid);
+        let name = holder.and_then(|holder| holder.name.as_deref()).unwrap_or("?");
+        Self { kind: ConsumerKind::Process, instance: format!("{name}[{pid}]"), holder }
     }
-    let rest: Vec<&TcpSocket> =
-        sockets.iter().copied().filter(|socket| !spoken.contains(&socket.remote.ip())).collect();
-    // Where peers of queue pairs are not known, any of these hosts may be one.
-    if guess.is_some() || channels.iter().all(|channel| channel.remote.is_some()) {
-        judge_tcp(index, instance, holder, &rest, all);
+
+    fn row(&self, peer: Option<IpAddr>) -> Connection {
+        let mut row = unknown(self.kind, &self.instance, Role::Peer).with_peer(None, peer, None);
+        row.consumer.pid = self.holder.map(|holder| holder.pid);
+        row
+    }
+
+    /// Channels, one row for each peer.
+    fn judge(
+        &self,
+        index: &Index<'_>,
+        channels: &[&Channel<'_>],
+        sockets: &[&TcpSocket],
+        all: &mut Vec<Connection>,
+    ) {
+        let mut by_peer: BTreeMap<Option<IpAddr>, Vec<&Channel<'_>>> = BTreeMap::new();
+        for channel in channels {
+            by_peer.entry(channel.remote.map(|end| end.ip())).or_default().push(channel);
+        }
+        let hosts: BTreeSet<IpAddr> = sockets.iter().map(|socket| socket.remote.ip()).collect();
+        // A process that talks with one host by TCP most likely does so by RDMA, too.
+        let guess = hosts.iter().next().copied().filter(|_| hosts.len() == 1);
+        let mut spoken: BTreeSet<IpAddr> = by_peer.keys().flatten().copied().collect();
+        for (address, channels) in by_peer {
+            let peer = address.or(guess);
+            let mut row = self.row(peer);
+            row.peer.known_by = match (address, guess) {
+                (Some(_), _) => Some(KnownBy::ConnectionManager),
+                (None, Some(_)) => Some(KnownBy::OutOfBand),
+                (None, None) => None,
+            };
+            spoken.extend(peer);
+            let is_beside = |socket: &&TcpSocket| Some(socket.remote.ip()) == peer;
+            let beside: Vec<_> = sockets.iter().copied().filter(is_beside).collect();
+            all.push(by_states(row.over_rdma(&channels).over_tcp(&beside, true), &channels));
+        }
+        // Where peers of queue pairs are not known, any of these hosts may be one.
+        if guess.is_some() || channels.iter().all(|channel| channel.remote.is_some()) {
+            let is_left = |socket: &&TcpSocket| !spoken.contains(&socket.remote.ip());
+            let left: Vec<_> = sockets.iter().copied().filter(is_left).collect();
+            self.judge_tcp(index, &left, all);
+        }
+    }
+
+    /// Sockets to hosts that no queue pair leads to, one row for each.
+    fn judge_tcp(&self, index: &Index<'_>, sockets: &[&TcpSocket], all: &mut Vec<Connection>) {
+        let mut by_peer: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
+        for socket in sockets {
+            by_peer.entry(socket.remote.ip()).or_default().push(socket);
+        }
+        for (address, sockets) in by_peer {
+            let bytes = sockets.iter().map(|socket| {
+                socket.sent_bytes.unwrap_or(0).saturating_add(socket.received_bytes.unwrap_or(0))
+            });
+            let bytes = bytes.fold(0, u64::saturating_add);
+            let row = self
+                .row(Some(address))
+                .over_tcp(&sockets, false)
+                .counted(Some(0), count(&sockets))
+                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)
+                .seen("sock_diag", format!("{bytes} bytes"), Strength::Direct);
+            let setting = self.holder.and_then(tcp_by_environment);
+            all.push(if let Some(setting) = setting {
+                row.wants(Transport::Tcp, format!("environment {setting}")).is(
+                    Transport::Tcp,
+                    ConnectionState::Up,
+                    ConnectionVerdict::TcpConfigured,
+                )
+            } else if bytes >= BULK && index.has_active_port() && is_reached(all, address) {
+                row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Suspected).because(
+                    "process.bulk_tcp",
+                    "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",
+                    Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
+                )
+            } else {
+                row
+            });
+        }
     }
 }
 
@@ -189,48 +228,6 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
         return row.is(rdma, state, ConnectionVerdict::Ok);
     }
     row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Idle)
-}
-
-/// Sockets of a process without a queue pair to those hosts, one row for each.
-fn judge_tcp(
-    index: &Index<'_>,
-    instance: &str,
-    holder: Option<&Holder>,
-    sockets: &[&TcpSocket],
-    all: &mut Vec<Connection>,
-) {
-    let mut by_peer: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
-    for socket in sockets {
-        by_peer.entry(socket.remote.ip()).or_default().push(socket);
-    }
-    for (address, sockets) in by_peer {
-        let bytes = sockets.iter().map(|socket| {
-            socket.sent_bytes.unwrap_or(0).saturating_add(socket.received_bytes.unwrap_or(0))
-        });
-        let bytes = bytes.fold(0, u64::saturating_add);
-        let row = row(instance, holder)
-            .with_peer(None, Some(address), None)
-            .over_tcp(&sockets, false)
-            .counted(Some(0), count(&sockets))
-            .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)
-            .seen("sock_diag", format!("{bytes} bytes"), Strength::Direct);
-        let setting = holder.and_then(tcp_by_environment);
-        all.push(if let Some(setting) = setting {
-            row.wants(Transport::Tcp, format!("environment {setting}")).is(
-                Transport::Tcp,
-                ConnectionState::Up,
-                ConnectionVerdict::TcpConfigured,
-            )
-        } else if bytes >= BULK && index.has_active_port() && is_reached(all, address) {
-            row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Suspected).because(
-                "process.bulk_tcp",
-                "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",
-                Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
-            )
-        } else {
-            row
-        });
-    }
 }
 
 /// Whether something here reaches an address by RDMA.

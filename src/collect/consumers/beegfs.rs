@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::mounts::Mount;
 use super::{Reader, list, read_text};
 use crate::model::{
     BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool, Consumers,
@@ -13,7 +14,6 @@ use crate::source::Question;
 
 /// Where modules have their files; a renamed module is `beegfs_NAME`.
 const FILES: &str = "/proc/fs";
-const MOUNTS: &str = "/proc/self/mounts";
 /// What the module's lines in the kernel's log begin with.
 const TAG: &str = "beegfs: ";
 
@@ -23,7 +23,7 @@ const MAX_NODES: usize = 16_384;
 const MAX_LINES: usize = 4096;
 
 /// Reads all clients.
-pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
+pub(super) fn read(reader: &mut Reader<'_>, mounts: &[Mount], found: &mut Consumers) {
     let mut all = Vec::new();
     for module in list(reader, "consumers/beegfs", FILES) {
         if module != "beegfs" && !module.starts_with("beegfs_") {
@@ -36,31 +36,19 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     if all.is_empty() {
         return;
     }
-    let places = read_places(reader);
+    let mut own = mounts.iter().filter(|mount| mount.fstype.starts_with("beegfs"));
     // Which of several mounts a client is of is not told without an ioctl on each.
-    if let ([client], [place]) = (all.as_mut_slice(), places.as_slice()) {
-        client.mount_point = Some(place.clone());
+    if let ([client], Some(mount), None) = (all.as_mut_slice(), own.next(), own.next()) {
+        client.mount_point = Some(mount.place.clone());
     }
     let question = Question::KernelLog(TAG.into());
     if let Some(log) = reader.answer("consumers/beegfs/log", &question) {
         let log = String::from_utf8_lossy(&log);
         let mut lines: Vec<BeegfsLogLine> = log.lines().filter_map(parse_log).collect();
         lines.drain(..lines.len().saturating_sub(MAX_LINES));
-        for client in &mut all {
-            client.log = Some(lines.clone());
-        }
+        found.beegfs_log = Some(lines);
     }
     found.beegfs = Some(all);
-}
-
-fn read_places(reader: &mut Reader<'_>) -> Vec<String> {
-    let text = read_text(reader, "consumers/mounts", MOUNTS).unwrap_or_default();
-    let place = |line: &str| {
-        let mut words = line.split(' ').skip(1);
-        let place = words.next()?;
-        words.next()?.starts_with("beegfs").then(|| place.to_owned())
-    };
-    text.lines().filter_map(place).collect()
 }
 
 fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClient {
@@ -87,7 +75,6 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
         config: parse_config(&config),
         interfaces: info.as_deref().map(parse_interfaces),
         nodes,
-        log: None,
     }
 }
 

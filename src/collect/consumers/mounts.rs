@@ -13,9 +13,9 @@ const MOUNTS: &str = "/proc/self/mounts";
 const STATISTICS: &str = "/proc/self/mountstats";
 const UNITS: &str = "/etc/systemd/system";
 
-/// Reads the mounts, and what files say of them.
-pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return };
+/// Reads the mounts, and what files say of them; all mounts are returned.
+pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) -> Vec<Mount> {
+    let Some(text) = read_text(reader, "consumers/mounts", MOUNTS) else { return Vec::new() };
     let mounts: Vec<Mount> = text.lines().filter_map(parse_mount).take(MAX_MOUNTS).collect();
     let p9 = mounts.iter().filter(|mount| mount.fstype == "9p").map(|mount| P9Mount {
         device: mount.device.clone(),
@@ -26,13 +26,14 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     found.p9 = Some(p9.collect());
     found.nfs_mounts = Some(read_nfs(reader, &mounts));
     found.mount_intents = Some(read_intents(reader));
+    mounts
 }
 
 /// A line of `/proc/self/mounts`.
-struct Mount {
+pub(super) struct Mount {
     device: String,
-    place: String,
-    fstype: String,
+    pub(super) place: String,
+    pub(super) fstype: String,
     options: String,
 }
 

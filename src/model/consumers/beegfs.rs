@@ -18,8 +18,6 @@ pub struct BeegfsClient {
     pub interfaces: Option<Vec<BeegfsInterface>>,
     /// The servers, each with its connections.
     pub nodes: Vec<BeegfsNode>,
-    /// What the kernel's log says of connections, the oldest first; `None` where it could not be read.
-    pub log: Option<Vec<BeegfsLogLine>>,
 }
 
 impl BeegfsClient {

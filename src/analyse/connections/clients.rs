@@ -1,0 +1,57 @@
+//! The clients of a server on this host: a row for each address, and for each transport that it comes by.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::draft::count;
+use super::index::Channel;
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, Strength, TcpSocket, Transport,
+};
+
+/// Those over RDMA, of the channels that `server` has; `row` is what is known of each beforehand.
+pub(super) fn over_rdma(
+    server: &str,
+    channels: &[&Channel<'_>],
+    row: impl Fn(IpAddr) -> Connection,
+) -> Vec<Connection> {
+    let mut clients: BTreeMap<IpAddr, Vec<&Channel<'_>>> = BTreeMap::new();
+    for channel in channels {
+        if let Some(remote) = channel.remote {
+            clients.entry(remote.ip()).or_default().push(channel);
+        }
+    }
+    let judge = |(address, channels): (IpAddr, Vec<&Channel<'_>>)| {
+        let (state, verdict) = if channels.iter().any(|channel| channel.is_up()) {
+            (ConnectionState::Up, ConnectionVerdict::Ok)
+        } else {
+            (ConnectionState::Down, ConnectionVerdict::Degraded)
+        };
+        row(address)
+            .over_rdma(&channels)
+            .counted(count(&channels), Some(0))
+            .is(Transport::Rdma, state, verdict)
+            .seen("RDMA netlink", format!("connections of {server}"), Strength::Direct)
+    };
+    clients.into_iter().map(judge).collect()
+}
+
+/// Those over TCP, of the sockets that `server` has.
+pub(super) fn over_tcp(
+    server: &str,
+    sockets: &[&TcpSocket],
+    row: impl Fn(IpAddr) -> Connection,
+) -> Vec<Connection> {
+    let mut clients: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
+    for socket in sockets {
+        clients.entry(socket.remote.ip()).or_default().push(socket);
+    }
+    let judge = |(address, sockets): (IpAddr, Vec<&TcpSocket>)| {
+        row(address)
+            .over_tcp(&sockets, false)
+            .counted(Some(0), count(&sockets))
+            .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)
+            .seen("sock_diag", format!("connections of {server}"), Strength::Direct)
+    };
+    clients.into_iter().map(judge).collect()
+}

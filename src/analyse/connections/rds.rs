@@ -1,0 +1,76 @@
+//! Reliable datagram sockets, which take whatever connects.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use super::draft::{count, unknown};
+use super::index::{Channel, Index};
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
+};
+
+/// Where they wait over TCP.
+const TCP_PORT: u16 = 16385;
+
+/// Two addresses and a type of service are one connection.
+type RdsEnds = (IpAddr, IpAddr, u8);
+
+/// Whether it is connected over RDMA, and over TCP; `None` where there is none.
+type RdsStates = (Option<bool>, Option<bool>);
+
+/// Judges the connections of RDS.
+pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
+    let mut groups: BTreeMap<RdsEnds, RdsStates> = BTreeMap::new();
+    for one in index.consumers.rds.iter().flatten() {
+        let group = groups.entry((one.local, one.remote, one.tos)).or_default();
+        match one.transport.as_str() {
+            "infiniband" => group.0 = Some(group.0.unwrap_or(false) | one.is_connected),
+            "tcp" => group.1 = Some(group.1.unwrap_or(false) | one.is_connected),
+            _ => {}
+        }
+    }
+    for ((local, remote, tos), (rdma, tcp)) in groups {
+        let channels = index.channels_to(&["rds_rdma"], remote, None);
+        let channels: Vec<&Channel<'_>> = channels
+            .into_iter()
+            .filter(|channel| channel.local.is_none_or(|end| end.ip() == local))
+            .collect();
+        let mut sockets = index.sockets_to(SocketAddr::new(remote, TCP_PORT), None);
+        sockets.extend(
+            index.sockets_at(TCP_PORT).into_iter().filter(|socket| socket.remote.ip() == remote),
+        );
+        let instance = if tos == 0 { format!("{local}") } else { format!("{local} tos {tos}") };
+        let row =
+            unknown(ConsumerKind::Rds, instance, Role::Peer).with_peer(None, Some(remote), None);
+        let source = "RDS connections";
+        let word = |is_up: Option<bool>| match is_up {
+            Some(true) => "connected",
+            Some(false) => "not connected",
+            None => "none",
+        };
+        let said = format!("infiniband {}, tcp {}", word(rdma), word(tcp));
+        let row = row.seen(source, said, Strength::Direct);
+        let up = ConnectionState::Up;
+        all.push(match (rdma, tcp) {
+            (Some(true), _) => row.over_rdma(&channels).counted(Some(1), Some(u32::from(tcp == Some(true)))).is(Transport::Rdma, up, ConnectionVerdict::Ok),
+            (Some(false), Some(true)) => row
+                .over_tcp(&sockets, false)
+                .counted(Some(0), count(&sockets))
+                .wants(Transport::Rdma, "an earlier connection over RDMA")
+                .is(Transport::Tcp, up, ConnectionVerdict::FallbackConfirmed)
+                .because("rds.fallback", "the connection over RDMA is gone, and RDS goes on over TCP without a word", Some("bring the RDMA device back (rdmactl devices), then end the sockets of the application".into())),
+            (None, Some(true)) => {
+                let row = row.over_tcp(&sockets, false).counted(Some(0), count(&sockets));
+                if index.is_rdma_address(local) {
+                    row.is(Transport::Tcp, up, ConnectionVerdict::Suspected).because("rds.tcp_on_rdma_address", "the own address belongs to an RDMA port, and RDS uses TCP all the same", Some("modprobe rds_rdma on both ends".into()))
+                } else {
+                    row.is(Transport::Tcp, up, ConnectionVerdict::Tcp)
+                }
+            }
+            (Some(false), _) => row.over_rdma(&channels).is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the connection over RDMA is not made", Some("rdmactl ping between the two hosts".into())),
+            (None, Some(false)) => row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the connection over TCP is not made", None),
+            // A loop within the machine.
+            (None, None) => continue,
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! SCSI RDMA protocol, which has nothing to fall back to.
+
+use super::draft::unknown;
+use super::index::Index;
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, GidValue, Role, Strength,
+    Transport,
+};
+
+/// Judges the hosts that the initiator has made.
+pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
+    for host in index.consumers.srp.iter().flatten() {
+        let row = unknown(ConsumerKind::Srp, &host.name, Role::Client);
+        let mut row = row
+            .with_peer(host.target.as_deref(), None, None)
+            .counted(host.channels, Some(0))
+            .wants(Transport::Rdma, "ib_srp")
+            .seen(
+                format!("/sys/class/scsi_host/{}", host.name),
+                host.state.as_deref().unwrap_or("-"),
+                Strength::Direct,
+            );
+        row.peer.gid = host.target_gid.as_deref().and_then(|gid| gid.parse().ok()).map(GidValue);
+        let (state, verdict) = match host.state.as_deref() {
+            Some("running") => (ConnectionState::Up, ConnectionVerdict::Ok),
+            Some("blocked" | "fail-fast" | "lost") => {
+                (ConnectionState::Down, ConnectionVerdict::Down)
+            }
+            _ => (ConnectionState::Unknown, ConnectionVerdict::Unknown),
+        };
+        all.push(row.is(Transport::Rdma, state, verdict));
+    }
+}

@@ -1,0 +1,23 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Memory that a client of `BeeGFS` pins for RDMA, and makes its servers pin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PinnedMemory {
+    /// For one connection, at each end: size of a buffer x their number x 2.
+    pub per_connection_bytes: u64,
+    /// For the connections that there are with this server.
+    pub now_bytes: u64,
+    /// For as many as there may be with this server (`connMaxInternodeNum`).
+    pub most_bytes: u64,
+    /// The same with all servers: what this client may pin.
+    pub client_most_bytes: u64,
+    /// What a server may pin for all servers and for the clients among the hosts that were asked.
+    pub server_most_bytes: u64,
+    /// All memory of this host.
+    pub host_bytes: Option<u64>,
+    /// Size and number of buffers, as they are set.
+    pub buffers: String,
+    /// The same as recommended for the host's adapter; `None` where that is what is set.
+    pub recommended: Option<String>,
+}
