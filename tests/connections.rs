@@ -1,6 +1,9 @@
 //! What is made of hosts' words on connections: hosts of recorded text (two virtual machines: 10.9.0.1 serves, 10.9.0.2 asks), and what is made of them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test without its machine must end")]
 
+#[path = "connections/joined.rs"]
+mod joined;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};

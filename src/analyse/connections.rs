@@ -7,10 +7,13 @@ mod beegfs;
 mod beegfs_memory;
 mod clients;
 mod draft;
+mod environment;
 mod fleet;
 mod index;
 mod iscsi;
+mod join;
 mod lustre;
+mod mirror;
 mod nfs;
 mod nvme;
 mod p9;
@@ -28,31 +31,29 @@ use index::Index;
 /// not shown again.
 #[must_use]
 pub fn connections(reports: &[HostReport]) -> Vec<Vec<Connection>> {
-    let fleet = Fleet::new(reports);
-    let mut all: Vec<Vec<Connection>> =
-        reports.iter().map(|report| of_host(report, &fleet)).collect();
-    fleet.join(reports, &mut all);
+    let numbered = reports.iter().enumerate();
+    let indices: Vec<_> = numbered.map(|(host, report)| Index::new(host, report)).collect();
+    let fleet = Fleet::new(reports, &indices);
+    let of_host = |index: &Option<Index<'_>>| index.as_ref().map(|index| judge(index, &fleet));
+    let mut all: Vec<_> = indices.iter().map(|index| of_host(index).unwrap_or_default()).collect();
+    join::join(&fleet, &mut all);
     all
 }
 
-fn of_host(report: &HostReport, fleet: &Fleet<'_>) -> Vec<Connection> {
-    let Some(consumers) = &report.consumers else { return Vec::new() };
-    let index = Index::new(report, consumers);
+fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     let mut all = Vec::new();
-    nfs::judge(&index, fleet, &mut all);
-    nvme::judge(&index, fleet, &mut all);
-    iscsi::judge(&index, &mut all);
-    srp::judge(&index, &mut all);
-    beegfs::judge(&index, fleet, &mut all);
-    smc::judge(&index, &mut all);
-    rds::judge(&index, &mut all);
-    lustre::judge(&index, &mut all);
-    smb::judge(&index, &mut all);
-    p9::judge(&index, &mut all);
+    nfs::judge(index, fleet, &mut all);
+    nvme::judge(index, fleet, &mut all);
+    iscsi::judge(index, &mut all);
+    srp::judge(index, &mut all);
+    beegfs::judge(index, fleet, &mut all);
+    smc::judge(index, &mut all);
+    rds::judge(index, &mut all);
+    lustre::judge(index, &mut all);
+    smb::judge(index, &mut all);
+    p9::judge(index, &mut all);
     // Last: what nobody else has claimed is a process's own.
-    process::judge(&index, &mut all);
-    for connection in &mut all {
-        connection.id = draft::id(&report.host, connection);
-    }
+    process::judge(index, fleet, &mut all);
+    draft::name(&index.report.host, &mut all);
     all
 }

@@ -23,10 +23,10 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
         rows: &|reports, _| reading.rows(reports),
         footer: &render_connections,
         json: &|taken_ns, reports| {
-            to_json(&ConnectionsDocument::new(taken_ns, reports, reading.judge(reports)))
+            to_json(&ConnectionsDocument::new(taken_ns, reports, reading.wanted(reports)))
         },
         json_lines: &|taken_ns, reports| {
-            let hosts = reports.iter().zip(reading.judge(reports));
+            let hosts = reports.iter().zip(reading.wanted(reports));
             to_json_lines(hosts.map(|(report, all)| {
                 ConnectionsDocument::new(taken_ns, std::slice::from_ref(report), vec![all])
             }))
@@ -40,20 +40,33 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
 struct Reading<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
-    /// How each connection was; `None` before the first reading.
-    before: RefCell<Option<HashMap<String, (Transport, ConnectionVerdict)>>>,
+    /// How the connections of each host were that has answered.
+    before: RefCell<HashMap<String, HashMap<String, State>>>,
 }
 
+/// How a connection was.
+type State = (Transport, ConnectionVerdict);
+
 impl Reading<'_> {
-    /// The connections of each host that are wanted.
+    /// The connections of each host; `--fail-on` is about all of them.
     fn judge(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
-        let mut all = connections(reports);
+        let all = connections(reports);
         let is_problem = |connection: &Connection| self.args.fail_on.is_reached(connection.verdict);
         if all.iter().flatten().any(is_problem) {
             self.is_problem.set(true);
         }
+        all
+    }
+
+    fn is_wanted(&self, connection: &Connection) -> bool {
+        self.args.only.is_none_or(|only| only.admits(connection))
+    }
+
+    /// Those that are wanted.
+    fn wanted(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
+        let mut all = self.judge(reports);
         for of_host in &mut all {
-            of_host.retain(|connection| self.args.only.is_none_or(|only| only.admits(connection)));
+            of_host.retain(|connection| self.is_wanted(connection));
         }
         all
     }
@@ -61,20 +74,84 @@ impl Reading<'_> {
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, self.judge(reports));
         let mut before = self.before.borrow_mut();
-        let mut now = HashMap::new();
+        let mut now: HashMap<&str, HashMap<String, State>> = HashMap::new();
+        for report in reports.iter().filter(|report| report.failure.is_none()) {
+            now.entry(&report.host).or_default();
+        }
         for row in &mut rows {
             let Some(connection) = &row.connection else { continue };
             let state = (connection.transport, connection.verdict);
-            row.change = before.as_ref().and_then(|before| match before.get(&connection.id) {
-                None => Some("new".to_owned()),
-                Some(known) if *known == state => None,
-                Some((transport, verdict)) => {
-                    Some(format!("was {}, {}", transport.word(), verdict.word()))
-                }
-            });
-            now.insert(connection.id.clone(), state);
+            row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
+            now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
-        *before = Some(now);
+        // A host without an answer has not changed.
+        before.extend(now.into_iter().map(|(host, known)| (host.to_owned(), known)));
+        rows.retain(|row| row.connection.as_ref().is_none_or(|one| self.is_wanted(one)));
         rows
+    }
+}
+
+/// What is different since the host's last answer.
+fn change(known: &HashMap<String, State>, connection: &Connection) -> Option<String> {
+    match known.get(&connection.id) {
+        None => Some("new".to_owned()),
+        Some(state) if *state == (connection.transport, connection.verdict) => None,
+        Some((transport, verdict)) => Some(format!("was {}, {}", transport.word(), verdict.word())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{FailOn, Only};
+    use crate::model::{Consumers, HostFailure, NfsMount, Reason, Via};
+
+    fn report(host: &str, protocol: &str) -> HostReport {
+        let mount = NfsMount {
+            device: "10.9.0.1:/".into(),
+            mount_point: "/mnt".into(),
+            version: Some("4.2".into()),
+            proto: Some(protocol.into()),
+            port: Some(20049),
+            address: "10.9.0.1".parse().ok(),
+            transports: Vec::new(),
+        };
+        let nfs_mounts = Some(vec![mount]);
+        let consumers = Some(Consumers { nfs_mounts, ..Consumers::default() });
+        HostReport { consumers, ..HostReport::empty(host, Via::Agent) }
+    }
+
+    fn changes(reading: &Reading<'_>, reports: &[HostReport]) -> Vec<Option<String>> {
+        reading.rows(reports).into_iter().map(|row| row.change).collect()
+    }
+
+    #[test]
+    fn a_fallback_says_what_was_before_also_where_only_fallbacks_are_shown() {
+        let args = ConnectionsArgs { only: Some(Only::Tcp), fail_on: FailOn::Never };
+        let reading =
+            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+        assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
+        let fallen = changes(&reading, &[report("n1", "tcp")]);
+        assert!(fallen[0].as_ref().is_some_and(|was| was.starts_with("was RDMA, ")), "{fallen:?}");
+        assert_eq!(changes(&reading, &[report("n1", "tcp")]), [None]);
+    }
+
+    #[test]
+    fn a_host_that_missed_a_reading_has_nothing_new() {
+        let args = ConnectionsArgs { only: None, fail_on: FailOn::Never };
+        let reading =
+            Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
+        let failed =
+            || HostReport::failed("n1", HostFailure::new(Reason::Connecting, "still connecting"));
+        for (reports, expected) in [
+            (failed(), None),
+            (report("n1", "rdma"), None),
+            (failed(), None),
+            (report("n1", "rdma"), None),
+            (report("n1", "tcp"), Some("was RDMA, unknown")),
+        ] {
+            let expected = expected.map(str::to_owned);
+            assert_eq!(changes(&reading, &[reports]), [expected]);
+        }
     }
 }

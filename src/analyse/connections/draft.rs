@@ -1,5 +1,6 @@
 //! How a connection is put together.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::index::{Channel, tcp_channel};
@@ -121,22 +122,31 @@ pub(super) fn count<T>(things: &[T]) -> Option<u32> {
     u32::try_from(things.len()).ok()
 }
 
-/// The same for the same connection in every reading: without what may change while it lives, its
-/// transport above all.
-pub(super) fn id(host: &str, connection: &Connection) -> String {
-    let Connection { consumer, peer, .. } = connection;
-    let text = format!(
-        "{host}|{}|{}|{}|{:?}|{:?}|{:?}",
-        consumer.kind.word(),
-        consumer.instance,
-        consumer.role.word(),
-        peer.name,
-        peer.address,
-        peer.gid,
-    );
-    // FNV-1a: any program can make it of the same text.
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+/// Gives each connection of a host its name: the same in every reading, without what may change while
+/// it lives, and no other's.
+pub(super) fn name(host: &str, all: &mut [Connection]) {
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for connection in all {
+        let Connection { consumer, peer, .. } = &*connection;
+        let peer = match (consumer.role, consumer.kind) {
+            // A mount, a controller and a session are what they are, whichever way leads to the server.
+            (Role::Client, ConsumerKind::Beegfs) => format!("{:?}", peer.name),
+            (Role::Client, _) => String::new(),
+            _ => format!("{:?}|{:?}|{:?}|{:?}", peer.name, peer.address, peer.gid, peer.host),
+        };
+        let (kind, role) = (consumer.kind.word(), consumer.role.word());
+        let text = format!("{host}|{kind}|{}|{role}|{peer}", consumer.instance);
+        let hash = fnv1a(&text);
+        // A client that comes by RDMA and by TCP has two, and so has a process with two sockets.
+        let twins = known.entry(text).or_default();
+        connection.id = format!("{:016x}", hash.wrapping_add(u64::from(*twins)));
+        *twins += 1;
+    }
+}
+
+/// Any program can make it of the same text.
+fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    })
 }

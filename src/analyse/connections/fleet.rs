@@ -1,40 +1,63 @@
-//! What only all hosts together tell: what servers offer, and which two ends are one connection.
+//! What only all hosts together tell: whose an address is, and what servers offer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use crate::model::{
-    Connection, ConsumerKind, Consumers, End, HostReport, KnownBy, RdmaChannel, Role,
-};
+use super::index::Index;
+use super::mirror::Mirrors;
+use crate::model::{Consumers, HostReport, Object};
 
-/// Packet sequence numbers have 24 bits.
-const PSN_BITS: u32 = 0x00ff_ffff;
-/// How far the numbers of two ends may be apart, which were not read at the same moment: 24 bits wrap
-/// in less than two seconds on the fastest links, so that this proves something on idle ones only.
-const DRIFT: u32 = 4096;
+/// Which host has an address.
+pub(super) struct Hosts {
+    /// `None` for an address of several, as that of a bridge for containers.
+    by_address: HashMap<IpAddr, Option<usize>>,
+}
 
-/// Number of a host, and of a row of it.
-type Row = (usize, usize);
+/// Who is at the other end: one of the hosts, by whichever of its addresses, or an address of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Peer {
+    Host(usize),
+    Address(IpAddr),
+}
 
 /// The hosts that were asked.
 pub(super) struct Fleet<'reports> {
-    /// Which of them has an address.
-    hosts: HashMap<IpAddr, &'reports HostReport>,
+    reports: &'reports [HostReport],
+    pub(super) hosts: Hosts,
+    mirrors: Mirrors<'reports>,
     /// How many clients of `BeeGFS` there are on them.
     beegfs_clients: usize,
 }
 
-impl<'reports> Fleet<'reports> {
-    pub(super) fn new(reports: &'reports [HostReport]) -> Self {
-        let mut hosts = HashMap::new();
-        for report in reports {
+impl Hosts {
+    fn new(reports: &[HostReport]) -> Self {
+        let mut by_address: HashMap<IpAddr, Option<usize>> = HashMap::new();
+        for (host, report) in reports.iter().enumerate() {
             for address in addresses(report) {
-                hosts.entry(address).or_insert(report);
+                let known = by_address.entry(address).or_insert(Some(host));
+                *known = known.filter(|known| *known == host);
             }
         }
+        Self { by_address }
+    }
+
+    /// The number of the only host with that address.
+    pub(super) fn at(&self, address: IpAddr) -> Option<usize> {
+        *self.by_address.get(&address)?
+    }
+}
+
+impl<'reports> Fleet<'reports> {
+    /// The hosts with the channels of each.
+    pub(super) fn new(
+        reports: &'reports [HostReport],
+        indices: &[Option<Index<'reports>>],
+    ) -> Self {
+        let hosts = Hosts::new(reports);
+        let mirrors = Mirrors::new(indices, &hosts);
         let consumers = reports.iter().filter_map(|report| report.consumers.as_ref());
         let beegfs_clients = consumers.flat_map(|consumers| &consumers.beegfs).map(Vec::len).sum();
-        Self { hosts, beegfs_clients }
+        Self { reports, hosts, mirrors, beegfs_clients }
     }
 
     /// How many clients of `BeeGFS` the hosts have together.
@@ -42,8 +65,36 @@ impl<'reports> Fleet<'reports> {
         self.beegfs_clients
     }
 
+    /// The name of a host.
+    pub(super) fn name(&self, host: usize) -> &'reports str {
+        self.reports.get(host).map_or("", |report| &report.host)
+    }
+
+    /// Who has an address.
+    pub(super) fn peer(&self, address: IpAddr) -> Peer {
+        self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
+    }
+
+    /// The name of a peer that is one of the hosts.
+    pub(super) fn host_of(&self, peer: Peer) -> Option<String> {
+        match peer {
+            Peer::Host(host) => Some(self.name(host).to_owned()),
+            Peer::Address(_) => None,
+        }
+    }
+
+    /// The other end of a queue pair: number of its host, its device, its own number.
+    pub(super) fn mirror(
+        &self,
+        host: usize,
+        device: &str,
+        lqpn: u32,
+    ) -> Option<(usize, &'reports str, u32)> {
+        self.mirrors.of(host, device, lqpn)
+    }
+
     fn consumers(&self, address: IpAddr) -> Option<(&'reports str, &'reports Consumers)> {
-        let report = self.hosts.get(&address)?;
+        let report = self.reports.get(self.hosts.at(address)?)?;
         Some((&report.host, report.consumers.as_ref()?))
     }
 
@@ -67,137 +118,27 @@ impl<'reports> Fleet<'reports> {
         let end = port.address.zip(port.port);
         Some((host, end.map_or_else(String::new, |(ip, port)| format!("{ip} port {port}"))))
     }
-
-    /// Brings the two ends of a connection into one row, that of the client, or of the first host where
-    /// neither is one.
-    pub(super) fn join(&self, reports: &[HostReport], all: &mut [Vec<Connection>]) {
-        for of_host in all.iter_mut() {
-            for connection in of_host {
-                let address = connection.peer.address;
-                let host = address.and_then(|address| self.hosts.get(&address));
-                connection.peer.host = host.map(|report| report.host.clone());
-            }
-        }
-        let mut ends: HashMap<_, Vec<Row>> = HashMap::new();
-        for (host, of_host) in all.iter().enumerate() {
-            for (row, connection) in of_host.iter().enumerate() {
-                for channel in &connection.rdma {
-                    ends.entry((channel.lqpn, channel.rqpn)).or_default().push((host, row));
-                }
-            }
-        }
-        let mut joined: Vec<(Row, Row)> = Vec::new();
-        for (host, of_host) in all.iter().enumerate() {
-            for (row, connection) in of_host.iter().enumerate() {
-                let other = connection.rdma.iter().find_map(|channel| {
-                    let (lqpn, rqpn) = (channel.lqpn?, channel.rqpn.filter(|qpn| *qpn != 0)?);
-                    let candidates = ends.get(&(Some(rqpn), Some(lqpn)))?;
-                    let fits = candidates.iter().copied().filter(|(there, at)| {
-                        *there != host
-                            && fits(connection, channel, &reports[*there], &all[*there][*at])
-                    });
-                    // Two that fit prove neither.
-                    let fits: Vec<_> = fits.collect();
-                    match fits.as_slice() {
-                        [one] => Some(*one),
-                        _ => None,
-                    }
-                });
-                let other = other.or_else(|| self.other_end(reports, all, host, connection));
-                if let Some(other) = other {
-                    joined.push(((host, row), other));
-                }
-            }
-        }
-        let mut hidden: Vec<Row> = Vec::new();
-        for (here, there) in joined {
-            let (one, other) = (&all[here.0][here.1], &all[there.0][there.1]);
-            let is_first = match (one.consumer.role, other.consumer.role) {
-                (Role::Client, _) => true,
-                (_, Role::Client) => false,
-                _ => here.0 < there.0,
-            };
-            if !is_first || hidden.contains(&here) {
-                continue;
-            }
-            let (host, end) = (reports[there.0].host.clone(), other.local.clone());
-            let is_whole = other.rdma.len() <= one.rdma.len() && other.tcp.len() <= one.tcp.len();
-            let connection = &mut all[here.0][here.1];
-            if connection.peer.known_by.is_none() {
-                connection.peer.known_by = Some(KnownBy::QueuePairs);
-                let end = end.unwrap_or(End { address: None, port: None });
-                (connection.peer.address, connection.peer.port) = (end.address, end.port);
-            }
-            connection.peer.host = Some(host);
-            // A server's row of several connections is more than this end of one.
-            if is_whole {
-                hidden.push(there);
-            }
-        }
-        hidden.sort_unstable();
-        hidden.dedup();
-        for (host, row) in hidden.into_iter().rev() {
-            all[host].remove(row);
-        }
-    }
-
-    /// The row of the other end by the addresses of sockets.
-    fn other_end(
-        &self,
-        reports: &[HostReport],
-        all: &[Vec<Connection>],
-        here: usize,
-        connection: &Connection,
-    ) -> Option<Row> {
-        let channel = connection.tcp.iter().find(|channel| !channel.is_control)?;
-        let report = self.hosts.get(&channel.remote.address?)?;
-        let there = reports.iter().position(|known| std::ptr::eq(known, *report))?;
-        let row = all[there].iter().position(|other| {
-            let mut ends = other.tcp.iter();
-            ends.any(|end| end.local == channel.remote && end.remote == channel.local)
-        })?;
-        (there != here).then_some((there, row))
-    }
 }
 
-/// Whether two channels with mirrored numbers are two ends of one.
-fn fits(
-    connection: &Connection,
-    channel: &RdmaChannel,
-    there: &HostReport,
-    other: &Connection,
-) -> bool {
-    let kinds = [connection.consumer.kind, other.consumer.kind];
-    if kinds[0] != kinds[1] && !kinds.contains(&ConsumerKind::Process) {
-        return false;
-    }
-    // What the connection manager knows is better than any number.
-    if let Some(address) = connection.peer.address {
-        return addresses(there).any(|own| own == address);
-    }
-    other.rdma.iter().any(|end| {
-        end.lqpn == channel.rqpn
-            && end.rqpn == channel.lqpn
-            && is_near(channel.sq_psn, end.rq_psn)
-            && is_near(channel.rq_psn, end.sq_psn)
-    })
-}
-
-fn is_near(one: Option<u32>, other: Option<u32>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else { return false };
-    let ahead = one.wrapping_sub(other) & PSN_BITS;
-    ahead.min(PSN_BITS + 1 - ahead) <= DRIFT
-}
-
-/// The addresses of a host, as far as it tells any.
+/// The addresses of a host, as far as it tells any: of its RDMA ports, and those that it talks by. Those of
+/// `IPoIB` are in no GID, and only the connection manager and sockets tell them.
 fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
+    let consumers = report.consumers.iter();
+    let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
+    let sockets = sockets.map(|socket| socket.local.ip());
+    let is_own = |ip: &IpAddr| !ip.is_unspecified() && !ip.is_loopback();
+    rdma_addresses(report).chain(sockets).map(|ip| ip.to_canonical()).filter(is_own)
+}
+
+/// The addresses of a host's RDMA ports.
+pub(super) fn rdma_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     let ports = report.devices.iter().flat_map(|device| &device.ports);
     let gids = ports.flat_map(|port| port.gids.iter().flatten());
     let gids = gids.filter(|gid| !gid.value.is_link_local()).map(|gid| gid.value.ip());
-    let consumers = report.consumers.iter();
-    let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
-    let sockets = sockets
-        .map(|socket| socket.local.ip())
-        .filter(|ip| !ip.is_unspecified() && !ip.is_loopback());
-    gids.chain(sockets)
+    let resources = report.resources.iter().flatten();
+    let bound = resources.filter_map(|resource| match &resource.object {
+        Object::CmId(cm_id) => cm_id.source?.ip(),
+        _ => None,
+    });
+    gids.chain(bound)
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
+use super::fleet::rdma_addresses;
 use crate::model::{
     CmAddress, CmId, Consumers, End, Holder, HostReport, Object, Owner, PortState, QueuePair,
     RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
@@ -51,6 +52,17 @@ impl Channel<'_> {
             || matches!(cm_state, Some("DISCONNECT" | "DEVICE_REMOVAL"))
     }
 
+    /// Its own number and the peer's, of a queue pair that is connected.
+    pub(super) fn numbers(&self) -> Option<(u32, u32)> {
+        let qp = self.qp?;
+        Some((qp.lqpn?, qp.rqpn.filter(|rqpn| *rqpn != 0)?))
+    }
+
+    /// The packet sequence numbers of the receive and the send queue.
+    pub(super) fn sequence(&self) -> (Option<u32>, Option<u32>) {
+        (self.qp.and_then(|qp| qp.rq_psn), self.qp.and_then(|qp| qp.sq_psn))
+    }
+
     pub(super) fn shown(&self) -> RdmaChannel {
         let (qp, cm_id) = (self.qp, self.cm_id);
         RdmaChannel {
@@ -69,6 +81,8 @@ impl Channel<'_> {
 
 /// All of one host.
 pub(super) struct Index<'report> {
+    /// Number of the host.
+    pub(super) host: usize,
     pub(super) report: &'report HostReport,
     pub(super) consumers: &'report Consumers,
     pub(super) channels: Vec<Channel<'report>>,
@@ -86,7 +100,9 @@ pub(super) struct Index<'report> {
 }
 
 impl<'report> Index<'report> {
-    pub(super) fn new(report: &'report HostReport, consumers: &'report Consumers) -> Self {
+    /// That of the host with a number; `None` where connections were not read.
+    pub(super) fn new(host: usize, report: &'report HostReport) -> Option<Self> {
+        let consumers = report.consumers.as_ref()?;
         let resources = report.resources.as_deref().unwrap_or_default();
         let (channels, listeners) = channels(resources);
         let mut channels_to: HashMap<IpAddr, Vec<usize>> = HashMap::new();
@@ -105,7 +121,8 @@ impl<'report> Index<'report> {
             }
         }
         let holders = consumers.holders.as_deref().unwrap_or_default();
-        Self {
+        Some(Self {
+            host,
             report,
             consumers,
             channels,
@@ -121,7 +138,7 @@ impl<'report> Index<'report> {
             processes: holders.iter().map(|holder| (holder.pid, holder)).collect(),
             claimed_channels: RefCell::default(),
             claimed_sockets: RefCell::default(),
-        }
+        })
     }
 
     /// The channels that parts of the kernel have with an address, of a port where one is named.
@@ -227,9 +244,7 @@ impl<'report> Index<'report> {
 
     /// Whether an own address belongs to an RDMA port.
     pub(super) fn is_rdma_address(&self, address: IpAddr) -> bool {
-        let ports = self.report.devices.iter().flat_map(|device| &device.ports);
-        let mut gids = ports.flat_map(|port| port.gids.iter().flatten());
-        gids.any(|gid| gid.value.ip() == address)
+        rdma_addresses(self.report).any(|own| own == address)
     }
 }
 

@@ -1,72 +1,108 @@
 //! Processes that hold queue pairs, or an RDMA device and sockets: MPI, UCX, NCCL, perftest, and parts of the
 //! kernel that nothing else speaks for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 use super::draft::{count, unknown};
+use super::environment::asks_for_tcp;
+use super::fleet::{Fleet, Peer};
 use super::index::{Channel, Index};
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Holder, KnownBy, Role, Strength,
     TcpSocket, Transport,
 };
 
-/// More bytes than what prepares connections needs.
+/// More bytes than what prepares and keeps connections needs.
 const BULK: u64 = 100 * 1024 * 1024;
 /// Where sshd waits, and with it our own agents.
 const SSH: u16 = 22;
-
-/// What an environment says of TCP instead of RDMA.
-fn tcp_by_environment(holder: &Holder) -> Option<&str> {
-    let says_tcp = |setting: &&String| {
-        let Some((name, value)) = setting.split_once('=') else { return false };
-        let words: Vec<&str> = value.split([',', ';', '+']).map(str::trim).collect();
-        match name {
-            "UCX_TLS" => {
-                let is_rdma = |word: &&str| {
-                    ["rc", "ud", "dc", "ib", "all", "rdmacm"]
-                        .iter()
-                        .any(|kind| word.starts_with(kind))
-                };
-                !value.starts_with('^') && !words.iter().any(is_rdma)
-            }
-            "NCCL_NET" => value.eq_ignore_ascii_case("socket"),
-            "NCCL_IB_DISABLE" => value == "1",
-            "FI_PROVIDER" => {
-                words.iter().all(|word| matches!(*word, "tcp" | "sockets" | "ofi_rxm" | "shm"))
-            }
-            "OMPI_MCA_btl" => !value.starts_with('^') && words.contains(&"tcp"),
-            _ => false,
-        }
-    };
-    holder.environment.iter().find(says_tcp).map(String::as_str)
-}
+/// Parts of the kernel that carry or serve others over RDMA, and use it for nothing of their own.
+const CARRIERS: [&str; 4] = ["ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"];
 
 /// Judges what nobody else has claimed.
-pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
-    let mut of_owner: BTreeMap<(Option<u32>, Option<&str>), Vec<&Channel<'_>>> = BTreeMap::new();
+pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
+    let mut owners: BTreeMap<(Option<u32>, Option<&str>), Holding<'_>> = BTreeMap::new();
     for channel in index.unclaimed_channels() {
-        of_owner.entry((channel.pid, channel.module)).or_default().push(channel);
+        if !channel.is_of(&CARRIERS) {
+            owners
+                .entry((channel.pid, channel.module))
+                .or_default()
+                .add_channel(index, fleet, channel);
+        }
     }
-    let mut sockets: BTreeMap<u32, Vec<&TcpSocket>> = BTreeMap::new();
     for (socket, holder) in index.unclaimed_sockets() {
         let is_ssh = socket.local.port() == SSH || socket.remote.port() == SSH;
+        let is_own = socket.remote.ip().is_loopback() || socket.remote.ip() == socket.local.ip();
         // Of all the processes of a host, those that have to do with RDMA, or were told not to.
         let is_told = !holder.devices.is_empty()
             || !holder.environment.is_empty()
-            || of_owner.contains_key(&(Some(holder.pid), None));
-        if is_told && !is_ssh {
-            sockets.entry(holder.pid).or_default().push(socket);
+            || owners.contains_key(&(Some(holder.pid), None));
+        if is_told && !is_ssh && !is_own {
+            let holding = owners.entry((Some(holder.pid), None)).or_default();
+            holding.sockets.entry(fleet.peer(socket.remote.ip())).or_default().push(socket);
         }
     }
-    for ((pid, module), channels) in &of_owner {
-        let owner = Owner::new(index, *pid, *module);
-        let of_process = pid.and_then(|pid| sockets.remove(&pid)).unwrap_or_default();
-        owner.judge(index, channels, &of_process, all);
+    let mut left = Vec::new();
+    for ((pid, module), mut holding) in owners {
+        let owner = Owner::new(index, pid, module);
+        all.extend(owner.judge_channels(fleet, &mut holding));
+        left.push((owner, holding));
     }
-    for (pid, of_process) in sockets {
-        Owner::new(index, Some(pid), None).judge_tcp(index, &of_process, all);
+    // Whom RDMA reaches is known only when all have been looked at.
+    let over_rdma = all.iter().filter(|one| one.transport.is_rdma());
+    let reached: HashSet<Peer> = over_rdma
+        .filter_map(|one| Some(fleet.peer(one.peer.address?)))
+        .filter(|_| index.has_active_port())
+        .collect();
+    for (owner, holding) in left {
+        all.extend(owner.judge_sockets(&holding, &reached));
     }
+}
+
+/// What an owner has.
+#[derive(Default)]
+struct Holding<'index> {
+    channels: BTreeMap<Peer, Vec<&'index Channel<'index>>>,
+    /// Those of which nothing tells whom they lead to.
+    astray: Vec<&'index Channel<'index>>,
+    sockets: BTreeMap<Peer, Vec<&'index TcpSocket>>,
+}
+
+impl<'index> Holding<'index> {
+    fn add_channel(
+        &mut self,
+        index: &Index<'_>,
+        fleet: &Fleet<'_>,
+        channel: &'index Channel<'index>,
+    ) {
+        let mirror = || {
+            let (lqpn, _) = channel.numbers()?;
+            let (host, ..) = fleet.mirror(index.host, channel.device, lqpn)?;
+            Some(Peer::Host(host))
+        };
+        match channel.remote.map(|end| fleet.peer(end.ip())).or_else(mirror) {
+            Some(peer) => self.channels.entry(peer).or_default().push(channel),
+            None => self.astray.push(channel),
+        }
+    }
+
+    /// A process that talks with one host by TCP, and not much, most likely does so to prepare RDMA.
+    fn guess(&self) -> Option<Peer> {
+        let mut small = self.sockets.iter().filter(|(_, sockets)| !is_bulk(sockets));
+        let (peer, _) = small.next()?;
+        small.next().is_none().then_some(*peer)
+    }
+}
+
+/// Bytes in both directions, as far as they were read.
+fn bytes(sockets: &[&TcpSocket]) -> Option<u64> {
+    let all = sockets.iter().flat_map(|socket| [socket.sent_bytes, socket.received_bytes]);
+    all.flatten().reduce(u64::saturating_add)
+}
+
+fn is_bulk(sockets: &[&TcpSocket]) -> bool {
+    bytes(sockets).is_some_and(|bytes| bytes >= BULK)
 }
 
 /// A process, or a part of the kernel.
@@ -111,78 +147,96 @@ impl<'index> Owner<'index> {
         row
     }
 
-    /// Channels, one row for each peer.
-    fn judge(
-        &self,
-        index: &Index<'_>,
-        channels: &[&Channel<'_>],
-        sockets: &[&TcpSocket],
-        all: &mut Vec<Connection>,
-    ) {
-        let mut by_peer: BTreeMap<Option<IpAddr>, Vec<&Channel<'_>>> = BTreeMap::new();
-        for channel in channels {
-            by_peer.entry(channel.remote.map(|end| end.ip())).or_default().push(channel);
+    /// Channels with what is beside them, one row for each peer; sockets to others are left.
+    fn judge_channels(&self, fleet: &Fleet<'_>, holding: &mut Holding<'_>) -> Vec<Connection> {
+        let guess = holding.guess().filter(|_| !holding.astray.is_empty());
+        if let Some(peer) = guess {
+            let channels = std::mem::take(&mut holding.astray);
+            holding.channels.entry(peer).or_default().extend(channels);
         }
-        let hosts: BTreeSet<IpAddr> = sockets.iter().map(|socket| socket.remote.ip()).collect();
-        // A process that talks with one host by TCP most likely does so by RDMA, too.
-        let guess = hosts.iter().next().copied().filter(|_| hosts.len() == 1);
-        let mut spoken: BTreeSet<IpAddr> = by_peer.keys().flatten().copied().collect();
-        for (address, channels) in by_peer {
-            let peer = address.or(guess);
-            let mut row = self.row(peer);
-            row.peer.known_by = match (address, guess) {
-                (Some(_), _) => Some(KnownBy::ConnectionManager),
-                (None, Some(_)) => Some(KnownBy::OutOfBand),
-                (None, None) => None,
+        let mut all = Vec::new();
+        for (peer, channels) in &holding.channels {
+            let beside = holding.sockets.remove(peer).unwrap_or_default();
+            let by_manager = channels.iter().find_map(|channel| channel.remote).map(|end| end.ip());
+            let by_socket = beside.first().map(|socket| socket.remote.ip());
+            let mut row = self.row(by_manager.or(by_socket));
+            let is_guess =
+                guess == Some(*peer) && channels.iter().all(|channel| channel.remote.is_none());
+            (row.peer.host, row.peer.known_by) = match (by_manager, is_guess) {
+                (Some(_), _) => (None, Some(KnownBy::ConnectionManager)),
+                (None, true) => (None, Some(KnownBy::OutOfBand)),
+                (None, false) => (fleet.host_of(*peer), Some(KnownBy::QueuePairs)),
             };
-            spoken.extend(peer);
-            let is_beside = |socket: &&TcpSocket| Some(socket.remote.ip()) == peer;
-            let beside: Vec<_> = sockets.iter().copied().filter(is_beside).collect();
-            all.push(by_states(row.over_rdma(&channels).over_tcp(&beside, true), &channels));
+            all.push(beside_tcp(by_states(row.over_rdma(channels), channels), &beside));
         }
-        // Where peers of queue pairs are not known, any of these hosts may be one.
-        if guess.is_some() || channels.iter().all(|channel| channel.remote.is_some()) {
-            let is_left = |socket: &&TcpSocket| !spoken.contains(&socket.remote.ip());
-            let left: Vec<_> = sockets.iter().copied().filter(is_left).collect();
-            self.judge_tcp(index, &left, all);
+        if !holding.astray.is_empty() {
+            let channels = &holding.astray;
+            all.push(by_states(self.row(None).over_rdma(channels), channels));
         }
+        all
     }
 
     /// Sockets to hosts that no queue pair leads to, one row for each.
-    fn judge_tcp(&self, index: &Index<'_>, sockets: &[&TcpSocket], all: &mut Vec<Connection>) {
-        let mut by_peer: BTreeMap<IpAddr, Vec<&TcpSocket>> = BTreeMap::new();
-        for socket in sockets {
-            by_peer.entry(socket.remote.ip()).or_default().push(socket);
-        }
-        for (address, sockets) in by_peer {
-            let bytes = sockets.iter().map(|socket| {
-                socket.sent_bytes.unwrap_or(0).saturating_add(socket.received_bytes.unwrap_or(0))
-            });
-            let bytes = bytes.fold(0, u64::saturating_add);
-            let row = self
-                .row(Some(address))
-                .over_tcp(&sockets, false)
-                .counted(Some(0), count(&sockets))
-                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Tcp)
-                .seen("sock_diag", format!("{bytes} bytes"), Strength::Direct);
-            let setting = self.holder.and_then(tcp_by_environment);
-            all.push(if let Some(setting) = setting {
-                row.wants(Transport::Tcp, format!("environment {setting}")).is(
-                    Transport::Tcp,
-                    ConnectionState::Up,
-                    ConnectionVerdict::TcpConfigured,
-                )
-            } else if bytes >= BULK && index.has_active_port() && is_reached(all, address) {
-                row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Suspected).because(
-                    "process.bulk_tcp",
-                    "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",
-                    Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
-                )
-            } else {
-                row
-            });
-        }
+    fn judge_sockets(&self, holding: &Holding<'_>, reached: &HashSet<Peer>) -> Vec<Connection> {
+        // Of hosts that queue pairs may lead to, those that more goes to than prepares them.
+        let is_told = |sockets: &[&TcpSocket]| holding.astray.is_empty() || is_bulk(sockets);
+        let left = holding.sockets.iter().filter(|(_, sockets)| is_told(sockets));
+        let judge = |(peer, sockets): (&Peer, &Vec<&TcpSocket>)| {
+            let may_be_rdma = holding.astray.is_empty() && reached.contains(peer);
+            self.judge_tcp(sockets, may_be_rdma)
+        };
+        left.map(judge).collect()
     }
+
+    fn judge_tcp(&self, sockets: &[&TcpSocket], is_reached: bool) -> Connection {
+        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        let row = self
+            .row(sockets.first().map(|socket| socket.remote.ip()))
+            .over_tcp(sockets, false)
+            .counted(Some(0), count(sockets))
+            .is(tcp, up, ConnectionVerdict::Tcp);
+        let row = match bytes(sockets) {
+            Some(bytes) => row.seen("sock_diag", format!("{bytes} bytes"), Strength::Direct),
+            None => row
+                .seen("/proc/net/tcp", "established", Strength::Direct)
+                .lacks("how much goes over the sockets: modprobe tcp_diag"),
+        };
+        if let Some(setting) = self.holder.and_then(asks_for_tcp) {
+            let verdict = ConnectionVerdict::TcpConfigured;
+            return row.wants(tcp, format!("environment {setting}")).is(tcp, up, verdict);
+        }
+        if is_bulk(sockets) && is_reached && self.has_context() {
+            return row.is(tcp, up, ConnectionVerdict::Suspected).because(
+                "process.bulk_tcp",
+                "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",
+                Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
+            );
+        }
+        row
+    }
+
+    /// Whether it has opened a device: to have asked the connection manager for addresses says nothing.
+    fn has_context(&self) -> bool {
+        let mut devices = self.holder.into_iter().flat_map(|holder| &holder.devices);
+        devices.any(|device| device.starts_with("uverbs"))
+    }
+}
+
+/// A row of queue pairs with the TCP sockets to the same peer.
+fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
+    let is_bulk = is_bulk(sockets);
+    let row = row.over_tcp(sockets, !is_bulk);
+    if !is_bulk || row.verdict != ConnectionVerdict::Ok {
+        return row;
+    }
+    let rdma = row.channels.rdma;
+    row.counted(rdma, count(sockets))
+        .is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed)
+        .because(
+            "process.bulk_beside",
+            "bulk TCP to the peer of its own queue pairs",
+            Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
+        )
 }
 
 fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
@@ -228,9 +282,4 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
         return row.is(rdma, state, ConnectionVerdict::Ok);
     }
     row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Idle)
-}
-
-/// Whether something here reaches an address by RDMA.
-fn is_reached(all: &[Connection], address: IpAddr) -> bool {
-    all.iter().any(|one| one.transport.is_rdma() && one.peer.address == Some(address))
 }

@@ -37,7 +37,7 @@ pub enum KnownBy {
 }
 
 /// An end by address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// IP address.
     pub address: Option<IpAddr>,

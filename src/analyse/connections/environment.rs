@@ -1,0 +1,35 @@
+//! What the environment of a process asks for.
+
+use crate::model::Holder;
+
+/// Byte transfer layers of Open MPI that are RDMA, or may be.
+const RDMA_BTLS: [&str; 5] = ["openib", "uct", "ofi", "ugni", "usnic"];
+
+/// The setting that asks for TCP instead of RDMA.
+pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
+    let says_tcp = |setting: &&String| {
+        let Some((name, value)) = setting.split_once('=') else { return false };
+        let words: Vec<&str> = value.split([',', ';', '+']).map(str::trim).collect();
+        match name {
+            "UCX_TLS" => {
+                let is_rdma = |word: &&str| {
+                    ["rc", "ud", "dc", "ib", "all", "rdmacm"]
+                        .iter()
+                        .any(|kind| word.starts_with(kind))
+                };
+                !value.starts_with('^') && !words.iter().any(is_rdma)
+            }
+            "NCCL_NET" => value.eq_ignore_ascii_case("socket"),
+            "NCCL_IB_DISABLE" => value == "1",
+            "FI_PROVIDER" => {
+                words.iter().all(|word| matches!(*word, "tcp" | "sockets" | "ofi_rxm" | "shm"))
+            }
+            "OMPI_MCA_btl" => {
+                let has_rdma = words.iter().any(|word| RDMA_BTLS.contains(word));
+                !value.starts_with('^') && words.contains(&"tcp") && !has_rdma
+            }
+            _ => false,
+        }
+    };
+    holder.environment.iter().find(says_tcp).map(String::as_str)
+}

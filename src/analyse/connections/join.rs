@@ -1,0 +1,111 @@
+//! The two ends of a connection as one row.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fleet::Fleet;
+use crate::model::{Connection, End, Role};
+
+/// Number of a host, and of a row of it.
+type Row = (usize, usize);
+
+/// Brings the two ends of a connection into the row of the client, or of the first host where neither is
+/// one. A row of which an end is not among these stays.
+pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
+    for connection in all.iter_mut().flatten() {
+        let peer = &mut connection.peer;
+        if let Some(host) = peer.address.and_then(|address| fleet.hosts.at(address)) {
+            peer.host = Some(fleet.name(host).to_owned());
+        }
+    }
+    let mut joined: HashMap<Row, Vec<Row>> = HashMap::new();
+    for (there, here) in whole(fleet, all) {
+        joined.entry(here).or_default().push(there);
+    }
+    let mut hidden: Vec<Row> = Vec::new();
+    for (here, others) in joined {
+        let (host, row) = here;
+        let other = &all[host][row];
+        // Which of several rows a fault is of is not known here.
+        if others.len() > 1 && other.verdict.is_telling() {
+            continue;
+        }
+        let other = other.clone();
+        for (host_there, row_there) in others {
+            let connection = &mut all[host_there][row_there];
+            connection.peer.host.get_or_insert_with(|| fleet.name(host).to_owned());
+            take_fault(connection, &other, fleet.name(host));
+        }
+        hidden.push(here);
+    }
+    hidden.sort_unstable();
+    for (host, row) in hidden.into_iter().rev() {
+        all[host].remove(row);
+    }
+}
+
+/// Pairs of a row that stays and one whose ends are all in rows that stay.
+fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
+    let mut by_queue_pair: HashMap<(usize, &str, u32), Row> = HashMap::new();
+    let mut by_socket: HashMap<(&End, &End), Vec<Row>> = HashMap::new();
+    for (host, of_host) in all.iter().enumerate() {
+        for (row, connection) in of_host.iter().enumerate() {
+            for channel in &connection.rdma {
+                if let Some(lqpn) = channel.lqpn {
+                    by_queue_pair.insert((host, &channel.device, lqpn), (host, row));
+                }
+            }
+            for channel in connection.tcp.iter().filter(|channel| !channel.is_control) {
+                by_socket.entry((&channel.local, &channel.remote)).or_default().push((host, row));
+            }
+        }
+    }
+    let mut pairs = HashSet::new();
+    for (host, of_host) in all.iter().enumerate() {
+        for (row, connection) in of_host.iter().enumerate() {
+            let over_rdma = connection.rdma.iter().map(|channel| {
+                let end = fleet.mirror(host, &channel.device, channel.lqpn?)?;
+                by_queue_pair.get(&end).copied()
+            });
+            let over_tcp = connection.tcp.iter().filter(|channel| !channel.is_control);
+            let over_tcp = over_tcp.map(|channel| {
+                let ends = by_socket.get(&(&channel.remote, &channel.local))?;
+                // Hosts may have equal addresses that lead nowhere, as those of containers.
+                match ends.as_slice() {
+                    [one] if one.0 != host => Some(*one),
+                    _ => None,
+                }
+            });
+            let stays = |there: &Row| is_first(&all[there.0][there.1], there.0, connection, host);
+            let others: Option<HashSet<Row>> =
+                over_rdma.chain(over_tcp).map(|there| there.filter(stays)).collect();
+            pairs.extend(others.into_iter().flatten().map(|there| (there, (host, row))));
+        }
+    }
+    pairs
+}
+
+/// Whether of two ends the first is the one whose row stays.
+fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize) -> bool {
+    match (one.consumer.role, other.consumer.role) {
+        (Role::Client, Role::Client) | (Role::Server | Role::Peer, Role::Server | Role::Peer) => {
+            host < other_host
+        }
+        (is, _) => is == Role::Client,
+    }
+}
+
+/// What is wrong at an end that is not shown has to be seen at the other.
+fn take_fault(connection: &mut Connection, other: &Connection, host: &str) {
+    if !other.verdict.is_telling() || other.verdict <= connection.verdict {
+        return;
+    }
+    connection.verdict = other.verdict;
+    connection.cause = other.cause.clone().map(|mut cause| {
+        cause.text = format!("at {host}: {}", cause.text);
+        cause
+    });
+    connection.evidence.extend(other.evidence.iter().cloned().map(|mut seen| {
+        seen.source = format!("{host}: {}", seen.source);
+        seen
+    }));
+}
