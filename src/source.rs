@@ -30,6 +30,7 @@ pub use question::Question;
 pub use rds::RdsList;
 pub use recorded::Recorded;
 pub use recorder::Recorder;
+pub use secrets::without_secrets;
 pub use verbs_child::VerbsChild;
 pub use verbs_self::answer_verbs;
 

@@ -10,7 +10,7 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Agent, Connector, Greeted, Host, HostSet, Limits, Notice, Reach, Resolver, UploadPolicy,
+    Connector, Found, Host, HostSet, Limits, Notice, Observer, Reach, Resolver, UploadPolicy,
     Watchdog, allow_descriptors, fan_out,
 };
 use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
@@ -92,7 +92,7 @@ pub(super) fn report_hosts(
     hosts: &str,
     parts: &Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
-    let ask = |agent: &Agent, deadline| agent.report(parts, deadline);
+    let ask = |observer: &Observer, deadline| observer.report(parts, deadline);
     let asked = ask_hosts(global, hosts, ask)?;
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
@@ -116,7 +116,7 @@ pub(super) fn record_hosts(
     parts: &Parts,
 ) -> anyhow::Result<(Vec<HostReport>, Capture)> {
     let taken_ns = clock::wall_ns();
-    let record = |agent: &Agent, deadline| agent.record(parts, deadline);
+    let record = |observer: &Observer, deadline| observer.record(parts, deadline);
     let asked = ask_hosts(global, hosts, record)?;
     let (mut reports, mut captured) = (Vec::new(), Vec::new());
     for (host, result) in asked {
@@ -142,7 +142,7 @@ pub(super) fn record_hosts(
 fn ask_hosts<T: Send>(
     global: &Global,
     hosts: &str,
-    ask: impl Fn(&Agent, Deadline) -> Result<T, HostFailure> + Sync,
+    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
 ) -> anyhow::Result<Vec<Asked<T>>> {
     let hosts = host_set(hosts)?;
     let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
@@ -164,15 +164,15 @@ fn ask_hosts<T: Send>(
 fn ask_host<T>(
     reach: &Reach,
     host: &Host,
-    ask: impl Fn(&Agent, Deadline) -> Result<T, HostFailure>,
+    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure>,
 ) -> Result<Given<T>, HostFailure> {
-    let Greeted { agent, via, deadline } = reach.agent(host)?;
-    match ask(&agent, deadline) {
+    let Found { what: observer, via, deadline } = reach.observer(host)?;
+    match ask(&observer, deadline) {
         Ok(what) => {
-            let left = agent.end(Deadline::after(LEAVE)).err();
+            let left = observer.end(Deadline::after(LEAVE)).err();
             Ok(Given { what, via, left })
         }
-        Err(failure) => Err(agent.give_up(failure)),
+        Err(failure) => Err(observer.give_up(failure)),
     }
 }
 

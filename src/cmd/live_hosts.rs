@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::clock::Deadline;
-use crate::fleet::{Agent, Host, Reach, Watchdog, fan_out};
+use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 
 use super::hosts::{LEAVE, cancelled};
@@ -44,7 +44,7 @@ enum Slot {
     /// Nobody asked yet.
     New,
     /// There, and how it came there.
-    Here(Box<Agent>, Via),
+    Here(Observer, Via),
     /// Why there is none, when to look again, and how long to wait after that.
     Gone(HostFailure, Deadline, Duration),
     /// On the way there; why there was none before, and how long to wait if there is none again.
@@ -197,7 +197,7 @@ impl All {
     fn question(
         &self,
         host: String,
-        agent: Box<Agent>,
+        agent: Observer,
         via: Via,
         deadline: Deadline,
         pause: Duration,

@@ -156,8 +156,8 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
     let (agent, deadline) = match place {
         Place::Here => here(reach)?,
         Place::There(host) => {
-            let greeted = reach.agent(host)?;
-            (greeted.agent, greeted.deadline)
+            let found = reach.agent(host)?;
+            (found.what, found.deadline)
         }
     };
     let entered = agent.report(&[Part::Gids].into(), deadline).and_then(|report| {

@@ -174,12 +174,18 @@ impl<'source> Reader<'source> {
             return;
         }
         let denied = "run rdmactl as root, or outside of the container that hides the file";
+        let fix = fix.or(error.is_denied().then_some(denied));
+        let fix = if error.needs_program() {
+            Some("add --upload, or install rdmactl there")
+        } else {
+            fix
+        };
         self.problems.push(Problem {
             key: key.to_owned(),
             source: path.to_owned(),
             errno: error.errno().map(std::borrow::Cow::into_owned),
             detail: format!("cannot read {path}: {error}"),
-            fix: fix.or(error.is_denied().then_some(denied)).map(str::to_owned),
+            fix: fix.map(str::to_owned),
         });
     }
 

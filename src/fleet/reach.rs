@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::agent::and_left;
 use super::remote_command::{self, Privilege};
-use super::{Agent, Connector, Host, Nonce, Program, Resolver, Session, Uploaded};
+use super::{Agent, Connector, Host, Nonce, Observer, Program, Resolver, Session, Shell, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
 
@@ -42,10 +42,10 @@ pub enum Notice {
     Unchecked,
 }
 
-/// An agent that answered, and how.
-pub struct Greeted {
-    /// The agent.
-    pub agent: Agent,
+/// What answered, and how.
+pub struct Found<T> {
+    /// An agent, or what else tells of a host.
+    pub what: T,
     /// Whether it was found there or brought.
     pub via: Via,
     /// By when the host must have given its answer. The time of an upload is not counted.
@@ -91,18 +91,42 @@ impl Reach {
     ///
     /// # Errors
     /// The one reason why there is none, and what to do about it.
-    pub fn agent(&self, host: &Host) -> Result<Greeted, HostFailure> {
+    pub fn agent(&self, host: &Host) -> Result<Found<Agent>, HostFailure> {
+        self.enter(host, |_, _, missing| Err(missing))
+    }
+
+    /// What tells of the host: an agent, or where there is none its shell.
+    ///
+    /// # Errors
+    /// The one reason why there is neither, and what to do about it.
+    pub fn observer(&self, host: &Host) -> Result<Found<Observer>, HostFailure> {
+        self.enter(host, |session, deadline, _| {
+            let nonce = fresh_nonce()?;
+            let shell = Shell::start(session, nonce, self.privilege, deadline)?;
+            let what = Observer::Shell(Box::new(shell));
+            Ok(Found { what, via: Via::Shell, deadline })
+        })
+    }
+
+    /// An agent on the host, or what `otherwise` makes of a host that has none.
+    fn enter<T: From<Agent>>(
+        &self,
+        host: &Host,
+        otherwise: impl Fn(&Session, Deadline, HostFailure) -> Result<Found<T>, HostFailure>,
+    ) -> Result<Found<T>, HostFailure> {
         let deadline = Deadline::after(self.timeout);
         let target = self.resolver.resolve(host)?;
         let session = self.connector.connect(&target, deadline)?;
         session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
         let missing = match self.installed(&session, deadline) {
-            Ok(agent) => return Ok(Greeted { agent, via: Via::Agent, deadline }),
+            Ok(agent) => return Ok(Found { what: agent.into(), via: Via::Agent, deadline }),
             Err(failure) => failure,
         };
-        let may_help = matches!(missing.reason, Reason::NoAgent | Reason::AgentVersion);
-        if self.upload == UploadPolicy::Never || !may_help {
+        if !matches!(missing.reason, Reason::NoAgent | Reason::AgentVersion) {
             return Err(missing);
+        }
+        if self.upload == UploadPolicy::Never {
+            return otherwise(&session, deadline, missing);
         }
         let left = deadline.remaining();
         let uploaded = self.bring(host, &session, left, missing)?;
@@ -110,7 +134,7 @@ impl Reach {
         session.set_deadline(Deadline::after(left + CLEAN_UP));
         let command = remote_command::uploaded_agent(&uploaded, self.privilege);
         match greet(&session, &command, uploaded.nonce(), deadline) {
-            Ok(agent) => Ok(Greeted { agent, via: Via::Upload, deadline }),
+            Ok(agent) => Ok(Found { what: agent.into(), via: Via::Upload, deadline }),
             // It removes itself before it greets: one that did not may lie there still.
             Err(failure) => Err(match uploaded.remove(&session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,

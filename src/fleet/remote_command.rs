@@ -40,6 +40,40 @@ pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
     in_sh(&format!("exec {sudo}{file} agent {nonce} --unlink"))
 }
 
+/// A line that the shell of [`shell_reader`] parts its answers by.
+#[must_use]
+pub fn shell_line(word: &str, nonce: &str) -> String {
+    format!("RDMACTL/{word} {nonce}\n")
+}
+
+/// A shell that answers questions on stdin until its end.
+///
+/// It says `RDMACTL/sh NONCE` first. `pPATH` adds a path; then `F` has their content printed, `D` lists,
+/// `L` targets of links, `T` the seconds since 1970. What an answer could not read comes behind
+/// `RDMACTL/errors NONCE`; its end is `RDMACTL/end NONCE` and the seconds since the host was started.
+#[must_use]
+pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
+    // What opening may have effects on is not opened. `/sys` and `/dev/null` have both tools put names
+    // before what they print.
+    let script = format!(
+        "LC_ALL=C; export LC_ALL; set --; n=$(echo; echo x); n=${{n%x}}; echo RDMACTL/sh {nonce}; \
+         while IFS= read -r l; do e=; o=; case $l in \
+         p*) set -- \"$@\" \"${{l#p}}\"; continue;; \
+         F) for p; do shift; if [ -f \"$p\" ]; then set -- \"$@\" \"$p\"; \
+         elif [ -e \"$p\" ]; then o=\"${{o}}sh: $p: not a regular file$n\"; \
+         else set -- \"$@\" \"$p\"; fi; done; \
+         {{ e=$(grep -aH \"\" /dev/null \"$@\" 2>&1 >&3); }} 3>&1;; \
+         D) {{ e=$(ls -1A -- /sys \"$@\" 2>&1 >&3); }} 3>&1;; \
+         L) {{ e=$(ls -ld -- \"$@\" 2>&1 >&3); }} 3>&1;; \
+         T) date +%s;; esac; set --; read u r </proc/uptime; \
+         echo RDMACTL/errors {nonce}; printf %s \"$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
+    );
+    match privilege {
+        Privilege::Login => in_sh(&script),
+        Privilege::Sudo => in_sh(&script).replacen("exec ", "exec sudo -n ", 1),
+    }
+}
+
 /// Removes an uploaded agent; exits with 1 when it still lies there.
 #[must_use]
 pub fn remove_uploaded(uploaded: &Uploaded) -> String {

@@ -96,6 +96,8 @@ pub enum Via {
     Agent,
     /// By the operator's binary, uploaded for this answer.
     Upload,
+    /// By the shell of the node, which has no rdmactl.
+    Shell,
     /// From a capture file or another root directory.
     File,
 }
@@ -109,6 +111,7 @@ impl Via {
             Self::Local => "local",
             Self::Agent => "agent",
             Self::Upload => "upload",
+            Self::Shell => "sh",
             Self::File => "file",
         }
     }

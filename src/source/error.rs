@@ -23,6 +23,9 @@ pub enum ReadError {
     /// A capture or another root directory has no answer to this question.
     #[error("not recorded")]
     NotRecorded,
+    /// The host has only a shell to answer by, which cannot be asked this.
+    #[error("it takes rdmactl on that host")]
+    NeedsProgram,
     /// The process that was to answer did not: it is missing, died, took too long or talked rubbish.
     #[error("{0}")]
     Process(String),
@@ -62,6 +65,12 @@ impl ReadError {
         matches!(self, Self::Errno(Errno::ACCESS | Errno::NOT_PERMITTED))
     }
 
+    /// Whether a program on the host would have an answer.
+    #[must_use]
+    pub fn needs_program(&self) -> bool {
+        *self == Self::NeedsProgram
+    }
+
     /// The error number's name, for those that have one.
     #[must_use]
     pub fn errno(&self) -> Option<Cow<'static, str>> {
@@ -86,6 +95,7 @@ impl From<ReadError> for String {
             ReadError::NotAFile => "not_a_file".into(),
             ReadError::OutsideRoot => "outside_root".into(),
             ReadError::NotRecorded => "not_recorded".into(),
+            ReadError::NeedsProgram => "needs_program".into(),
             ReadError::Process(detail) => detail,
         }
     }
@@ -98,6 +108,7 @@ impl From<String> for ReadError {
             "not_a_file" => Self::NotAFile,
             "outside_root" => Self::OutsideRoot,
             "not_recorded" => Self::NotRecorded,
+            "needs_program" => Self::NeedsProgram,
             name => Errno::from_name(name).map_or_else(|| Self::Process(word), Self::Errno),
         }
     }
@@ -111,6 +122,7 @@ fn every_error_survives_a_capture() {
         ReadError::NotAFile,
         ReadError::OutsideRoot,
         ReadError::NotRecorded,
+        ReadError::NeedsProgram,
         ReadError::Process("no answer within 10 s".into()),
     ] {
         let json = serde_json::to_string(&error).unwrap();

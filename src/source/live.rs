@@ -135,12 +135,7 @@ impl Live {
             Err(ReadError::Errno(Errno::IO)) => read(),
             answer => answer,
         };
-        match answer {
-            Ok(content) if path.starts_with("/etc/") => {
-                Ok(without_secrets(&String::from_utf8_lossy(&content)).into_bytes())
-            }
-            answer => answer,
-        }
+        answer.map(|content| without_secrets(path, content))
     }
 
     fn list(&self, path: &str) -> Answer {

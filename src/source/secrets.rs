@@ -5,9 +5,19 @@ const SECRET: [&str; 5] = ["password", "passwd", "secret", "key", "credential"];
 /// What stands for one.
 const MASK: &str = "***";
 
-/// The text without the values of settings that are secrets, as `NAME=VALUE` among options, as
-/// `NAME = VALUE` on a line of its own, and as `"NAME": "VALUE"`.
-pub(super) fn without_secrets(text: &str) -> String {
+/// The content of a file; of an administrator's below `/etc` without the values of settings that are
+/// secrets.
+#[must_use]
+pub fn without_secrets(path: &str, content: Vec<u8>) -> Vec<u8> {
+    if path.starts_with("/etc/") {
+        masked(&String::from_utf8_lossy(&content)).into_bytes()
+    } else {
+        content
+    }
+}
+
+/// `NAME=VALUE` among options, `NAME = VALUE` on a line of its own, and `"NAME": "VALUE"`.
+fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(mask_line).collect()
 }
 
@@ -69,6 +79,6 @@ fn no_password_is_in_an_answer() {
         ("password=\n", "password=\n"),
         ("", ""),
     ] {
-        assert_eq!(without_secrets(text), expected);
+        assert_eq!(masked(text), expected);
     }
 }

@@ -135,6 +135,13 @@ impl Errno {
             .map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
     }
 
+    /// The code that the C library has this sentence for, among those with a name here.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut known = Self::NAMES.iter().map(|(code, _)| Self(*code));
+        known.find(|errno| errno.text().eq_ignore_ascii_case(text))
+    }
+
     /// Whether the library, the driver or the device lacks the operation as such.
     #[must_use]
     pub fn is_unsupported(self) -> bool {
@@ -177,4 +184,6 @@ fn a_name_leads_back_to_its_code() {
         assert_eq!(Errno::from_name(&errno.name()), Some(errno));
     }
     assert_eq!(Errno::from_name("EWHATEVER"), None);
+    assert_eq!(Errno::from_text("Permission denied"), Some(Errno::ACCESS));
+    assert_eq!(Errno::from_text("permission denied!"), None);
 }

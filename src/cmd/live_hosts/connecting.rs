@@ -100,11 +100,8 @@ impl Connecting {
             _ => super::PAUSES[0],
         };
         let name = host.to_string();
-        let (next, report) = match self.all.reach.agent(host) {
-            Ok(greeted) => {
-                let agent = Box::new(greeted.agent);
-                self.all.question(name, agent, greeted.via, greeted.deadline, pause)
-            }
+        let (next, report) = match self.all.reach.observer(host) {
+            Ok(found) => self.all.question(name, found.what, found.via, found.deadline, pause),
             Err(failure) => self.all.gone(name, failure, pause),
         };
         *lock(slot) = next;

@@ -1,0 +1,78 @@
+use super::Agent;
+use super::shell::Shell;
+use crate::clock::Deadline;
+use crate::model::{HostFailure, HostReport, Parts};
+use crate::source::Recording;
+
+/// What tells of a host: an agent, or where there is none the host's shell.
+pub enum Observer {
+    /// An agent, which can be asked everything.
+    Agent(Box<Agent>),
+    /// A shell, which can be asked for files.
+    Shell(Box<Shell>),
+}
+
+impl From<Agent> for Observer {
+    fn from(agent: Agent) -> Self {
+        Self::Agent(Box::new(agent))
+    }
+}
+
+impl Observer {
+    /// The host's inventory.
+    ///
+    /// # Errors
+    /// It gave none by the deadline, and why.
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.report(parts, deadline),
+            Self::Shell(shell) => shell.report(parts, deadline),
+        }
+    }
+
+    /// The raw answers from which the host's inventory is made.
+    ///
+    /// # Errors
+    /// As for [`Observer::report`].
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.record(parts, deadline),
+            Self::Shell(shell) => shell.record(parts, deadline),
+        }
+    }
+
+    /// Leaves it alone until the next question: no deadline ends its connection.
+    pub fn rest(&self) {
+        match self {
+            Self::Agent(agent) => agent.rest(),
+            Self::Shell(shell) => shell.rest(),
+        }
+    }
+
+    /// Says that somebody is there, to those who would leave otherwise.
+    pub fn say_alive(&self) {
+        if let Self::Agent(agent) = self {
+            agent.say_alive();
+        }
+    }
+
+    /// Makes sure that nothing stays; else the process that is left. A shell ends with its input.
+    ///
+    /// # Errors
+    /// `pid N` of an agent that could neither be asked nor killed.
+    pub fn end(self, deadline: Deadline) -> Result<(), String> {
+        match self {
+            Self::Agent(agent) => agent.end(deadline),
+            Self::Shell(_) => Ok(()),
+        }
+    }
+
+    /// Ends what failed; the failure also says what is left of it.
+    #[must_use]
+    pub fn give_up(self, failure: HostFailure) -> HostFailure {
+        match self {
+            Self::Agent(agent) => agent.give_up(failure),
+            Self::Shell(_) => failure,
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A host without rdmactl, read by its POSIX shell: files, directories and links.
+//!
+//! The shell knows nothing of RDMA: it gets paths and gives what is there. Which paths those are comes
+//! out of `collect`, run over what is known so far, again and again until it asks for nothing new.
+//! What needs code on the host (netlink, libibverbs, other processes) is a problem of its own.
+
+mod batch;
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::last_words::last_words;
+use super::remote_command::{self, Privilege};
+use super::{Nonce, Pipe, Session};
+use crate::clock::Deadline;
+use crate::collect::host_report;
+use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
+use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
+use crate::wire::REPORT_LIMIT;
+use batch::{Batch, Kind};
+
+/// More rounds than names lead from the first directory to the last file.
+const MOST_ROUNDS: usize = 64;
+/// How much a login may print before the shell speaks.
+const NOISE_LIMIT: u64 = 64 * 1024;
+
+/// A shell on a host that answers questions.
+pub struct Shell {
+    session: Session,
+    state: Mutex<State>,
+}
+
+struct State {
+    pipe: Pipe,
+    stream: BufReader<UnixStream>,
+    nonce: String,
+    /// When the host was started, by its own clock, in nanoseconds since 1970 UTC.
+    started_ns: Option<u64>,
+    /// What the last reading asked for: most likely the next one will, too.
+    asked: Vec<Question>,
+}
+
+/// What is known so far, and what else was asked for.
+struct Known {
+    answers: HashMap<Question, (Answer, Option<u64>)>,
+    unknown: RefCell<BTreeSet<Question>>,
+    taken_ns: Option<u64>,
+}
+
+impl Source for Known {
+    fn ask(&self, question: &Question) -> Answer {
+        if Kind::of(question).is_none() {
+            return Err(ReadError::NeedsProgram);
+        }
+        if let Some((answer, _)) = self.answers.get(question) {
+            return answer.clone();
+        }
+        self.unknown.borrow_mut().insert(question.clone());
+        Err(ReadError::NotRecorded)
+    }
+
+    fn taken_ns(&self) -> Option<u64> {
+        self.taken_ns
+    }
+
+    fn answered_ns(&self, question: &Question) -> Option<u64> {
+        self.answers.get(question)?.1
+    }
+}
+
+impl Shell {
+    /// Starts a shell on a host.
+    ///
+    /// # Errors
+    /// The login gives no POSIX shell.
+    pub fn start(
+        session: &Session,
+        nonce: Nonce,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<Self, HostFailure> {
+        let pipe = session.exec(&remote_command::shell_reader(nonce, privilege), deadline)?;
+        let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
+        let state = State {
+            pipe,
+            stream: BufReader::new(stream),
+            nonce: nonce.to_string(),
+            started_ns: None,
+            asked: Vec::new(),
+        };
+        let shell = Self { session: session.clone(), state: Mutex::new(state) };
+        let mut state = shell.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.greet(deadline)?;
+        state.set_clock(deadline)?;
+        drop(state);
+        Ok(shell)
+    }
+
+    /// The host's inventory, as far as files tell it.
+    ///
+    /// # Errors
+    /// The shell gave no answer by the deadline, and why.
+    pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        let known = self.read(parts, deadline)?;
+        Ok(host_report(&known, parts, "", Via::Shell))
+    }
+
+    /// The raw answers from which the host's inventory is made.
+    ///
+    /// # Errors
+    /// As for [`Shell::report`].
+    pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
+        let known = self.read(parts, deadline)?;
+        let mut entries: Vec<Entry> = known
+            .answers
+            .into_iter()
+            .map(|(question, (answer, at_ns))| Entry { question, answer, at_ns })
+            .collect();
+        entries.sort_by(|one, other| one.question.cmp(&other.question));
+        Ok(Recording { taken_ns: known.taken_ns, left_out: 0, entries })
+    }
+
+    /// Leaves the shell alone until the next question: no deadline ends its connection.
+    pub fn rest(&self) {
+        self.session.set_deadline(None);
+    }
+
+    fn read(&self, parts: &Parts, deadline: Deadline) -> Result<Known, HostFailure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
+        let (_, taken_ns) = state.answer("", deadline)?;
+        let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };
+        for _ in 0..MOST_ROUNDS {
+            let questions = known.unknown.take();
+            for batch in batch::batches(&questions) {
+                for Entry { question, answer, at_ns } in state.ask(&batch, deadline)? {
+                    known.answers.insert(question, (answer, at_ns));
+                }
+            }
+            let _ = host_report(&known, parts, "", Via::Shell);
+            if known.unknown.borrow().is_empty() {
+                break;
+            }
+        }
+        state.asked = known.answers.keys().cloned().collect();
+        Ok(known)
+    }
+}
+
+impl State {
+    /// Reads past a login's noise.
+    fn greet(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
+        let hello = remote_command::shell_line("sh", &self.nonce);
+        let mut said = 0;
+        loop {
+            let line = self.line(deadline, NOISE_LIMIT)?;
+            if line == hello.as_bytes() {
+                return Ok(());
+            }
+            said += line.len() as u64;
+            if said > NOISE_LIMIT {
+                let detail = "the login there says more than 64 kB, and no shell answers";
+                return Err(HostFailure::new(Reason::Garbage, detail));
+            }
+        }
+    }
+
+    /// Whole seconds by `date`, and hundredths since the start by the kernel: one says when, the other
+    /// is fine enough for rates.
+    fn set_clock(&mut self, deadline: Deadline) -> Result<(), HostFailure> {
+        let (text, since_start) = self.answer("T", deadline)?;
+        let now =
+            batch::nanoseconds(String::from_utf8_lossy(&text).lines().next().unwrap_or_default());
+        self.started_ns = now.zip(since_start).map(|(now, since)| now.saturating_sub(since));
+        Ok(())
+    }
+
+    fn ask(&mut self, batch: &Batch<'_>, deadline: Deadline) -> Result<Vec<Entry>, HostFailure> {
+        let (text, at_ns) = self.answer(&batch.text(), deadline)?;
+        let answers = batch.answers(&text, &remote_command::shell_line("errors", &self.nonce));
+        let entry = |(question, answer)| Entry { question, answer, at_ns };
+        Ok(answers.into_iter().map(entry).collect())
+    }
+
+    /// All lines up to the end of an answer, and when it ended: by the host's clock, or as long as that
+    /// is not set, since its start.
+    fn answer(
+        &mut self,
+        question: &str,
+        deadline: Deadline,
+    ) -> Result<(Vec<u8>, Option<u64>), HostFailure> {
+        let stream = self.stream.get_ref();
+        let sent = stream
+            .set_write_timeout(Some(patience(deadline)))
+            .and_then(|()| (&*stream).write_all(format!("{question}\n").as_bytes()));
+        sent.map_err(|error| lost(&error, &self.pipe))?;
+        let end = format!("{} ", remote_command::shell_line("end", &self.nonce).trim_end());
+        let mut text = Vec::new();
+        loop {
+            let room = (REPORT_LIMIT - text.len()) as u64;
+            let line = self.line(deadline, room)?;
+            if let Some(since_start) = line.strip_prefix(end.as_bytes()) {
+                let since_start = batch::nanoseconds(&String::from_utf8_lossy(since_start));
+                let at_ns = since_start.zip(self.started_ns.or(Some(0)));
+                return Ok((text, at_ns.and_then(|(since, start)| start.checked_add(since))));
+            }
+            if line.len() as u64 >= room {
+                let detail = format!("its answer is over {REPORT_LIMIT} bytes");
+                return Err(HostFailure::new(Reason::TooBig, detail));
+            }
+            text.extend(line);
+        }
+    }
+
+    /// A line with its end; no more than `limit` bytes of it.
+    fn line(&mut self, deadline: Deadline, limit: u64) -> Result<Vec<u8>, HostFailure> {
+        let mut line = Vec::new();
+        let read = self
+            .stream
+            .get_ref()
+            .set_read_timeout(Some(patience(deadline)))
+            .and_then(|()| (&mut self.stream).take(limit).read_until(b'\n', &mut line));
+        match read {
+            Ok(0) => {
+                let detail = format!("the shell there has ended{}", self.pipe.last_words());
+                Err(HostFailure::new(Reason::Lost, detail))
+            }
+            Ok(_) => Ok(line),
+            Err(error) => Err(lost(&error, &self.pipe)),
+        }
+    }
+}
+
+/// The time that is left; a socket takes no zero.
+fn patience(deadline: Deadline) -> Duration {
+    deadline.remaining().max(Duration::from_millis(1))
+}
+
+fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
+    if error.kind() == io::ErrorKind::WouldBlock {
+        let said = last_words(&pipe.stderr());
+        return HostFailure::new(
+            Reason::Timeout,
+            format!("the shell there did not answer in time{said}"),
+        )
+        .fix("give it more time with --timeout, or add --upload");
+    }
+    HostFailure::new(Reason::Lost, error.to_string())
+}

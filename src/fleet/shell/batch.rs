@@ -1,0 +1,196 @@
+//! Questions as a shell takes them, and what its tools answer.
+//!
+//! `grep` puts the path before each line, `ls` before each list: content cannot be taken for a frame. What
+//! ends with no line break gets one.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::source::{Answer, Question, ReadError, without_secrets};
+use crate::sys::Errno;
+
+/// How many paths one command gets: some 50 kB of arguments.
+const MOST: usize = 500;
+
+/// What a shell can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Dir,
+    Link,
+}
+
+/// Paths of one kind, asked for at once.
+pub(super) struct Batch<'questions> {
+    kind: Kind,
+    paths: Vec<&'questions str>,
+}
+
+impl Kind {
+    /// That of a question; `None` for one that needs code on the host.
+    pub(super) fn of(question: &Question) -> Option<Self> {
+        match question {
+            Question::File(_) => Some(Self::File),
+            Question::Dir(_) => Some(Self::Dir),
+            Question::Link(_) => Some(Self::Link),
+            _ => None,
+        }
+    }
+
+    fn question(self, path: &str) -> Question {
+        match self {
+            Self::File => Question::File(path.to_owned()),
+            Self::Dir => Question::Dir(path.to_owned()),
+            Self::Link => Question::Link(path.to_owned()),
+        }
+    }
+
+    /// The word that has the shell answer what came before it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::File => "F",
+            Self::Dir => "D",
+            Self::Link => "L",
+        }
+    }
+}
+
+/// Questions in batches.
+pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
+    let mut all: Vec<Batch<'_>> = Vec::new();
+    for question in questions {
+        let (Some(kind), Question::File(path) | Question::Dir(path) | Question::Link(path)) =
+            (Kind::of(question), question)
+        else {
+            continue;
+        };
+        // Questions are in the order of their kinds.
+        match all.last_mut().filter(|last| last.kind == kind && last.paths.len() < MOST) {
+            Some(batch) => batch.paths.push(path),
+            None => all.push(Batch { kind, paths: vec![path] }),
+        }
+    }
+    all
+}
+
+/// Whether a path is a line, and nothing but a path.
+fn is_line(path: &str) -> bool {
+    path.starts_with('/') && !path.contains(['\n', '\0'])
+}
+
+impl Batch<'_> {
+    /// A line for each path, and a word that has them answered.
+    pub(super) fn text(&self) -> String {
+        let lines = self.paths.iter().filter(|path| is_line(path));
+        let text: String = lines.flat_map(|path| ["p", path, "\n"]).collect();
+        text + self.kind.word()
+    }
+
+    /// An answer to each question; `separator` parts what was read from what could not be.
+    pub(super) fn answers(&self, text: &[u8], separator: &str) -> Vec<(Question, Answer)> {
+        let at = text.windows(separator.len()).position(|part| part == separator.as_bytes());
+        let (read, errors) = text.split_at(at.unwrap_or(text.len()));
+        let errors = String::from_utf8_lossy(errors.get(separator.len()..).unwrap_or_default());
+        let mut failed = self.errors(&errors);
+        let mut found = match self.kind {
+            Kind::File => self.contents(read),
+            Kind::Dir => self.lists(read),
+            Kind::Link => self.targets(read),
+        };
+        let answer = |path: &&str| {
+            let error = failed.remove(*path);
+            let answer = match (found.remove(*path), error) {
+                (_, Some(error)) => Err(error),
+                (Some(bytes), None) => Ok(self.shown(path, bytes)),
+                // `grep` prints nothing of an empty file.
+                (None, None) if self.kind == Kind::File => Ok(Vec::new()),
+                (None, None) if self.kind == Kind::Dir => {
+                    Err(ReadError::Errno(Errno::NOT_A_DIRECTORY))
+                }
+                (None, None) => Err(ReadError::Errno(Errno::INVALID)),
+            };
+            (self.kind.question(path), answer)
+        };
+        self.paths.iter().map(answer).collect()
+    }
+
+    fn shown(&self, path: &str, bytes: Vec<u8>) -> Vec<u8> {
+        if self.kind == Kind::File { without_secrets(path, bytes) } else { bytes }
+    }
+
+    /// `/path:content`.
+    fn contents(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
+        let known: HashMap<&[u8], &str> =
+            self.paths.iter().map(|path| (path.as_bytes(), *path)).collect();
+        let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            // Paths may hold colons, as PCI addresses do: the one that was asked for decides.
+            let ends = line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
+            let path = ends.filter_map(|at| Some((*known.get(&line[..at])?, at))).next();
+            if let Some((path, at)) = path {
+                found.entry(path).or_default().extend(&line[at + 1..]);
+            }
+        }
+        found
+    }
+
+    /// `/path:`, names, an empty line.
+    fn lists(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
+        let text = String::from_utf8_lossy(text);
+        let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
+        let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
+        let mut of = None;
+        for line in text.lines() {
+            // No name holds a slash.
+            if line.starts_with('/') {
+                of = line.strip_suffix(':').and_then(|path| known.get(path)).copied();
+                of.map(|path| found.entry(path).or_default());
+            } else if let Some(names) = of.and_then(|path| found.get_mut(path))
+                && !line.is_empty()
+            {
+                names.extend(line.as_bytes());
+                names.push(b'\n');
+            }
+        }
+        found
+    }
+
+    /// `lrwxrwxrwx 1 root root 0 Nov 21 10:00 /path -> target`.
+    fn targets(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
+        let text = String::from_utf8_lossy(text);
+        let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
+        let target = |line: &str| {
+            let (path, target) = line[line.find(" /")? + 1..].split_once(" -> ")?;
+            Some((*known.get(path)?, target.as_bytes().to_vec()))
+        };
+        text.lines().filter_map(target).collect()
+    }
+
+    /// `grep: /path: Permission denied`, `ls: cannot access '/path': No such file or directory`, and of
+    /// the shell itself `odd: /path: not a regular file`.
+    fn errors(&self, text: &str) -> HashMap<&str, ReadError> {
+        let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
+        let error = |line: &str| {
+            let (before, words) = line.rsplit_once(": ")?;
+            let path = before[before.find('/')?..].trim_end_matches('\'');
+            Some((*known.get(path)?, read_error(words)))
+        };
+        text.lines().filter_map(error).collect()
+    }
+}
+
+/// The C library's sentence, in the `C` locale, as an error.
+fn read_error(words: &str) -> ReadError {
+    match Errno::from_text(words) {
+        Some(Errno::IS_A_DIRECTORY) => ReadError::NotAFile,
+        Some(errno) => ReadError::Errno(errno),
+        None if words == "not a regular file" => ReadError::NotAFile,
+        None => ReadError::Process(words.to_owned()),
+    }
+}
+
+/// Nanoseconds of `123.45` seconds.
+pub(super) fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, hundredths) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+    let fraction: u64 = format!("{hundredths:0<9}").get(..9)?.parse().ok()?;
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}

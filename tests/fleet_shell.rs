@@ -1,0 +1,112 @@
+//! Hosts without rdmactl: what their shells read is what the program would read itself.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test without its machine must end")]
+
+#[path = "fleet/sshd.rs"]
+mod sshd;
+
+use std::time::Duration;
+
+use rdmactl::clock::Deadline;
+use rdmactl::collect::host_report;
+use rdmactl::fleet::remote_command::Privilege;
+use rdmactl::fleet::{Nonce, Shell};
+use rdmactl::model::{Part, Parts, Reason, Via};
+use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
+
+use sshd::Sshd;
+
+fn seconds(count: u64) -> Deadline {
+    Deadline::after(Duration::from_secs(count))
+}
+
+fn shell(server: &Sshd) -> Shell {
+    let session = server.connect().unwrap();
+    Shell::start(&session, Nonce::new().unwrap(), Privilege::Login, seconds(20)).unwrap()
+}
+
+fn parts() -> Parts {
+    [Part::Connections, Part::Netdevs, Part::Ethernet, Part::Gpus, Part::Counters].into()
+}
+
+/// Of files with numbers that change while one looks, only that there is an answer.
+fn is_lively(path: &str) -> bool {
+    ["/proc/net/", "/proc/self/", "/statistics/", "/proc/meminfo"]
+        .iter()
+        .any(|part| path.contains(part))
+}
+
+#[test]
+fn a_shell_reads_what_the_program_reads() {
+    let server = Sshd::start();
+    let shell = shell(&server);
+    let live = Live::new(VerbsChild::own(Duration::from_secs(10)));
+    let recording = shell.record(&parts(), seconds(60)).unwrap();
+    assert!(recording.taken_ns.is_some());
+    let mut compared = 0;
+    for entry in &recording.entries {
+        let (Question::File(path) | Question::Dir(path) | Question::Link(path)) = &entry.question
+        else {
+            panic!("{:?} is nothing for a shell", entry.question)
+        };
+        let own = live.ask(&entry.question);
+        if is_lively(path) {
+            assert_eq!(entry.answer.is_ok(), own.is_ok(), "{path}: {:?} but {own:?}", entry.answer);
+            continue;
+        }
+        let trimmed = |answer: &Result<Vec<u8>, ReadError>| {
+            answer.clone().map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned())
+        };
+        assert_eq!(trimmed(&entry.answer), trimmed(&own), "{path}");
+        compared += 1;
+    }
+    assert!(compared > 20, "only {compared} answers");
+}
+
+#[test]
+fn a_report_by_a_shell_says_what_it_could_not_ask() {
+    let server = Sshd::start();
+    let shell = shell(&server);
+    for _ in 0..2 {
+        let report = shell.report(&parts(), seconds(60)).unwrap();
+        assert_eq!(report.via, Via::Shell);
+        let lacks = |what: &str| {
+            let mut problems = report.problems.iter();
+            problems.any(|problem| {
+                problem.detail.contains(what)
+                    && problem.fix.as_deref() == Some("add --upload, or install rdmactl there")
+            })
+        };
+        assert!(lacks("it takes rdmactl on that host"), "{:?}", report.problems);
+        // What a shell can read is as it is read here.
+        let live = Live::new(VerbsChild::own(Duration::from_secs(10)));
+        let own = host_report(&live, &parts(), "", Via::Local);
+        assert_eq!(report.kernel, own.kernel);
+        assert_eq!(report.devices.len(), own.devices.len());
+        assert_eq!(
+            report.consumers.as_ref().map(|all| &all.nfs_mounts),
+            own.consumers.as_ref().map(|all| &all.nfs_mounts)
+        );
+    }
+}
+
+#[test]
+fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
+    let loud = Sshd::with(&sshd::Setup {
+        config: "ForceCommand echo Welcome; echo RDMACTL/sh deadbeef; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+        ..sshd::Setup::default()
+    });
+    assert!(shell(&loud).report(&Parts::default(), seconds(30)).is_ok());
+    for (forced, reason) in [
+        ("exit 1", Reason::Lost),
+        ("exec sleep 60", Reason::Timeout),
+        ("exec yes", Reason::Garbage),
+        ("echo RDMACTL/sh; exec cat /dev/zero", Reason::Garbage),
+    ] {
+        let config = format!("ForceCommand {forced}\n");
+        let server = Sshd::with(&sshd::Setup { config: &config, ..sshd::Setup::default() });
+        let session = server.connect().unwrap();
+        let nonce = Nonce::new().unwrap();
+        let failure = Shell::start(&session, nonce, Privilege::Login, seconds(2)).err().unwrap();
+        assert_eq!(failure.reason, reason, "{forced}: {}", failure.detail);
+    }
+}
