@@ -470,6 +470,11 @@ fn tcp_beside_an_idle_device_is_told_by_what_was_asked_for() {
         .sockets(&[("10.9.0.2:57251", "10.9.0.1:40152", 12756), ("10.9.0.2:7", "10.9.0.1:8", 5)]);
     let row = "n2 process ucx_perftest[192] peer 10.9.0.1: TCP";
     assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp")]);
+    // A capture has no environment, and another user's may not be read.
+    let missing = |machine: &Machine| connections(&[machine.report("n2")])[0][0].missing.clone();
+    assert_eq!(missing(&machine), ["the environment of the process, which may ask for TCP"]);
+    machine.answer(Question::Environment(192), b"");
+    assert!(missing(&machine).is_empty());
     machine.answer(Question::Environment(192), b"UCX_TLS=tcp\n");
     assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp_configured")]);
     machine.answer(Question::Environment(192), b"UCX_TLS=rc,tcp\n");

@@ -31,5 +31,5 @@ pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
             _ => false,
         }
     };
-    holder.environment.iter().find(says_tcp).map(String::as_str)
+    holder.environment.iter().flatten().find(says_tcp).map(String::as_str)
 }

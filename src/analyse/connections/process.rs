@@ -36,7 +36,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
         let is_own = socket.remote.ip().is_loopback() || socket.remote.ip() == socket.local.ip();
         // Of all the processes of a host, those that have to do with RDMA, or were told not to.
         let is_told = !holder.devices.is_empty()
-            || !holder.environment.is_empty()
+            || holder.environment.as_ref().is_some_and(|settings| !settings.is_empty())
             || owners.contains_key(&(Some(holder.pid), None));
         if is_told && !is_ssh && !is_own {
             let holding = owners.entry((Some(holder.pid), None)).or_default();
@@ -204,6 +204,9 @@ impl<'index> Owner<'index> {
         if let Some(setting) = self.holder.and_then(asks_for_tcp) {
             let verdict = ConnectionVerdict::TcpConfigured;
             return row.wants(tcp, format!("environment {setting}")).is(tcp, up, verdict);
+        }
+        if self.holder.is_some_and(|holder| holder.environment.is_none()) {
+            return row.lacks("the environment of the process, which may ask for TCP");
         }
         if is_bulk(sockets) && is_reached && self.has_context() {
             return row.is(tcp, up, ConnectionVerdict::Suspected).because(

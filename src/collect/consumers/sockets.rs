@@ -180,7 +180,7 @@ fn read_holders(
             name: None,
             inodes: Vec::new(),
             devices: Vec::new(),
-            environment: Vec::new(),
+            environment: None,
         });
         holder.inodes.extend(inode);
         holder.devices.extend(device.map(str::to_owned));
@@ -207,7 +207,7 @@ fn read_holders(
                 name: name.clone(),
                 inodes: Vec::new(),
                 devices: Vec::new(),
-                environment: Vec::new(),
+                environment: None,
             });
         }
     }
@@ -221,9 +221,9 @@ fn read_name(reader: &mut Reader<'_>, pid: u32) -> Option<String> {
 }
 
 /// What may not be read is missing: other users' processes are theirs.
-fn read_environment(reader: &mut Reader<'_>, pid: u32) -> Vec<String> {
-    let answer = reader.ask(&Question::Environment(pid)).unwrap_or_default();
-    String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect()
+fn read_environment(reader: &mut Reader<'_>, pid: u32) -> Option<Vec<String>> {
+    let answer = reader.ask(&Question::Environment(pid)).ok()?;
+    Some(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

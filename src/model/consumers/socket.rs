@@ -47,6 +47,7 @@ pub struct Holder {
     pub inodes: Vec<u64>,
     /// Character devices of RDMA that it has open: `uverbs0`, `rdma_cm`.
     pub devices: Vec<String>,
-    /// What its environment says of transports, `UCX_TLS=tcp` for one; only what is about RDMA.
-    pub environment: Vec<String>,
+    /// What its environment says of transports, `UCX_TLS=tcp` for one; only what is about RDMA. `None` where
+    /// it may not be read, and in captures, which never have it.
+    pub environment: Option<Vec<String>>,
 }
