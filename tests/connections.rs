@@ -418,6 +418,25 @@ fn both_ends_of_a_mount_are_one_row() {
     );
 }
 
+#[test]
+fn a_client_of_nfsd_is_named_by_what_it_came_over() {
+    let mut server = Machine::default();
+    server
+        .rxe("10.9.0.1")
+        .file("/proc/fs/nfsd/portlist", "rdma 20049\ntcp 2049\n")
+        .file("/proc/fs/nfsd/clients/3/info", "address: \"10.9.0.2:735\"\nname: \"by TCP\"\n")
+        .file("/proc/fs/nfsd/clients/5/info", "address: \"10.9.0.2:0\"\nname: \"by RDMA\"\n")
+        .file("/proc/fs/nfsd/clients/6/info", "address: \"10.9.0.3:0\"\nname: \"n3\"\n")
+        .listens("rpcrdma", "0.0.0.0:20049")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.2:37021", "RTS")
+        .sockets(&[("10.9.0.1:2049", "10.9.0.2:735", 1), ("10.9.0.1:2049", "10.9.0.3:700", 2)]);
+    let all = connections(&[server.report("n1")]);
+    let names: Vec<_> =
+        all[0].iter().map(|one| (one.transport.word(), one.peer.name.as_deref())).collect();
+    let expected = [("RDMA", Some("by RDMA")), ("TCP", Some("by TCP")), ("TCP", Some("n3"))];
+    assert_eq!(names, expected);
+}
+
 /// Gives the first queue pair of each host the other's number.
 fn mirror(one: &mut HostReport, other: &mut HostReport) {
     fn first(report: &mut HostReport) -> &mut QueuePair {

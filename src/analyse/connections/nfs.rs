@@ -259,18 +259,25 @@ fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
         let of_kind = server.listeners.iter().filter(move |listener| listener.kind == kind);
         of_kind.map(|listener| listener.port)
     };
-    let row = |address: IpAddr| {
-        let mut clients = server.clients.iter().flatten();
-        let known = clients.find(|client| client.address.is_some_and(|end| end.ip() == address));
-        let name = known.and_then(|client| client.name.as_deref());
+    // One host is several clients; the server gives those over RDMA no port.
+    let row = |address: IpAddr, is_rdma: bool| {
+        let clients = server.clients.iter().flatten();
+        let of_host = clients.filter_map(|client| {
+            let end = client.address.filter(|end| end.ip() == address)?;
+            Some((end.port() == 0, client))
+        });
+        let known = of_host.min_by_key(|(has_no_port, _)| *has_no_port != is_rdma);
+        let name = known.and_then(|(_, client)| client.name.as_deref());
         unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None)
     };
     let channels = ports("rdma")
         .flat_map(|port| index.channels_at(|channel| channel.is_of(MODULES), Some(port)));
-    all.extend(clients::over_rdma("nfsd", &channels.collect::<Vec<_>>(), row));
+    let channels: Vec<_> = channels.collect();
+    all.extend(clients::over_rdma("nfsd", &channels, |address| row(address, true)));
     let sockets: Vec<_> = ports("tcp").flat_map(|port| index.sockets_at(port)).collect();
     let offer = ports("rdma").next();
-    all.extend(clients::over_tcp("nfsd", &sockets, row).into_iter().map(|client| {
+    let over_tcp = clients::over_tcp("nfsd", &sockets, |address| row(address, false));
+    all.extend(over_tcp.into_iter().map(|client| {
         match offer {
             Some(port) => client
                 .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
