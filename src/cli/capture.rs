@@ -3,7 +3,7 @@ use clap::Args;
 /// The arguments of `capture`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl capture --save n17.ndjson\n  rdmactl devices --from n17.ndjson\n  rdmactl capture -H n[01-64] --save cluster.ndjson\n  rdmactl capture --from cluster.ndjson --redact --save for-strangers.ndjson\n\nNo command line and no environment of any process is ever read."
+    after_help = "Examples:\n  rdmactl capture --save n17.ndjson\n  rdmactl devices --from n17.ndjson\n  rdmactl capture -H n[01-64] --save cluster.ndjson\n  rdmactl capture --from cluster.ndjson --redact --save for-strangers.ndjson\n\nNo command line of any process is read, and no environment is recorded."
 )]
 pub struct CaptureArgs {
     /// Replace host names, addresses, GUIDs, serial numbers, paths and names of programs
