@@ -77,6 +77,9 @@ fn planted() -> Capture {
         file("/sys/class/net/eth1/note", &format!("{DIGITS:012x}\n")),
         file("/sys/class/net/eth1/ifalias", "uplink of zaphod\n"),
         file("/sys/devices/pci0000:00/0000:00:02.0/serial_number", "SN12345678\n"),
+        file("/sys/class/nvme/nvme0/subsysnqn", "nqn.2014-08.com.acmelab:gpunode17:private\n"),
+        file("/etc/iscsi/nodes/iqn.2026-01.com.acmelab:zaphod/10.20.30.40,3260,1/default", "x"),
+        file("/proc/42/comm", "supersim\n"),
         file("/proc/42/status", "Name:\tsupersim\nTgid:\t42\nUid:\t4711\nGroups: alice\n"),
         file("/proc/42/cmdline", "/home/alice/supersim --private"),
         file("/etc/acmelab.conf", "user=alice\n"),
@@ -85,6 +88,8 @@ fn planted() -> Capture {
     let mut entries = texts.to_vec();
     let mut answer = |question, answer| entries.push(Entry { question, answer, at_ns: None });
     answer(Question::Dir("/sys/class/net".into()), Ok(b"enx248a073d6cd1\nib0\n".to_vec()));
+    let targets = b"discovery_auth\niqn.2026-01.com.acmelab:zaphod\n".to_vec();
+    answer(Question::Dir("/sys/kernel/config/target/iscsi".into()), Ok(targets));
     answer(Question::Dir("/home/alice".into()), Ok(b"private\n".to_vec()));
     let link = b"/home/alice/private/x".to_vec();
     answer(Question::Link("/sys/class/net/gpunode17-ib0".into()), Ok(link));

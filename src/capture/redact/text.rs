@@ -4,6 +4,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Redactor;
 
+/// How the names of iSCSI and NVMe begin: `iqn.1993-08.org.debian:01:n1`, `nqn.2014-08.com.example:disk`.
+const QUALIFIED: [&str; 4] = ["iqn", "eui", "naa", "nqn"];
+
 impl Redactor {
     /// A text with pseudonyms.
     pub(super) fn text(&self, text: &str) -> String {
@@ -26,7 +29,8 @@ impl Redactor {
     pub(super) fn token(&self, word: &str) -> String {
         let core = word.trim_end_matches(['.', ':', '!', '?', '\n']);
         let tail = &word[core.len()..];
-        let found = self.address(core).unwrap_or_else(|| self.hidden(core));
+        let found = self.address(core).or_else(|| self.qualified(core));
+        let found = found.unwrap_or_else(|| self.hidden(core));
         format!("{found}{tail}")
     }
 
@@ -36,7 +40,7 @@ impl Redactor {
             return Some(self.ip4_text(ip));
         }
         // With a port, an interface, or the other end of a range.
-        let end = word.find([':', '%', '-']).unwrap_or(word.len());
+        let end = word.find([':', '%', '-', ',']).unwrap_or(word.len());
         let (ip, rest) = word.split_at(end);
         if let (Ok(ip), Some((sign, rest))) = (ip.parse::<Ipv4Addr>(), rest.split_at_checked(1)) {
             return Some(format!("{}{sign}{}", self.ip4_text(ip), self.token(rest)));
@@ -68,6 +72,14 @@ impl Redactor {
         let ip: Ipv6Addr = ip.parse().ok()?;
         let other = Ipv6Addr::from(self.ipv6(ip.into())).to_string();
         Some(if zone.is_empty() { other } else { format!("{other}%{}", self.token(zone)) })
+    }
+
+    /// The name of a target, a subsystem or a host of theirs: it has their owner's domain.
+    fn qualified(&self, word: &str) -> Option<String> {
+        let (kind, _) = word.split_once('.')?;
+        QUALIFIED.contains(&kind).then(|| {
+            format!("{kind}.p{:012x}", self.secret.number("qualified", word.as_bytes()) >> 16)
+        })
     }
 
     fn ip4_text(&self, ip: Ipv4Addr) -> String {
