@@ -57,6 +57,6 @@ fn list(reader: &mut Reader<'_>, key: &str, path: &str) -> Vec<String> {
 }
 
 /// Whether a module of the kernel is there, so that asking it loads nothing.
-fn has_module(reader: &mut Reader<'_>, name: &str) -> bool {
-    reader.ask(&Question::Dir(format!("/sys/module/{name}"))).is_ok()
+fn has_module(reader: &mut Reader<'_>, key: &str, name: &str) -> bool {
+    reader.answer(key, &Question::Dir(format!("/sys/module/{name}"))).is_some()
 }

@@ -41,6 +41,8 @@ impl ReadError {
                 Errno::NO_ENTRY
                     | Errno::NO_DEVICE
                     | Errno::NO_SUCH_ADDRESS
+                    | Errno::NO_SUCH_PROCESS
+                    | Errno::NO_SUCH_OPTION
                     | Errno::NOT_A_DIRECTORY
                     | Errno::NOT_SUPPORTED
             )

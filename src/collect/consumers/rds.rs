@@ -14,16 +14,16 @@ const MAX: usize = 65_536;
 
 /// Reads them, where the module is there: a socket of the kind would load it.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    if !has_module(reader, "rds") {
+    let (key, list) = ("consumers/rds", Question::Rds(RdsList::Connections));
+    if !has_module(reader, key, "rds") {
         return;
     }
-    let (key, list) = ("consumers/rds", Question::Rds(RdsList::Connections));
     let Some(answer) = reader.answer(key, &list) else { return };
     let Some(mut all) = decode(&answer, 4) else {
         return reader.malformed(key, &list.to_string(), "items of another size");
     };
     // Kernels before 5.0 have no such list.
-    if let Ok(answer) = reader.ask(&Question::Rds(RdsList::Connections6))
+    if let Some(answer) = reader.answer(key, &Question::Rds(RdsList::Connections6))
         && let Some(more) = decode(&answer, 16)
     {
         // Those over IPv4 are in it again.

@@ -17,11 +17,11 @@ const MAX: usize = 65_536;
 
 /// Reads them, where their modules are there: asking would load the second.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    if !has_module(reader, "smc") {
+    let (key, query) = ("consumers/smc", Question::Sockets(SocketQuery::Smc));
+    if !has_module(reader, key, "smc") {
         return;
     }
-    let (key, query) = ("consumers/smc", Question::Sockets(SocketQuery::Smc));
-    if !has_module(reader, "smc_diag") {
+    if !has_module(reader, key, "smc_diag") {
         let detail =
             "the kernel shows sockets of SMC only with its module smc_diag, which is not loaded";
         return reader.lacking(key, &query.to_string(), detail, "modprobe smc_diag");

@@ -34,7 +34,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Con
 fn read_sockets(reader: &mut Reader<'_>) -> Option<Vec<TcpSocket>> {
     let key = "consumers/sockets";
     // Asking would load the module.
-    let has_diag = has_module(reader, "tcp_diag") || is_built_in(reader, "tcp_diag");
+    let has_diag = has_module(reader, key, "tcp_diag") || is_built_in(reader, "tcp_diag");
     let mut all = Vec::new();
     for (query, path) in
         [(SocketQuery::Tcp4, "/proc/net/tcp"), (SocketQuery::Tcp6, "/proc/net/tcp6")]
@@ -216,8 +216,8 @@ fn read_holders(
 
 fn read_name(reader: &mut Reader<'_>, pid: u32) -> Option<String> {
     let path = format!("/proc/{pid}/comm");
-    let name = reader.ask(&Question::File(path)).ok()?;
-    Some(String::from_utf8_lossy(&name).trim_end().to_owned())
+    let name = read_text(reader, "consumers/holders", &path)?;
+    Some(name.trim_end().to_owned())
 }
 
 /// What may not be read is missing: other users' processes are theirs.
