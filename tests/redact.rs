@@ -91,6 +91,21 @@ fn is_sound(entry: &Entry) -> bool {
     }
 }
 
+/// What names users, their files, sockets and logs goes as a whole.
+fn has_no_rule(question: &Question) -> bool {
+    match question {
+        Question::File(path) | Question::Dir(path) => {
+            ["/etc", "/proc/fs", "/proc/self/"].iter().any(|start| path.starts_with(start))
+                && path != "/etc/os-release"
+                && !path.starts_with("/etc/libibverbs.d")
+        }
+        Question::Sockets(_) | Question::Holders | Question::KernelLog(_) | Question::Rds(_) => {
+            true
+        }
+        _ => false,
+    }
+}
+
 #[test]
 fn nothing_that_the_collectors_use_is_left_out() {
     for path in fixtures() {
@@ -100,7 +115,7 @@ fn nothing_that_the_collectors_use_is_left_out() {
             for (before, after) in before.iter().zip(after) {
                 let lost = before.answer.is_ok() && after.answer.is_err();
                 let is_lying = lies(&path) && matches!(before.question, Question::Rdma(_));
-                let is_expected = !is_sound(before) || is_lying;
+                let is_expected = !is_sound(before) || is_lying || has_no_rule(&before.question);
                 assert!(!lost || is_expected, "{}: {}", path.display(), before.question);
             }
         }
