@@ -610,6 +610,12 @@ fn rds_keeps_the_corpse_of_what_it_fell_back_from() {
         judged(&[("tcp", 4), ("infiniband", 0)], false),
         format!("{row} TCP fallback_confirmed rds.fallback")
     );
+    // When RDMA is back, sockets that were bound meanwhile stay with TCP.
+    assert_eq!(
+        judged(&[("tcp", 4), ("infiniband", 4)], true),
+        format!("{row} mixed mixed rds.tcp_beside")
+    );
+    assert_eq!(judged(&[("tcp", 0), ("infiniband", 4)], true), format!("{row} RDMA ok"));
     assert_eq!(judged(&[("tcp", 4)], true), format!("{row} TCP suspected rds.tcp_on_rdma_address"));
     assert_eq!(judged(&[("tcp", 4)], false), format!("{row} TCP tcp"));
     assert_eq!(judged(&[("loopback", 4)], false), "");

@@ -52,13 +52,20 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         let row = row.seen(source, said, Strength::Direct);
         let up = ConnectionState::Up;
         all.push(match (rdma, tcp) {
-            (Some(true), _) => row.over_rdma(&channels).counted(Some(1), Some(u32::from(tcp == Some(true)))).is(Transport::Rdma, up, ConnectionVerdict::Ok),
+            // A socket keeps the transport that it was bound to, whatever comes back.
+            (Some(true), Some(true)) => row
+                .over_rdma(&channels)
+                .over_tcp(&sockets, false)
+                .counted(Some(1), count(&sockets))
+                .is(Transport::Mixed, up, ConnectionVerdict::Mixed)
+                .because("rds.tcp_beside", "there is a connection over TCP, too: sockets that were bound while RDMA was away stay with it", Some("restart what uses RDS; modprobe -r rds_tcp, where TCP is not wanted".into())),
+            (Some(true), _) => row.over_rdma(&channels).counted(Some(1), Some(0)).is(Transport::Rdma, up, ConnectionVerdict::Ok),
             (Some(false), Some(true)) => row
                 .over_tcp(&sockets, false)
                 .counted(Some(0), count(&sockets))
                 .wants(Transport::Rdma, "an earlier connection over RDMA")
                 .is(Transport::Tcp, up, ConnectionVerdict::FallbackConfirmed)
-                .because("rds.fallback", "the connection over RDMA is gone, and RDS goes on over TCP without a word", Some("bring the RDMA device back (rdmactl devices), then end the sockets of the application".into())),
+                .because("rds.fallback", "the connection over RDMA is gone: sockets bound since then use TCP without a word, older ones wait", Some("bring the RDMA device back (rdmactl devices), then restart what uses RDS".into())),
             (None, Some(true)) => {
                 let row = row.over_tcp(&sockets, false).counted(Some(0), count(&sockets));
                 if index.is_rdma_address(local) {
