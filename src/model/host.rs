@@ -97,6 +97,7 @@ pub enum Via {
     /// By the operator's binary, uploaded for this answer.
     Upload,
     /// By the shell of the node, which has no rdmactl.
+    #[serde(rename = "sh")]
     Shell,
     /// From a capture file or another root directory.
     File,

@@ -22,7 +22,10 @@ fn of_process(machine: &mut Machine, pid: u32, numbers: (u32, u32), sequence: (u
 fn holder(machine: &mut Machine, pid: u32, what: &str) {
     let lines = what.replace(' ', &format!("\n{pid} "));
     let lines = format!("{pid} {lines}\n");
-    machine.answer(Question::Holders, lines.as_bytes()).file(&format!("/proc/{pid}/comm"), "mpi\n");
+    machine
+        .answer(Question::Holders, lines.as_bytes())
+        .answer(Question::Environment(pid), b"")
+        .file(&format!("/proc/{pid}/comm"), "mpi\n");
 }
 
 /// An established socket with so many bytes sent, as `inet_diag` lists it (`struct inet_diag_msg` and
