@@ -235,7 +235,14 @@ fn what_an_agent_of_another_version_does_not_read_is_told() {
     // Where a newer one may be brought, it is.
     other(PROTOCOL - 1);
     let said = node.run(&["devices"]);
-    assert!(said.stdout.contains("agent_version !"), "{}", said.stdout);
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    assert!(
+        said.stderr.contains("agent: the rdmactl there is 0.0.9 and speaks"),
+        "{}",
+        said.stderr
+    );
+    let said = node.run(&["ping"]);
+    assert!(said.stdout.contains("agent_version"), "{}", said.stdout);
     let said = node.run(&["capture", "--upload"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(said.stdout.contains("\"via\":\"upload\""), "{}", said.stdout);

@@ -6,11 +6,11 @@
 mod sshd;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use rdmactl::fleet::remote_command::{self, NO_AGENT, Privilege};
+use rdmactl::fleet::remote_command::{self, NO_AGENT, Privilege, shell_line};
 use rdmactl::fleet::{Nonce, Program, Session, spawn_local};
 use rdmactl::model::Reason;
 use sshd::{Sshd, seconds, tool};
@@ -161,6 +161,20 @@ fn every_login_shell_runs_every_command() {
         for directory in left_behind(nonce) {
             fs::remove_dir_all(directory).unwrap();
         }
+
+        let reader = remote_command::shell_reader(nonce, Privilege::Login);
+        let mut asked = tempfile::tempfile().unwrap();
+        asked.write_all(b"p/proc/sys/kernel/ostype\np/dev/null\nF\n").unwrap();
+        asked.rewind().unwrap();
+        let output = in_shell(shell, package, &reader, asked.into());
+        let said = String::from_utf8(output.stdout).unwrap();
+        let line = |word| shell_line(word, &nonce.to_string());
+        let expected = format!(
+            "{}/proc/sys/kernel/ostype:Linux\n{}sh: /dev/null: not a regular file\n",
+            line("sh"),
+            line("errors")
+        );
+        assert!(said.starts_with(&expected), "{shell}: {said} {:?}", output.stderr);
 
         let kill = remote_command::kill(4_000_000, 1);
         let gone = in_shell(shell, package, &kill, Stdio::null());

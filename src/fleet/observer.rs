@@ -1,15 +1,15 @@
 use super::Agent;
 use super::shell::Shell;
 use crate::clock::Deadline;
-use crate::model::{HostFailure, HostReport, Parts};
+use crate::model::{HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
 
 /// What tells of a host: an agent, or where there is none the host's shell.
 pub enum Observer {
     /// An agent, which can be asked everything.
     Agent(Box<Agent>),
-    /// A shell, which can be asked for files.
-    Shell(Box<Shell>),
+    /// A shell, which can be asked for files, and why it is no agent.
+    Shell(Box<Shell>, HostFailure),
 }
 
 impl From<Agent> for Observer {
@@ -26,7 +26,20 @@ impl Observer {
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         match self {
             Self::Agent(agent) => agent.report(parts, deadline),
-            Self::Shell(shell) => shell.report(parts, deadline),
+            Self::Shell(shell, missing) => {
+                let mut report = shell.report(parts, deadline)?;
+                // Where there is none, VIA says enough.
+                if missing.reason == Reason::AgentVersion {
+                    report.problems.extend([Problem {
+                        key: "agent".into(),
+                        source: "rdmactl agent".into(),
+                        errno: None,
+                        detail: missing.detail.clone(),
+                        fix: missing.fix.clone(),
+                    }]);
+                }
+                Ok(report)
+            }
         }
     }
 
@@ -37,7 +50,7 @@ impl Observer {
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         match self {
             Self::Agent(agent) => agent.record(parts, deadline),
-            Self::Shell(shell) => shell.record(parts, deadline),
+            Self::Shell(shell, _) => shell.record(parts, deadline),
         }
     }
 
@@ -45,7 +58,7 @@ impl Observer {
     pub fn rest(&self) {
         match self {
             Self::Agent(agent) => agent.rest(),
-            Self::Shell(shell) => shell.rest(),
+            Self::Shell(shell, _) => shell.rest(),
         }
     }
 
@@ -63,7 +76,7 @@ impl Observer {
     pub fn end(self, deadline: Deadline) -> Result<(), String> {
         match self {
             Self::Agent(agent) => agent.end(deadline),
-            Self::Shell(_) => Ok(()),
+            Self::Shell(..) => Ok(()),
         }
     }
 
@@ -72,7 +85,7 @@ impl Observer {
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self {
             Self::Agent(agent) => agent.give_up(failure),
-            Self::Shell(_) => failure,
+            Self::Shell(..) => failure,
         }
     }
 }

@@ -100,10 +100,10 @@ impl Reach {
     /// # Errors
     /// The one reason why there is neither, and what to do about it.
     pub fn observer(&self, host: &Host) -> Result<Found<Observer>, HostFailure> {
-        self.enter(host, |session, deadline, _| {
+        self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
             let shell = Shell::start(session, nonce, self.privilege, deadline)?;
-            let what = Observer::Shell(Box::new(shell));
+            let what = Observer::Shell(Box::new(shell), missing);
             Ok(Found { what, via: Via::Shell, deadline })
         })
     }
