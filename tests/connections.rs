@@ -22,6 +22,8 @@ use rdmactl::sys::Errno;
 struct Machine {
     files: BTreeMap<String, String>,
     links: BTreeMap<String, String>,
+    /// What only root may read, with all that is below.
+    denied: BTreeSet<String>,
     others: BTreeMap<Question, Vec<u8>>,
     resources: Vec<Resource>,
     next_qpn: u32,
@@ -30,6 +32,11 @@ struct Machine {
 impl Source for Machine {
     fn ask(&self, question: &Question) -> Answer {
         let none = Err(ReadError::Errno(Errno::NO_ENTRY));
+        if let Question::File(path) | Question::Dir(path) | Question::Link(path) = question
+            && self.denied.iter().any(|denied| path.starts_with(denied))
+        {
+            return Err(ReadError::Errno(Errno::ACCESS));
+        }
         match question {
             Question::File(path) => {
                 self.files.get(path).map_or(none, |text| Ok(text.clone().into_bytes()))
@@ -67,6 +74,11 @@ fn end(text: &str) -> CmAddress {
 impl Machine {
     fn file(&mut self, path: &str, text: &str) -> &mut Self {
         self.files.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    fn deny(&mut self, path: &str) -> &mut Self {
+        self.denied.insert(path.to_owned());
         self
     }
 
@@ -114,6 +126,16 @@ impl Machine {
                 pdn: None,
             }),
         });
+    }
+
+    /// What whoever is in the first PID namespace sees of each port: its queue pair for management.
+    fn in_first_namespace(&mut self) -> &mut Self {
+        let owner = Owner::Kernel { name: "ib_core".into() };
+        self.queue_pair(owner, Some(1), None, "RTS");
+        if let Some(Object::Qp(qp)) = self.resources.last_mut().map(|last| &mut last.object) {
+            qp.qp_type = Some("GSI".into());
+        }
+        self
     }
 
     fn listens(&mut self, module: &str, local: &str) -> &mut Self {
@@ -198,6 +220,12 @@ fn told(reports: &[HostReport]) -> Vec<String> {
         }
     }
     all
+}
+
+/// What each row lacks.
+fn missing(report: HostReport) -> Vec<Vec<String>> {
+    let all = connections(&[report]).into_iter().flatten();
+    all.map(|one| one.missing).collect()
 }
 
 /// What is called confirmed rests on more than correlation.
@@ -380,8 +408,142 @@ fn nfs_over_rdma_is_ok_or_down() {
         .file(&format!("{xprt}/xprt_state"), "state=  BOUND\n");
     assert_eq!(
         told(&[machine.report("n2")]),
-        ["n2 nfs /mnt/r client 10.9.0.1: RDMA down nfs.rdma_lost"]
+        ["n2 nfs /mnt/r client 10.9.0.1: none down nfs.rdma_lost"]
     );
+}
+
+/// A server, or a tunnel, may speak TCP at the port of NFS over RDMA.
+#[test]
+fn tcp_at_the_port_of_rdma_is_told_by_its_socket() {
+    let mut machine = nfs(&[NFS_REUSED]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:20049", 11)]);
+    let row = "n2 nfs /mnt/r2 client 10.9.0.1: TCP";
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp")]);
+    machine.file("/etc/fstab", "10.9.0.1:/ /mnt/r2 nfs4 vers=4.1,proto=tcp,port=20049 0 0\n");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} tcp_configured")]);
+    // A client that was taken again keeps its socket, which leads elsewhere.
+    let mut machine = nfs(&[NFS_REUSED]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
+    let expected = [format!("{row} fallback_confirmed nfs.client_reused")];
+    assert_eq!(told(&[machine.report("n2")]), expected);
+    // As is listed by a kernel whose sockets are not seen, of another network namespace for one.
+    let xprt = "/sys/kernel/sunrpc/xprt-switches/switch-1/xprt-2-tcp";
+    machine
+        .sockets(&[])
+        .file(&format!("{xprt}/dstaddr"), "10.9.0.1\n")
+        .file(&format!("{xprt}/xprt_info"), "state=1 dst_port=2049\n");
+    assert_eq!(told(&[machine.report("n2")]), expected);
+    // Without either there is a port, and no proof.
+    let mut machine = nfs(&[NFS_REUSED]);
+    machine.sockets(&[]);
+    let report = machine.report("n2");
+    assert_eq!(missing(report.clone()), [["the socket of the mount is not seen"]]);
+    assert_eq!(told(&[report]), [format!("{row} suspected nfs.rdma_port")]);
+}
+
+/// The kernel shows its queue pairs to nobody in a PID namespace of a container.
+#[test]
+fn queue_pairs_that_are_hidden_are_not_missing() {
+    let row = "n2 nfs /mnt/r client 10.9.0.1:";
+    let mut machine = nfs(&[NFS_RDMA]);
+    let hidden = missing(machine.report("n2"));
+    assert!(hidden[0][0].contains("RPC transports") && hidden[0][1].contains("PID namespace"));
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} RDMA unknown")]);
+    machine.in_first_namespace();
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} none down nfs.rdma_lost")]);
+    // Where a part of them could not be read, the rest says nothing of it.
+    let mut report = machine.report("n2");
+    report.problems.push(rdmactl::model::Problem {
+        key: "resources/rxe0".into(),
+        source: "RDMA netlink".into(),
+        errno: None,
+        detail: "cannot read queue pairs".into(),
+        fix: None,
+    });
+    assert_eq!(told(&[report.clone()]), [format!("{row} RDMA unknown")]);
+    assert_eq!(missing(report)[0][1], "cannot read queue pairs");
+
+    let mut machine = Machine::default();
+    machine.rxe("10.9.0.2");
+    controller(&mut machine, "nvme1", "rdma", 4421, "live");
+    let row = "n2 nvmeof nvme1 client 10.9.0.1: RDMA ok";
+    assert_eq!(told(&[machine.report("n2")]), [row]);
+    assert!(missing(machine.report("n2"))[0][0].contains("PID namespace"));
+    // A live controller has queues, wherever they are.
+    machine.in_first_namespace();
+    assert_eq!(told(&[machine.report("n2")]), [row]);
+    assert_eq!(missing(machine.report("n2")), [["its queue pairs are not seen"]]);
+}
+
+#[test]
+fn a_mount_of_nfs_3_rests_only_where_nothing_waits() {
+    let mut machine = nfs(&[("/mnt/r", "vers=3,proto=rdma,port=20049")]);
+    machine.in_first_namespace();
+    let row = "n2 nfs /mnt/r client 10.9.0.1: none";
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} unknown")]);
+    assert_eq!(missing(machine.report("n2")), [["whether requests wait for the transport"]]);
+    let xprt = "/sys/kernel/sunrpc/xprt-switches/switch-1/xprt-2-rdma";
+    machine
+        .file(&format!("{xprt}/dstaddr"), "10.9.0.1\n")
+        .file(&format!("{xprt}/xprt_state"), "state=  BOUND\n")
+        .file(&format!("{xprt}/xprt_info"), "src_port=0 tasks_queuelen=0 dst_port=20049\n");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} idle")]);
+    machine.file(&format!("{xprt}/xprt_info"), "src_port=0 tasks_queuelen=3 dst_port=20049\n");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} down nfs.rdma_lost")]);
+}
+
+/// What was asked for stands in a file that only root may read.
+#[test]
+fn an_unread_file_is_no_good_sign() {
+    let mut machine = nfs(&[NFS_TCP]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
+    let row = "n2 nfs /mnt/t client 10.9.0.1: TCP";
+    machine.file("/etc/auto.data", "").deny("/etc/auto.data");
+    assert_eq!(told(&[machine.report("n2")]), [format!("{row} unknown")]);
+    assert!(missing(machine.report("n2"))[0][0].contains("/etc/auto.data"));
+    // What another file says of the mount, or another mount of the server, is certain without it.
+    machine.file("/etc/fstab", "10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=rdma 0 0\n");
+    let fallback = format!("{row} fallback_confirmed nfs.client_reused");
+    assert_eq!(told(&[machine.report("n2")]), [fallback]);
+    let mut machine = nfs(&[NFS_TCP, NFS_RDMA]);
+    machine.rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
+    machine.file("/etc/auto.data", "").deny("/etc/auto.data");
+    let available = format!("{row} rdma_available nfs.rdma_available");
+    assert_eq!(told(&[machine.report("n2")])[0], available);
+    assert!(missing(machine.report("n2"))[0][0].contains("/etc/auto.data"));
+
+    let mut machine = Machine::default();
+    controller(&mut machine, "nvme0", "tcp", 4420, "live");
+    machine.deny("/etc/nvme/");
+    assert_eq!(told(&[machine.report("n2")]), ["n2 nvmeof nvme0 client 10.9.0.1: TCP unknown"]);
+    assert!(missing(machine.report("n2"))[0][0].contains("/etc/nvme/"));
+    // A path that may be live is not called dead.
+    machine.denied.clear();
+    controller(&mut machine, "nvme1", "rdma", 4421, "live");
+    machine.deny("/sys/class/nvme/nvme1/state");
+    assert_eq!(told(&[machine.report("n2")])[0], "n2 nvmeof nvme0 client 10.9.0.1: TCP unknown");
+    assert_eq!(missing(machine.report("n2"))[0], ["/sys/class/nvme/nvme1/state"]);
+
+    let mut machine = Machine::default();
+    session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
+    machine.sockets(&[("10.9.0.2:50240", "10.9.0.1:3260", 10884)]).deny("/etc/iscsi/nodes");
+    assert_eq!(told(&[machine.report("n2")]), ["n2 iscsi session1 client 10.9.0.1: TCP unknown"]);
+    assert!(missing(machine.report("n2"))[0][0].contains("/etc/iscsi/nodes"));
+    machine.denied.clear();
+    machine.deny("/sys/class/iscsi_session/session1/state");
+    assert_eq!(told(&[machine.report("n2")]), ["n2 iscsi session1 client 10.9.0.1: TCP unknown"]);
+}
+
+#[test]
+fn a_client_of_the_nfs_server_lacks_the_name_that_only_root_may_read() {
+    let mut machine = Machine::default();
+    machine
+        .file("/proc/fs/nfsd/portlist", "tcp 2049\n")
+        .file("/proc/fs/nfsd/clients/7/info", "address: \"10.9.0.2:855\"\nname: \"x\"\n")
+        .sockets(&[("10.9.0.1:2049", "10.9.0.2:855", 1)]);
+    assert_eq!(missing(machine.report("n1")), [[""; 0]]);
+    machine.deny("/proc/fs/nfsd/clients");
+    assert!(missing(machine.report("n1"))[0][0].contains("/proc/fs/nfsd/clients"));
 }
 
 #[test]
@@ -523,7 +685,7 @@ fn multipath_on_tcp_is_a_fallback_of_nvme() {
         told(&[machine.report("n2")]),
         [
             "n2 nvmeof nvme0 client 10.9.0.1: TCP fallback_confirmed nvmeof.multipath_on_tcp",
-            "n2 nvmeof nvme1 client 10.9.0.1: RDMA down nvmeof.not_live",
+            "n2 nvmeof nvme1 client 10.9.0.1: none down nvmeof.not_live",
         ]
     );
     controller(&mut machine, "nvme1", "rdma", 4421, "live");
@@ -538,6 +700,81 @@ fn multipath_on_tcp_is_a_fallback_of_nvme() {
             "n2 nvmeof nvme1 client 10.9.0.1: RDMA ok",
         ]
     );
+}
+
+/// Discovery controllers have one name for all targets.
+#[test]
+fn controllers_of_discovery_are_no_paths_of_one_subsystem() {
+    let mut machine = Machine::default();
+    for (name, transport, state) in
+        [("nvme0", "tcp", "live"), ("nvme1", "rdma", "connecting"), ("nvme2", "fc", "live")]
+    {
+        controller(&mut machine, name, transport, 8009, state);
+        let nqn = "nqn.2014-08.org.nvmexpress.discovery";
+        machine.file(&format!("/sys/class/nvme/{name}/subsysnqn"), nqn);
+    }
+    let tcp = "n2 nvmeof nvme0 client 10.9.0.1: TCP tcp";
+    let down = "n2 nvmeof nvme1 client 10.9.0.1: none down nvmeof.not_live";
+    assert_eq!(told(&[machine.report("n2")]), [tcp, down]);
+    machine.file("/sys/class/nvme/nvme1/state", "live");
+    let live = "n2 nvmeof nvme1 client 10.9.0.1: RDMA ok";
+    assert_eq!(told(&[machine.report("n2")]), [tcp, live]);
+}
+
+#[test]
+fn queues_of_two_subsystems_at_one_portal_are_counted_together() {
+    let mut machine = Machine::default();
+    machine.rxe("10.9.0.2");
+    controller(&mut machine, "nvme0", "rdma", 4420, "live");
+    controller(&mut machine, "nvme1", "rdma", 4420, "live");
+    machine.file("/sys/class/nvme/nvme1/subsysnqn", "nqn.other");
+    for port in 1..=4 {
+        let rows = told(&[machine.report("n2")]);
+        // The first of them is that of nobody knows whom.
+        let expected = if port == 1 { "ok" } else { "degraded nvmeof.queues_missing" };
+        for (row, name) in rows.iter().zip(["nvme0", "nvme1"]) {
+            assert_eq!(*row, format!("n2 nvmeof {name} client 10.9.0.1: RDMA {expected}"));
+        }
+        machine.rdma("nvme_rdma", &format!("10.9.0.2:{port}"), "10.9.0.1:4420", "RTS");
+    }
+    let rows = told(&[machine.report("n2")]);
+    assert!(rows.iter().all(|row| row.ends_with("RDMA ok")), "{rows:?}");
+}
+
+/// A path that works is what multipath uses first.
+#[test]
+fn one_dead_path_of_several_is_no_fallback() {
+    let mut machine = Machine::default();
+    machine.rxe("10.9.0.2");
+    controller(&mut machine, "nvme0", "tcp", 4420, "live");
+    controller(&mut machine, "nvme1", "rdma", 4421, "connecting");
+    controller(&mut machine, "nvme2", "rdma", 4422, "live");
+    let rows = told(&[machine.report("n2")]);
+    assert_eq!(rows[0], "n2 nvmeof nvme0 client 10.9.0.1: TCP mixed nvmeof.multipath_mixed");
+}
+
+/// Names come from other machines, and commands are typed.
+#[test]
+fn what_is_told_to_type_does_no_harm() {
+    let mut machine = nfs(&[("/mnt/a;reboot", "vers=4.1,proto=tcp,port=20049")]);
+    machine.sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 11)]);
+    session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
+    machine.file("/sys/class/iscsi_session/session1/targetname", "iqn.x:$(reboot)").file(
+        "/etc/iscsi/nodes/iqn.x:$(reboot)/10.9.0.1,3260,1/default",
+        "iface.transport_name = iser\n",
+    );
+    controller(&mut machine, "nvme0", "tcp", 4420, "live");
+    controller(&mut machine, "nvme1", "rdma", 4421, "live");
+    let all = connections(&[machine.report("n2")]).remove(0);
+    let fix = |at: usize| all[at].cause.as_ref().unwrap().fix.clone().unwrap();
+    assert!(
+        fix(0).starts_with("nfsstat -m; when nothing uses them: ")
+            && fix(0).ends_with(" '/mnt/a;reboot'")
+    );
+    assert!(fix(1).starts_with("nvme list-subsys; ") && fix(1).contains("when nothing uses it: "));
+    let iscsi = fix(3);
+    assert!(iscsi.starts_with("iscsiadm -m session -P 3; when nothing uses its disks: "));
+    assert!(iscsi.contains("-T 'iqn.x:$(reboot)' --logout"), "{iscsi}");
 }
 
 fn session(machine: &mut Machine, number: u32, transport: &str, port: u16, state: &str) {
@@ -579,8 +816,98 @@ fn iscsi_is_one_or_the_other() {
     session(&mut machine, 2, "iser", 3261, "FAILED");
     assert_eq!(
         told(&[machine.report("n2")]),
-        [fallback, "n2 iscsi session2 client 10.9.0.1: RDMA down iscsi.down"]
+        [fallback, "n2 iscsi session2 client 10.9.0.1: none down iscsi.down"]
     );
+}
+
+/// Servers share ports, and targets portals.
+#[test]
+fn a_client_is_of_the_server_whose_address_it_reached() {
+    let mut machine = Machine::default();
+    let ports = "/sys/kernel/config/nvmet/ports";
+    for (id, address) in [("1", "10.9.0.1"), ("2", "10.8.0.1")] {
+        machine
+            .file(&format!("{ports}/{id}/addr_trtype"), "tcp")
+            .file(&format!("{ports}/{id}/addr_traddr"), address)
+            .file(&format!("{ports}/{id}/addr_trsvcid"), "4420")
+            .file(&format!("{ports}/{id}/subsystems/nqn.a"), "");
+    }
+    let targets = "/sys/kernel/config/target/iscsi/iqn.2026-01.x";
+    for target in ["a", "b"] {
+        machine.file(&format!("{targets}:{target}/tpgt_1/np/0.0.0.0:3260/iser"), "0");
+    }
+    machine
+        .file(&format!("{targets}:c/tpgt_1/np/10.9.0.1:3261/iser"), "1")
+        .rdma("ib_isert", "10.9.0.1:3261", "10.9.0.2:5003", "RTS")
+        .file("/proc/fs/nfsd/portlist", "tcp 2049\nudp 2049\ntcp 2049\nudp 2049\n")
+        .sockets(&[
+            ("10.9.0.1:4420", "10.9.0.2:5000", 1),
+            ("10.9.0.1:3260", "10.9.0.2:5001", 2),
+            ("10.9.0.1:3261", "10.9.0.3:5002", 3),
+            ("10.9.0.1:2049", "10.9.0.2:700", 4),
+        ]);
+    let report = machine.report("n1");
+    assert_eq!(
+        told(std::slice::from_ref(&report)),
+        [
+            "n1 nfs nfsd server 10.9.0.2: TCP tcp",
+            "n1 nvmeof nvmet port 1 server 10.9.0.2: TCP tcp",
+            "n1 iscsi 2 targets at :3260 server 10.9.0.2: TCP tcp",
+            "n1 iscsi iqn.2026-01.x:c at 10.9.0.1:3261 server 10.9.0.2: RDMA ok",
+            // A portal for iSER waits for TCP, too.
+            "n1 iscsi iqn.2026-01.x:c at 10.9.0.1:3261 server 10.9.0.3: TCP rdma_available iscsi.rdma_available",
+        ]
+    );
+    assert_eq!(connections(&[report])[0][0].channels.tcp, Some(1));
+    machine.deny(&format!("{targets}:a/tpgt_1/np/0.0.0.0:3260/iser"));
+    let rows = told(&[machine.report("n1")]);
+    assert_eq!(rows[2], "n1 iscsi 2 targets at :3260 server 10.9.0.2: TCP unknown");
+}
+
+/// One that works does not hide those that do not.
+#[test]
+fn a_broken_queue_pair_of_a_client_is_told() {
+    let mut machine = Machine::default();
+    machine
+        .file("/proc/fs/nfsd/portlist", "rdma 20049\n")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.2:1", "RTS")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.2:2", "ERR")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.3:1", "ERR")
+        .rdma("rpcrdma", "10.9.0.1:20049", "10.9.0.4:1", "RTR");
+    let reports = [machine.report("n1")];
+    assert_eq!(
+        told(&reports),
+        [
+            "n1 nfs nfsd server 10.9.0.2: RDMA degraded rdma.queue_pair_error",
+            "n1 nfs nfsd server 10.9.0.3: none degraded rdma.queue_pair_error",
+            "n1 nfs nfsd server 10.9.0.4: none idle",
+        ]
+    );
+    let counted = connections(&reports).remove(0).into_iter().map(|one| one.channels.rdma);
+    assert_eq!(counted.collect::<Vec<_>>(), [Some(1), Some(0), Some(0)]);
+}
+
+/// What is down carries nothing, over whatever it was.
+#[test]
+fn what_is_down_has_no_channels() {
+    let mut machine = Machine::default();
+    machine.in_first_namespace();
+    controller(&mut machine, "nvme1", "rdma", 4421, "connecting");
+    controller(&mut machine, "nvme2", "tcp", 4420, "connecting");
+    session(&mut machine, 1, "tcp", 3260, "FAILED");
+    session(&mut machine, 2, "iser", 3261, "FAILED");
+    machine
+        .file("/sys/class/scsi_host/host5/dgid", "fe80::1")
+        .file("/sys/class/scsi_host/host5/local_ib_device", "mlx5_0")
+        .file("/sys/class/scsi_host/host5/ch_count", "4");
+    for one in connections(&[machine.report("n2")]).remove(0) {
+        if one.consumer.kind != rdmactl::model::ConsumerKind::Srp {
+            assert_eq!(one.transport, rdmactl::model::Transport::None, "{one:?}");
+            assert_eq!(one.verdict, ConnectionVerdict::Down, "{one:?}");
+        }
+        assert!(one.channels.rdma.is_none_or(|count| count == 0), "{one:?}");
+        assert!(one.channels.tcp.is_none_or(|count| count == 0), "{one:?}");
+    }
 }
 
 fn rds(items: &[(&str, u8)]) -> Vec<u8> {
@@ -676,6 +1003,13 @@ fn smc_says_why_it_fell_back() {
     assert_eq!(judged(&smc(1, 0, [0, 0], Some("mlx5_0"))), format!("{row} SMC-R ok"));
     assert_eq!(judged(&smc(2, 0, [0, 0], None)), format!("{row} none unknown smc.handshake"));
     assert_eq!(judged(&smc(10, 0, [0, 0], None)), "");
+    // Within one host there is nothing to fall back from.
+    for own in [[10, 9, 0, 2], [127, 0, 0, 1]] {
+        let mut answer = smc(1, 1, [0x0303_0000, 0], None);
+        let at = answer.windows(4).position(|bytes| bytes == [10, 9, 0, 1]).unwrap();
+        answer[at..at + 4].copy_from_slice(&own);
+        assert_eq!(judged(&answer), "");
+    }
     // Without its module nobody can tell, and nothing is loaded to find out.
     let mut machine = Machine::default();
     machine.file("/sys/module/smc/refcnt", "1").answer(query.clone(), &smc(1, 1, [0; 2], None));
@@ -713,4 +1047,30 @@ fn lustre_is_told_by_network_identifiers() {
         judged("\"<none>\"", "10.0.0.1@o2ib", "DISCONN"),
         format!("{row} 10.0.0.1@o2ib: none down lustre.no_connection")
     );
+}
+
+/// A server that is its own client uses no network for that.
+#[test]
+fn lustre_within_one_host_is_no_row() {
+    let mut machine = Machine::default();
+    let import = |current: &str| {
+        format!(
+            "import:\n    name: x\n    target: MGS\n    state: FULL\n    connection:\n       failover_nids: [ 0@lo, 10.0.0.2@o2ib ]\n       current_connection: {current}\n"
+        )
+    };
+    let path = "/proc/fs/lustre/mgc/MGC10.0.0.1@o2ib/import";
+    machine
+        .file(path, &import("0@lo"))
+        .file("/proc/fs/lustre/mdt/fs-MDT0000/exports/0@lo/uuid", "x")
+        .file("/proc/fs/lustre/mdt/fs-MDT0000/exports/10.0.0.7@o2ib/uuid", "x");
+    let client = "n1 lustre fs-MDT0000 server 10.0.0.7: RDMA ok";
+    assert_eq!(told(&[machine.report("n1")]), [client]);
+    machine.file(path, &import("10.0.0.2@o2ib"));
+    assert_eq!(told(&[machine.report("n1")]), ["n1 lustre MGS client 10.0.0.2: RDMA ok", client]);
+    // Without a state it is not known to work.
+    machine.file(path, &import("10.0.0.2@o2ib").replace("    state: FULL\n", ""));
+    assert_eq!(told(&[machine.report("n1")])[0], "n1 lustre MGS client 10.0.0.2: RDMA unknown");
+    machine.file(path, &import("10.0.0.2@o2ib").replace("FULL", "DISCONN"));
+    let down = "n1 lustre MGS client 10.0.0.2: none down lustre.no_connection";
+    assert_eq!(told(&[machine.report("n1")])[0], down);
 }

@@ -38,10 +38,14 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let rdma = count(&|one| one.transport.is_rdma());
     let tcp = count(&|one| one.transport == Transport::Tcp);
     let fallen = count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed);
+    let down = count(&|one| one.verdict == ConnectionVerdict::Down);
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
     if fallen > 0 {
         let _ = write!(text, ", {fallen} of them fallen back");
+    }
+    if down > 0 {
+        let _ = write!(text, ", {down} down");
     }
     text.push('\n');
     text

@@ -22,16 +22,33 @@ pub(super) fn over_rdma(
         }
     }
     let judge = |(address, channels): (IpAddr, Vec<&Channel<'_>>)| {
-        let (state, verdict) = if channels.iter().any(|channel| channel.is_up()) {
-            (ConnectionState::Up, ConnectionVerdict::Ok)
-        } else {
-            (ConnectionState::Down, ConnectionVerdict::Degraded)
+        let connected: Vec<_> = channels.iter().filter(|channel| channel.is_up()).collect();
+        let broken = channels.iter().filter(|channel| channel.is_broken()).count();
+        let row = row(address).over_rdma(&channels).counted(count(&connected), Some(0)).seen(
+            "RDMA netlink",
+            format!("connections of {server}"),
+            Strength::Direct,
+        );
+        let (used, state) = match (connected.is_empty(), broken) {
+            (false, _) => (Transport::Rdma, ConnectionState::Up),
+            (true, 0) => (Transport::None, ConnectionState::Connecting),
+            (true, _) => (Transport::None, ConnectionState::Down),
         };
-        row(address)
-            .over_rdma(&channels)
-            .counted(count(&channels), Some(0))
-            .is(Transport::Rdma, state, verdict)
-            .seen("RDMA netlink", format!("connections of {server}"), Strength::Direct)
+        if broken > 0 {
+            let text = format!(
+                "{broken} of {} queue pairs of {server} with this client are broken",
+                channels.len()
+            );
+            let fix = Some("dmesg; rdmactl connections on the client".into());
+            return row.is(used, state, ConnectionVerdict::Degraded).because(
+                "rdma.queue_pair_error",
+                text,
+                fix,
+            );
+        }
+        let verdict =
+            if connected.is_empty() { ConnectionVerdict::Idle } else { ConnectionVerdict::Ok };
+        row.is(used, state, verdict)
     };
     clients.into_iter().map(judge).collect()
 }

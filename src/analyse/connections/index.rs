@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use super::fleet::rdma_addresses;
+use super::portal::Portal;
 use crate::model::{
     CmAddress, CmId, Consumers, End, Holder, HostReport, Object, Owner, PortState, QueuePair,
     RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
@@ -89,10 +90,15 @@ pub(super) struct Index<'report> {
     pub(super) sockets: &'report [TcpSocket],
     /// Those of RDMA by the address that they lead to.
     channels_to: HashMap<IpAddr, Vec<usize>>,
+    /// The same by the own port.
+    channels_from: HashMap<u16, Vec<usize>>,
     sockets_to: HashMap<SocketAddr, Vec<usize>>,
     /// Established sockets by the own port.
     sockets_from: HashMap<u16, Vec<usize>>,
-    listeners: Vec<SocketAddr>,
+    /// Ports where somebody waits for RDMA.
+    listeners: HashSet<u16>,
+    /// Of the own ends of sockets.
+    addresses: HashSet<IpAddr>,
     holders: HashMap<u64, &'report Holder>,
     processes: HashMap<u32, &'report Holder>,
     claimed_channels: RefCell<HashSet<usize>>,
@@ -106,9 +112,13 @@ impl<'report> Index<'report> {
         let resources = report.resources.as_deref().unwrap_or_default();
         let (channels, listeners) = channels(resources);
         let mut channels_to: HashMap<IpAddr, Vec<usize>> = HashMap::new();
+        let mut channels_from: HashMap<u16, Vec<usize>> = HashMap::new();
         for (index, channel) in channels.iter().enumerate() {
             if let Some(remote) = channel.remote {
                 channels_to.entry(remote.ip()).or_default().push(index);
+            }
+            if let Some(local) = channel.local {
+                channels_from.entry(local.port()).or_default().push(index);
             }
         }
         let sockets = consumers.sockets.as_deref().unwrap_or_default();
@@ -128,9 +138,15 @@ impl<'report> Index<'report> {
             channels,
             sockets,
             channels_to,
+            channels_from,
             sockets_to,
             sockets_from,
             listeners,
+            addresses: sockets
+                .iter()
+                .map(|socket| socket.local.ip())
+                .filter(|ip| !ip.is_unspecified())
+                .collect(),
             holders: holders
                 .iter()
                 .flat_map(|holder| holder.inodes.iter().map(move |inode| (*inode, holder)))
@@ -160,8 +176,20 @@ impl<'report> Index<'report> {
     ) -> Vec<&Channel<'report>> {
         self.claim(0..self.channels.len(), |channel| {
             let is_server =
-                self.listeners.iter().any(|end| is_port(channel.local, Some(end.port())));
+                channel.local.is_some_and(|local| self.listeners.contains(&local.port()));
             is_owner(channel) && is_server && is_port(channel.local, port)
+        })
+    }
+
+    /// The channels that others have with a part of the kernel, where it waits.
+    pub(super) fn channels_of_portal(
+        &self,
+        module: &str,
+        portal: Portal,
+    ) -> Vec<&Channel<'report>> {
+        let candidates = self.channels_from.get(&portal.port).into_iter().flatten().copied();
+        self.claim(candidates, |channel| {
+            channel.is_of(&[module]) && channel.local.is_some_and(|local| portal.has(local))
         })
     }
 
@@ -192,6 +220,12 @@ impl<'report> Index<'report> {
     /// Sockets that others have opened to one of the own ports.
     pub(super) fn sockets_at(&self, port: u16) -> Vec<&TcpSocket> {
         self.claim_sockets(self.sockets_from.get(&port), |_| true)
+    }
+
+    /// Those of them that are connected with one portal.
+    pub(super) fn sockets_of_portal(&self, portal: Portal) -> Vec<&TcpSocket> {
+        let candidates = self.sockets_from.get(&portal.port);
+        self.claim_sockets(candidates, |socket| portal.has(socket.local))
     }
 
     /// The TCP ports where a process waits.
@@ -231,9 +265,38 @@ impl<'report> Index<'report> {
         self.holders.get(&inode).copied()
     }
 
-    /// Whether queue pairs could be listed at all.
-    pub(super) fn sees_channels(&self) -> bool {
-        self.report.resources.is_some()
+    /// What was there and could not be read of a part of the report, in words for MISSING; `None` where
+    /// nothing was refused, so that what is absent is absent.
+    pub(super) fn unread(&self, key: &str) -> Option<String> {
+        self.report.problems.within(key).first().map(|problem| problem.detail.clone())
+    }
+
+    /// Why queue pairs of the kernel may be there and not be listed; `None` where all are listed, so that
+    /// one that is not there is missing.
+    pub(super) fn hidden_channels(&self) -> Option<String> {
+        let Some(resources) = &self.report.resources else {
+            let told = self.unread("resources");
+            return Some(told.unwrap_or_else(|| "queue pairs could not be listed".into()));
+        };
+        let mut problems = self.report.problems.within("resources").iter();
+        // The names of processes say nothing of the kernel.
+        if let Some(problem) = problems.find(|problem| problem.key != "resources/owner") {
+            return Some(problem.detail.clone());
+        }
+        // RDMA netlink leaves out what is the kernel's, without a word, for whoever is not in the first
+        // PID namespace (rdma_is_visible_in_pid_ns in drivers/infiniband/core/restrack.c); who is sees at
+        // least the queue pairs for management that each port has.
+        let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
+        let is_hidden = !self.report.devices.is_empty() && !resources.iter().any(is_kernel);
+        is_hidden.then(|| {
+            "queue pairs of the kernel are hidden: they are listed in the host's own PID namespace only"
+                .into()
+        })
+    }
+
+    /// Whether an address is one of this host.
+    pub(super) fn is_own_address(&self, address: IpAddr) -> bool {
+        address.is_loopback() || self.addresses.contains(&address)
     }
 
     /// Whether some port of RDMA works.
@@ -273,7 +336,7 @@ fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
 }
 
 /// Queue pairs with the identifiers that made them, and who listens where.
-fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, Vec<SocketAddr>) {
+fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16>) {
     let mut by_number: HashMap<(&str, u32), usize> = HashMap::new();
     let mut all = Vec::new();
     for resource in resources {
@@ -296,13 +359,13 @@ fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, Vec<SocketAddr>) {
             cm_id: None,
         });
     }
-    let mut listeners = Vec::new();
+    let mut listeners = HashSet::new();
     for resource in resources {
         let Object::CmId(cm_id) = &resource.object else { continue };
         let (module, pid) = owner(resource);
         let (local, remote) = (ip_end(cm_id.source), ip_end(cm_id.destination));
         if cm_id.state.as_deref() == Some("LISTEN") {
-            listeners.extend(local);
+            listeners.extend(local.map(|end| end.port()));
             continue;
         }
         let device = resource.device.as_str();

@@ -1,13 +1,16 @@
 //! iSCSI over TCP and, as iSER, over RDMA: sessions, and clients of the own target.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use super::clients;
 use super::draft::{count, unknown};
 use super::index::{Channel, Index};
+use super::portal::Portal;
+use super::shell::quoted;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, IscsiPortal, IscsiSession, Role,
-    Strength, Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, IscsiNode, IscsiPortal,
+    IscsiSession, Role, Strength, Transport,
 };
 
 /// Judges sessions, then clients of the own portals.
@@ -15,25 +18,53 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     for session in index.consumers.iscsi.iter().flatten() {
         all.push(judge_session(index, session));
     }
-    for portal in index.consumers.lio.iter().flatten() {
-        all.extend(judge_clients(index, portal));
+    // Targets share portals, and nothing says which of them a client has logged in to.
+    let mut portals: BTreeMap<Portal, Vec<&IscsiPortal>> = BTreeMap::new();
+    for one in index.consumers.lio.iter().flatten() {
+        if let Some(port) = one.port {
+            portals.entry(Portal::new(one.address, port)).or_default().push(one);
+        }
+    }
+    for (portal, of_portal) in portals {
+        all.extend(judge_clients(index, portal, &of_portal));
     }
 }
 
-fn judge_clients(index: &Index<'_>, portal: &IscsiPortal) -> Vec<Connection> {
-    let row = |address| {
-        unknown(ConsumerKind::Iscsi, &portal.target, Role::Server).with_peer(
-            None,
-            Some(address),
-            None,
-        )
+fn judge_clients(index: &Index<'_>, portal: Portal, of_portal: &[&IscsiPortal]) -> Vec<Connection> {
+    let targets: BTreeSet<&str> = of_portal.iter().map(|one| one.target.as_str()).collect();
+    let instance = match targets.first() {
+        Some(target) if targets.len() == 1 => format!("{target} at {portal}"),
+        _ => format!("{} targets at {portal}", targets.len()),
     };
-    if portal.is_iser == Some(true) {
-        let is_own = |channel: &Channel<'_>| channel.is_of(&["ib_isert"]);
-        return clients::over_rdma("ib_isert", &index.channels_at(is_own, portal.port), row);
-    }
-    let sockets = portal.port.map(|port| index.sockets_at(port));
-    clients::over_tcp("the target", &sockets.unwrap_or_default(), row)
+    let row = |address| {
+        unknown(ConsumerKind::Iscsi, &instance, Role::Server).with_peer(None, Some(address), None)
+    };
+    let channels = index.channels_of_portal("ib_isert", portal);
+    let mut all = clients::over_rdma("ib_isert", &channels, row);
+    // A portal for iSER waits for TCP, too: lio_target_np_driver_store in
+    // drivers/target/iscsi/iscsi_target_configfs.c gives it a second one.
+    let is_iser = of_portal.iter().any(|one| one.is_iser == Some(true));
+    let unread = index.unread("consumers/lio").filter(|_| {
+        let is_unread = |one: &&IscsiPortal| one.is_iser.is_none();
+        of_portal.iter().any(is_unread)
+    });
+    let over_tcp = clients::over_tcp("the target", &index.sockets_of_portal(portal), row);
+    all.extend(over_tcp.into_iter().map(|client| {
+        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        match &unread {
+            _ if is_iser => client
+                .is(tcp, up, ConnectionVerdict::RdmaAvailable)
+                .because(
+                    "iscsi.rdma_available",
+                    format!("this portal {portal} offers iSER"),
+                    Some("iscsiadm -m session -P 1, on the client; when nothing uses it: log out, and log in with interface iser".into()),
+                )
+                .seen("/sys/kernel/config/target/iscsi", "iser = 1", Strength::Direct),
+            Some(unread) => client.is(tcp, up, ConnectionVerdict::Unknown).lacks(unread),
+            None => client,
+        }
+    }));
+    all
 }
 
 fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
@@ -59,62 +90,78 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
         format!("{transport}, {}", state.as_deref().unwrap_or("-")),
         Strength::Direct,
     );
-    let down = "the session is not logged in; it does not fall back by itself";
-    let mend = Some("iscsiadm -m session -P 1; dmesg | grep iscsi".to_owned());
-    match transport.as_str() {
+    let (used, row) = match transport.as_str() {
         "iser" => {
             let channels =
                 address.map_or_else(Vec::new, |ip| index.channels_to(&["ib_iser"], ip, *port));
-            let row = row
-                .over_rdma(&channels)
-                .counted(Some(count(&channels).unwrap_or(0).max(u32::from(is_up))), Some(0));
-            let row = row.wants(Transport::Rdma, "interface iser");
-            if is_up {
-                row.is(Transport::Rdma, condition, ConnectionVerdict::Ok)
-            } else {
-                row.is(Transport::Rdma, condition, ConnectionVerdict::Down).because(
-                    "iscsi.down",
-                    down,
-                    mend,
-                )
-            }
+            let connected: Vec<&&Channel<'_>> =
+                channels.iter().filter(|channel| channel.is_up()).collect();
+            let counted = count(&connected).map(|count| count.max(u32::from(is_up)));
+            let row = row.over_rdma(&channels).counted(counted, Some(0));
+            (Transport::Rdma, row.wants(Transport::Rdma, "interface iser"))
         }
         "tcp" => {
             let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
             let sockets = end.map_or_else(Vec::new, |end| index.sockets_to(end, *own_port));
-            let row = row.over_tcp(&sockets, false).counted(Some(0), Some(1));
-            if !is_up {
-                return row.is(Transport::Tcp, condition, ConnectionVerdict::Down).because(
-                    "iscsi.down",
-                    down,
-                    mend,
-                );
-            }
-            let nodes = index.consumers.iscsi_nodes.as_deref().unwrap_or_default();
-            let mut of_session = nodes.iter().filter(|node| {
-                Some(&node.target) == target.as_ref()
-                    && node.address == *address
-                    && node.port == *port
-            });
-            // Several records of one portal are sessions of their own.
-            match (of_session.next(), of_session.next()) {
-                (Some(node), None) if node.transport.as_deref() == Some("iser") => row
-                    .wants(Transport::Rdma, &node.source)
-                    .is(Transport::Tcp, condition, ConnectionVerdict::FallbackConfirmed)
-                    .because(
-                        "iscsi.tcp_instead",
-                        "the node database asks for iSER, and the session runs over TCP",
-                        Some(format!("iscsiadm -m node -T {} --logout, then --login", node.target)),
-                    )
-                    .seen(&node.source, "iface.transport_name = iser", Strength::Config),
-                _ => row.is(Transport::Tcp, condition, ConnectionVerdict::Tcp),
-            }
+            let row = row.over_tcp(&sockets, false);
+            (Transport::Tcp, row.counted(Some(0), Some(u32::from(is_up))))
         }
         // The card's own TCP.
-        _ => row.is(
-            Transport::Tcp,
-            condition,
-            if is_up { ConnectionVerdict::Tcp } else { ConnectionVerdict::Down },
+        _ => (Transport::Tcp, row),
+    };
+    match condition {
+        ConnectionState::Up if used == Transport::Rdma => {
+            row.is(used, condition, ConnectionVerdict::Ok)
+        }
+        ConnectionState::Up => {
+            by_records(index, session, row.is(used, condition, ConnectionVerdict::Tcp))
+        }
+        ConnectionState::Unknown => row
+            .is(used, condition, ConnectionVerdict::Unknown)
+            .lacks(format!("/sys/class/iscsi_session/{name}/state")),
+        _ => row.is(Transport::None, condition, ConnectionVerdict::Down).because(
+            "iscsi.down",
+            "the session is not logged in; it does not fall back by itself",
+            Some("iscsiadm -m session -P 1; dmesg | grep iscsi".into()),
         ),
     }
+}
+
+/// A session over TCP that works, by what open-iscsi was told to do.
+fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Connection {
+    // A card's own TCP is nothing that a record of iSER leads to.
+    if session.transport.as_deref() != Some("tcp") {
+        return row;
+    }
+    let nodes = index.consumers.iscsi_nodes.as_deref().unwrap_or_default();
+    let mut of_session = nodes.iter().filter(|node| {
+        Some(&node.target) == session.target.as_ref()
+            && node.address == session.address
+            && node.port == session.port
+    });
+    let unread = index.unread("consumers/iscsi_nodes");
+    // Several records of one portal are sessions of their own.
+    match (of_session.next(), of_session.next(), unread) {
+        (Some(node), None, None) if node.transport.as_deref() == Some("iser") => row
+            .wants(Transport::Rdma, &node.source)
+            .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
+            .because(
+                "iscsi.tcp_instead",
+                "the node database asks for iSER, and the session runs over TCP",
+                Some(log_in_again(node)),
+            )
+            .seen(&node.source, "iface.transport_name = iser", Strength::Config),
+        (_, _, Some(unread)) => {
+            row.is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::Unknown).lacks(unread)
+        }
+        _ => row,
+    }
+}
+
+/// To log out takes the disks away from whoever uses them.
+fn log_in_again(node: &IscsiNode) -> String {
+    let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
+    format!(
+        "iscsiadm -m session -P 3; when nothing uses its disks: {record} --logout, then {record} --login"
+    )
 }

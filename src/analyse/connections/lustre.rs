@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::draft::{count, unknown};
 use super::index::Index;
+use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, LustreImport, LustrePeer, Role,
     Strength, Transport,
@@ -11,9 +12,11 @@ use crate::model::{
 
 /// Judges the targets of the client, then the peers of the own server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
-    let imports = index.consumers.lustre.iter().flatten();
+    let is_remote = |import: &&LustreImport| !import.current.as_deref().is_some_and(is_local_nid);
+    let imports = index.consumers.lustre.iter().flatten().filter(is_remote);
     all.extend(imports.map(|import| judge_import(index, import)));
-    all.extend(index.consumers.lustre_peers.iter().flatten().map(judge_peer));
+    let peers = index.consumers.lustre_peers.iter().flatten();
+    all.extend(peers.filter(|peer| !is_local_nid(&peer.nid)).map(judge_peer));
 }
 
 fn judge_peer(peer: &LustrePeer) -> Connection {
@@ -26,6 +29,11 @@ fn judge_peer(peer: &LustrePeer) -> Connection {
         .with_peer(Some(&peer.nid), nid_address(&peer.nid), None)
         .is(used, ConnectionState::Up, verdict)
         .seen("exports", &peer.nid, Strength::Direct)
+}
+
+/// Whether it is this host, which uses no network to reach itself: `0@lo`.
+fn is_local_nid(nid: &str) -> bool {
+    nid.ends_with("@lo")
 }
 
 /// Networks of Lustre that are RDMA: `10.0.0.1@o2ib1`.
@@ -50,13 +58,8 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
             Some("IDLE" | "NEW" | "CLOSED") => {
                 row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle)
             }
-            state => {
-                row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down).because(
-                    "lustre.no_connection",
-                    format!("the target is {}", state.unwrap_or("unknown")),
-                    Some("lctl ping a network identifier of the server".into()),
-                )
-            }
+            Some(_) => by_state(import, Transport::None, ConnectionState::Down, row, |row| row),
+            None => by_state(import, Transport::Unknown, ConnectionState::Unknown, row, |row| row),
         };
     };
     let address = nid_address(current);
@@ -65,35 +68,62 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
         format!("current_connection: {current}, state: {}", import.state.as_deref().unwrap_or("-")),
         Strength::Direct,
     );
-    let is_up = matches!(import.state.as_deref(), Some("FULL" | "IDLE") | None);
-    let state = if is_up { ConnectionState::Up } else { ConnectionState::Down };
+    let state = match import.state.as_deref() {
+        Some("FULL" | "IDLE") => ConnectionState::Up,
+        Some(_) => ConnectionState::Down,
+        None => ConnectionState::Unknown,
+    };
     let rdma_nid = import.nids.iter().find(|nid| is_rdma_nid(nid));
-    if is_rdma_nid(current) {
+    let used = if is_rdma_nid(current) { Transport::Rdma } else { Transport::Tcp };
+    let row = match rdma_nid {
+        Some(_) => row.wants(Transport::Rdma, "network identifiers of the target"),
+        None => row.wants(Transport::Tcp, "network identifiers of the target"),
+    };
+    if used == Transport::Rdma {
         let channels =
             address.map_or_else(Vec::new, |ip| index.channels_to(&["ko2iblnd"], ip, None));
         let row =
             row.over_rdma(&channels).counted(count(&channels).filter(|count| *count > 0), Some(0));
-        let verdict = if is_up { ConnectionVerdict::Ok } else { ConnectionVerdict::Down };
-        return row.is(Transport::Rdma, state, verdict);
+        return by_state(import, used, state, row, |row| row);
     }
-    match rdma_nid {
-        _ if !is_up => row.is(Transport::Tcp, state, ConnectionVerdict::Down),
+    by_state(import, used, state, row, |row| match rdma_nid {
         Some(nid) => row
-            .wants(Transport::Rdma, "network identifiers of the target")
             .is(Transport::Tcp, state, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "lustre.tcp_nid",
                 format!("the server has {nid} too, and is reached by {current}"),
-                Some(format!("lctl ping {nid}; rdmactl ping between the two hosts")),
+                Some(format!("lctl ping {}; rdmactl ping between the two hosts", quoted(nid))),
             )
             .seen(
                 format!("{}/import", import.name),
                 format!("failover_nids: {}", import.nids.join(", ")),
                 Strength::Config,
             ),
-        None => row
-            .is(Transport::Tcp, state, ConnectionVerdict::TcpConfigured)
-            .wants(Transport::Tcp, "network identifiers of the target"),
+        None => row.is(Transport::Tcp, state, ConnectionVerdict::TcpConfigured),
+    })
+}
+
+/// What `up` makes of a target that is reached; another one carries nothing.
+fn by_state(
+    import: &LustreImport,
+    used: Transport,
+    state: ConnectionState,
+    row: Connection,
+    up: impl FnOnce(Connection) -> Connection,
+) -> Connection {
+    match state {
+        ConnectionState::Up => up(row.is(used, state, ConnectionVerdict::Ok)),
+        ConnectionState::Unknown => row
+            .is(used, state, ConnectionVerdict::Unknown)
+            .lacks(format!("the state of {}", import.name)),
+        _ => row
+            .counted(Some(0), Some(0))
+            .is(Transport::None, state, ConnectionVerdict::Down)
+            .because(
+                "lustre.no_connection",
+                format!("the target is {}", import.state.as_deref().unwrap_or("unknown")),
+                Some("lctl ping a network identifier of the server".into()),
+            ),
     }
 }
 

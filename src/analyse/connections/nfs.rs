@@ -6,19 +6,23 @@ use std::net::{IpAddr, SocketAddr};
 use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
-use super::index::Index;
+use super::index::{Channel, Index};
+use super::portal::Portal;
+use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, MountIntent, NfsMount, Role,
     Strength, SunrpcTransport, TcpSocket, Transport,
 };
 
 /// Clients and servers of NFS over RDMA in the kernel.
-const MODULES: &[&str] = &["rpcrdma"];
+const MODULE: &str = "rpcrdma";
 /// Where NFS waits, over TCP and by custom over RDMA.
 const TCP_PORT: u16 = 2049;
 const RDMA_PORT: u16 = 20049;
 const STATISTICS: &str = "/proc/self/mountstats";
 const MOUNTS: &str = "/proc/self/mounts";
+/// The parts of a report that tell what somebody asked for.
+const INTENTS: [&str; 3] = ["consumers/fstab", "consumers/units", "consumers/autofs"];
 
 /// Judges mounts, then clients of the own server.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
@@ -88,28 +92,51 @@ impl<'index> Client<'index> {
     }
 
     fn over_rdma(&self, mount: &NfsMount, connection: Connection) -> Connection {
-        let index = self.index;
-        let channels = mount.address.map_or_else(Vec::new, |address| {
-            index.channels_to(MODULES, address, Some(mount.port.unwrap_or(RDMA_PORT)))
-        });
-        let transports = mount.address.and_then(|address| self.transports.get(&(address, "rdma")));
-        let transports = transports.map(Vec::as_slice).unwrap_or_default();
         let said = format!("proto={}", mount.proto.as_deref().unwrap_or_default());
-        let connection = connection
-            .over_rdma(&channels)
-            .counted(count(&channels), Some(0))
-            .wants(Transport::Rdma, format!("option {said}"))
-            .seen(MOUNTS, said, Strength::Direct);
-        let is_connected = transports.iter().any(|one| one.is_connected == Some(true))
-            || channels.iter().any(|channel| channel.is_up());
-        if is_connected {
-            return connection.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok);
+        let mut connection = connection.wants(Transport::Rdma, format!("option {said}")).seen(
+            MOUNTS,
+            said,
+            Strength::Direct,
+        );
+        if let Some(text) = statistics(mount) {
+            connection = connection.seen(STATISTICS, text, Strength::Direct);
         }
-        if transports.iter().all(|one| one.is_connected.is_none()) && !index.sees_channels() {
+        let Some(address) = mount.address else {
             return connection
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
-                .lacks("neither the RPC transports nor the queue pairs could be read");
+                .lacks("the options of the mount name no address");
+        };
+        let port = mount.port.unwrap_or(RDMA_PORT);
+        let channels = self.index.channels_to(&[MODULE], address, Some(port));
+        let transports = self.transports(address, "rdma");
+        let connected: Vec<&&Channel<'_>> =
+            channels.iter().filter(|channel| channel.is_up()).collect();
+        let is_listed = !transports.iter().all(|one| one.is_connected.is_none());
+        let is_connected = transports.iter().any(|one| one.is_connected == Some(true));
+        let hidden = self.index.hidden_channels();
+        // Where they are hidden, none is no count.
+        let counted = count(&connected).filter(|count| *count > 0 || hidden.is_none());
+        let connection = connection.over_rdma(&channels).counted(counted, Some(0));
+        if is_connected || !connected.is_empty() {
+            return connection.is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Ok);
         }
+        if let Some(hidden) = hidden.filter(|_| !is_listed) {
+            let unread = self.index.unread("consumers/sunrpc");
+            return connection
+                .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
+                .lacks(unread.unwrap_or_else(|| "this kernel lists no RPC transports".into()))
+                .lacks(hidden);
+        }
+        self.not_connected(mount, transports, connection)
+    }
+
+    /// A mount over RDMA whose transport is seen not to be connected.
+    fn not_connected(
+        &self,
+        mount: &NfsMount,
+        transports: &[&SunrpcTransport],
+        connection: Connection,
+    ) -> Connection {
         let state = transports.iter().find(|one| one.is_connected == Some(false));
         let connection = match state {
             Some(one) => connection.seen(
@@ -120,41 +147,41 @@ impl<'index> Client<'index> {
             None => connection,
         };
         // NFS 4 talks to its server all the time; NFS 3 ends a connection that nobody uses.
-        let is_idle = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
-        let is_waited_for =
-            transports.iter().any(|one| one.waiting.is_some_and(|waiting| waiting > 0));
-        if is_idle && !is_waited_for && index.has_active_port() {
-            return connection.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
+        let may_rest = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
+        if may_rest && self.index.has_active_port() {
+            let waiting = transports.iter().map(|one| one.waiting);
+            let none = Transport::None;
+            match waiting.max_by_key(|waiting| waiting.map_or(u32::MAX, |count| count)) {
+                Some(Some(0)) => {
+                    return connection.is(none, ConnectionState::Idle, ConnectionVerdict::Idle);
+                }
+                Some(Some(_)) => {}
+                Some(None) | None => {
+                    return connection
+                        .is(none, ConnectionState::Unknown, ConnectionVerdict::Unknown)
+                        .lacks("whether requests wait for the transport");
+                }
+            }
         }
-        let fix = if index.report.devices.is_empty() {
+        let fix = if self.index.report.devices.is_empty() {
             "bring the RDMA device back (rdmactl devices); the mount then recovers by itself"
         } else {
             "rdmactl ports; then rdmactl ping between this host and the server"
         };
-        connection.is(Transport::Rdma, ConnectionState::Down, ConnectionVerdict::Down).because(
+        connection.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down).because(
             "nfs.rdma_lost",
             "NFS over RDMA does not fall back: it waits until RDMA returns",
             Some(fix.into()),
         )
     }
 
+    fn transports(&self, address: IpAddr, kind: &'static str) -> &[&'index SunrpcTransport] {
+        self.transports.get(&(address, kind)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn over_tcp(&self, mount: &NfsMount, connection: Connection) -> Connection {
         let proto = mount.proto.as_deref().unwrap_or_default();
-        let ports = if mount.port == Some(RDMA_PORT) {
-            [RDMA_PORT, TCP_PORT]
-        } else {
-            [mount.port.unwrap_or(TCP_PORT); 2]
-        };
-        let mut sockets: Vec<&TcpSocket> = Vec::new();
-        if let Some(address) = mount.address {
-            for port in ports {
-                for socket in self.index.sockets_to(SocketAddr::new(address, port), None) {
-                    if !sockets.contains(&socket) {
-                        sockets.push(socket);
-                    }
-                }
-            }
-        }
+        let sockets = self.sockets(mount);
         let used = if proto.starts_with("udp") { Transport::Udp } else { Transport::Tcp };
         let counted = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
         let mut connection = connection
@@ -164,13 +191,6 @@ impl<'index> Client<'index> {
             .seen(MOUNTS, format!("proto={proto}"), Strength::Direct);
         if let Some(first) = connection.tcp.first() {
             connection.peer.port = first.remote.port;
-        }
-        if mount.port == Some(RDMA_PORT) {
-            return confirmed(
-                connection.wants(Transport::Rdma, format!("option port={RDMA_PORT}")),
-                mount,
-            )
-            .seen(MOUNTS, format!("port={RDMA_PORT}"), Strength::Config);
         }
         let intent = self.intent(mount);
         if let Some((wanted, intent)) = intent {
@@ -186,6 +206,42 @@ impl<'index> Client<'index> {
                 connection.is(used, ConnectionState::Up, verdict)
             };
         }
+        if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
+            let ports = self.tcp_ports(mount, &sockets);
+            let option = format!("port={RDMA_PORT}");
+            let asked = |connection: Connection| {
+                connection.wants(Transport::Rdma, format!("option {option}")).seen(
+                    MOUNTS,
+                    &option,
+                    Strength::Config,
+                )
+            };
+            if ports.is_empty() {
+                let unread = self.index.unread("consumers/sockets");
+                return asked(connection)
+                    .is(used, ConnectionState::Up, ConnectionVerdict::Suspected)
+                    .because(
+                        "nfs.rdma_port",
+                        "the port is that of NFS over RDMA, and TCP is used",
+                        Some(remount(mount)),
+                    )
+                    .lacks(unread.unwrap_or_else(|| "the socket of the mount is not seen".into()));
+            }
+            // What leads there proves a server, or a tunnel, that speaks TCP at that port.
+            if !ports.contains(&RDMA_PORT) {
+                return confirmed(asked(connection), mount);
+            }
+        }
+        self.offered(mount, used, connection)
+    }
+
+    /// TCP that no file and no option speaks of: whether RDMA could be had.
+    fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
+        let unread = INTENTS.iter().find_map(|key| self.index.unread(key));
+        let lacking = |connection: Connection| match &unread {
+            Some(unread) => connection.lacks(unread),
+            None => connection,
+        };
         let elsewhere = mount.address.and_then(|address| self.over_rdma.get(&address));
         let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
         let (text, source) = match (elsewhere, offers) {
@@ -197,13 +253,32 @@ impl<'index> Client<'index> {
                 format!("{host} offers NFS over RDMA at port {port}"),
                 format!("{host}: /proc/fs/nfsd/portlist"),
             ),
+            (None, None) if unread.is_some() => {
+                let verdict = ConnectionVerdict::Unknown;
+                return lacking(connection.is(used, ConnectionState::Up, verdict));
+            }
             (None, None) => return connection,
         };
-        let fix = remount(mount);
-        connection
+        lacking(connection)
             .is(used, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
-            .because("nfs.rdma_available", &text, Some(fix))
+            .because("nfs.rdma_available", &text, Some(remount(mount)))
             .seen(source, text, Strength::Correlated)
+    }
+
+    /// The sockets of a mount. One that named the port of RDMA may have taken the client of an earlier
+    /// mount again, and with it a socket that leads to the port of TCP.
+    fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
+        let Some(address) = mount.address else { return Vec::new() };
+        let to = |port| self.index.sockets_to(SocketAddr::new(address, port), None);
+        let sockets = to(mount.port.unwrap_or(TCP_PORT));
+        if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
+    }
+
+    /// The ports that a mount over TCP may lead to.
+    fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
+        let transports = mount.address.map(|address| self.transports(address, "tcp"));
+        let listed = transports.into_iter().flatten().filter_map(|one| one.port);
+        listed.chain(sockets.iter().map(|socket| socket.remote.port())).collect()
     }
 
     /// What a file asks for, of the same place where files name places.
@@ -243,13 +318,26 @@ fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
         .because(code, text, Some(remount(mount)))
 }
 
+/// What the statistics of a mount say of its transports over RDMA, where that is worth a word.
+fn statistics(mount: &NfsMount) -> Option<String> {
+    let over_rdma = || mount.transports.iter().filter(|one| one.kind == "rdma");
+    let connects: u64 = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);
+    let errors: u64 = over_rdma().filter_map(|one| one.errors).fold(0, u64::saturating_add);
+    let expected = u64::try_from(over_rdma().count()).unwrap_or(u64::MAX);
+    (connects > expected || errors > 0).then(|| {
+        format!("connected {connects} times, {errors} requests or answers that made no sense")
+    })
+}
+
 fn remount(mount: &NfsMount) -> String {
     let version = mount.version.as_deref().unwrap_or("4.2");
+    let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
     format!(
-        "unmount every TCP mount of {}, then mount -o vers={version},proto=rdma,port={RDMA_PORT} {} {}",
+        "nfsstat -m; when nothing uses them: unmount every TCP mount of {}, then mount -o {} {} {}",
         server(&mount.device).unwrap_or(&mount.device),
-        mount.device,
-        mount.mount_point,
+        quoted(&options),
+        quoted(&mount.device),
+        quoted(&mount.mount_point),
     )
 }
 
@@ -268,13 +356,19 @@ fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
         });
         let known = of_host.min_by_key(|(has_no_port, _)| *has_no_port != is_rdma);
         let name = known.and_then(|(_, client)| client.name.as_deref());
-        unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None)
+        let row =
+            unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
+        match index.unread("consumers/nfsd/clients").filter(|_| name.is_none()) {
+            Some(unread) => row.lacks(unread),
+            None => row,
+        }
     };
-    let channels = ports("rdma")
-        .flat_map(|port| index.channels_at(|channel| channel.is_of(MODULES), Some(port)));
+    let channels =
+        ports("rdma").flat_map(|port| index.channels_of_portal(MODULE, Portal::of_port(port)));
     let channels: Vec<_> = channels.collect();
     all.extend(clients::over_rdma("nfsd", &channels, |address| row(address, true)));
-    let sockets: Vec<_> = ports("tcp").flat_map(|port| index.sockets_at(port)).collect();
+    let sockets: Vec<_> =
+        ports("tcp").flat_map(|port| index.sockets_of_portal(Portal::of_port(port))).collect();
     let offer = ports("rdma").next();
     let over_tcp = clients::over_tcp("nfsd", &sockets, |address| row(address, false));
     all.extend(over_tcp.into_iter().map(|client| {
@@ -284,7 +378,9 @@ fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
                 .because(
                     "nfs.rdma_available",
                     format!("this server offers NFS over RDMA at port {port}"),
-                    Some(format!("on the client: mount with proto=rdma,port={port}")),
+                    Some(format!(
+                        "on the client, when nothing uses it: mount with proto=rdma,port={port}"
+                    )),
                 )
                 .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),
             None => client,

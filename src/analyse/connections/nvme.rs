@@ -1,11 +1,14 @@
 //! NVMe over Fabrics. A controller has one transport for ever: a fallback is what multipath does.
 
-use std::net::SocketAddr;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 
 use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
 use super::index::{Channel, Index};
+use super::portal::Portal;
+use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NvmeController, NvmetPort, Role,
     Strength, Transport,
@@ -13,28 +16,14 @@ use crate::model::{
 
 /// Where to look when a path is not live.
 const MEND: &str = "dmesg | grep nvme; rdmactl ping between this host and the target";
+/// The subsystem of every discovery controller: two of them lead to two targets, not to one by two paths
+/// (NVM Express Base Specification, "Discovery Controllers").
+const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
 /// Judges controllers, then clients of the own target.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
-    let controllers = index.consumers.nvme.as_deref().unwrap_or_default();
-    for one in controllers {
-        let is_other_path = |other: &&NvmeController| {
-            other.name != one.name && other.subsystem.is_some() && other.subsystem == one.subsystem
-        };
-        let paths: Vec<&NvmeController> = controllers.iter().filter(is_other_path).collect();
-        let connection = unknown(ConsumerKind::Nvmeof, &one.name, Role::Client)
-            .with_peer(one.subsystem.as_deref(), one.address, one.port)
-            .seen(
-                format!("/sys/class/nvme/{}", one.name),
-                format!("{}, {}", one.transport, state(one)),
-                Strength::Direct,
-            );
-        all.push(match one.transport.as_str() {
-            "rdma" => over_rdma(index, one, &paths, connection),
-            "tcp" => over_tcp(index, fleet, one, &paths, connection),
-            _ => connection.is(Transport::Unknown, condition(one), ConnectionVerdict::Unknown),
-        });
-    }
+    let host = Host::new(index, fleet);
+    all.extend(host.controllers().map(|controller| host.judge(controller)));
     for port in index.consumers.nvmet.iter().flatten() {
         all.extend(judge_clients(index, port));
     }
@@ -45,15 +34,15 @@ fn judge_clients(index: &Index<'_>, port: &NvmetPort) -> Vec<Connection> {
     let row = |address| {
         unknown(ConsumerKind::Nvmeof, &instance, Role::Server).with_peer(None, Some(address), None)
     };
+    let Some(portal) = port.port.map(|number| Portal::new(port.address, number)) else {
+        return Vec::new();
+    };
     match port.transport.as_str() {
         "rdma" => {
-            let is_own = |channel: &Channel<'_>| channel.is_of(&["nvmet_rdma"]);
-            clients::over_rdma("nvmet_rdma", &index.channels_at(is_own, port.port), row)
+            let channels = index.channels_of_portal("nvmet_rdma", portal);
+            clients::over_rdma("nvmet_rdma", &channels, row)
         }
-        "tcp" => {
-            let sockets = port.port.map(|port| index.sockets_at(port));
-            clients::over_tcp("nvmet_tcp", &sockets.unwrap_or_default(), row)
-        }
+        "tcp" => clients::over_tcp("nvmet_tcp", &index.sockets_of_portal(portal), row),
         _ => Vec::new(),
     }
 }
@@ -84,7 +73,7 @@ fn judge_state(
         ConnectionState::Unknown => connection
             .is(used, condition, ConnectionVerdict::Unknown)
             .lacks(format!("/sys/class/nvme/{}/state", controller.name)),
-        _ => connection.is(used, condition, ConnectionVerdict::Down).because(
+        _ => connection.is(Transport::None, condition, ConnectionVerdict::Down).because(
             "nvmeof.not_live",
             format!("the controller is {}, and does not fall back by itself", state(controller)),
             Some(MEND.into()),
@@ -92,107 +81,207 @@ fn judge_state(
     }
 }
 
-fn over_rdma(
-    index: &Index<'_>,
-    controller: &NvmeController,
-    paths: &[&NvmeController],
-    connection: Connection,
-) -> Connection {
-    let NvmeController { name, address, port, queues, .. } = controller;
-    let channels = address.map_or_else(Vec::new, |ip| index.channels_to(&["nvme_rdma"], ip, *port));
-    let connection = connection
-        .wants(Transport::Rdma, format!("controller {name}"))
-        .over_rdma(&channels)
-        .counted(queues.or(count(&channels)), Some(0));
-    // Queues of several controllers of one target cannot be told apart.
-    let shares = paths.iter().any(|path| (path.address, path.port) == (*address, *port));
-    let connected = channels.iter().filter(|channel| channel.is_up()).count();
-    let lacks = queues.filter(|queues| connected < usize::try_from(*queues).unwrap_or(usize::MAX));
-    let (rdma, up) = (Transport::Rdma, ConnectionState::Up);
-    judge_state(controller, rdma, connection, |connection| {
-        match lacks.filter(|_| !shares && index.sees_channels()) {
-            Some(queues) => connection.is(rdma, up, ConnectionVerdict::Degraded).because(
-                "nvmeof.queues_missing",
-                format!("{connected} of {queues} queues are connected"),
-                Some(format!("echo 1 > /sys/class/nvme/{name}/reset_controller")),
+/// The controllers of a host, and what each is held against.
+struct Host<'index> {
+    index: &'index Index<'index>,
+    fleet: &'index Fleet<'index>,
+    /// The paths to a subsystem.
+    paths: HashMap<&'index str, Vec<&'index NvmeController>>,
+    /// Those over RDMA that lead to one end.
+    portals: HashMap<(IpAddr, Option<u16>), Vec<&'index NvmeController>>,
+}
+
+impl<'index> Host<'index> {
+    fn new(index: &'index Index<'_>, fleet: &'index Fleet<'_>) -> Self {
+        let mut host = Self { index, fleet, paths: HashMap::new(), portals: HashMap::new() };
+        let (mut paths, mut portals) = (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new());
+        for one in host.controllers() {
+            if let Some(subsystem) = one.subsystem.as_deref().filter(|nqn| *nqn != DISCOVERY) {
+                paths.entry(subsystem).or_default().push(one);
+            }
+            if let Some(address) = one.address.filter(|_| one.transport == "rdma") {
+                portals.entry((address, one.port)).or_default().push(one);
+            }
+        }
+        (host.paths, host.portals) = (paths, portals);
+        host
+    }
+
+    /// Those over RDMA or TCP: Fibre Channel has a transport of its own, and a loop has none.
+    fn controllers(&self) -> impl Iterator<Item = &'index NvmeController> + use<'index> {
+        let all = self.index.consumers.nvme.iter().flatten();
+        all.filter(|one| matches!(one.transport.as_str(), "rdma" | "tcp"))
+    }
+
+    fn judge(&self, one: &NvmeController) -> Connection {
+        let connection = unknown(ConsumerKind::Nvmeof, &one.name, Role::Client)
+            .with_peer(one.subsystem.as_deref(), one.address, one.port)
+            .seen(
+                format!("/sys/class/nvme/{}", one.name),
+                format!("{}, {}", one.transport, state(one)),
+                Strength::Direct,
+            );
+        if one.transport == "rdma" {
+            self.over_rdma(one, connection)
+        } else {
+            self.over_tcp(one, connection)
+        }
+    }
+
+    fn over_rdma(&self, controller: &NvmeController, connection: Connection) -> Connection {
+        let NvmeController { name, address, port, queues, .. } = controller;
+        let channels =
+            address.map_or_else(Vec::new, |ip| self.index.channels_to(&["nvme_rdma"], ip, *port));
+        let connected: Vec<&&Channel<'_>> =
+            channels.iter().filter(|channel| channel.is_up()).collect();
+        let portal = address.and_then(|address| self.portals.get(&(address, *port)));
+        let shares = portal.is_some_and(|portal| portal.len() > 1);
+        let is_live = condition(controller) == ConnectionState::Up;
+        // Queues of several controllers of one portal cannot be told apart.
+        let counted = match (shares, is_live) {
+            (false, _) if !connected.is_empty() => count(&connected),
+            (_, true) => *queues,
+            (_, false) => Some(0),
+        };
+        let connection = connection
+            .wants(Transport::Rdma, format!("controller {name}"))
+            .over_rdma(&channels)
+            .counted(counted, Some(0));
+        judge_state(controller, Transport::Rdma, connection, |connection| {
+            let live = portal.into_iter().flatten().copied();
+            let live = live.filter(|one| condition(one) == ConnectionState::Up);
+            let expected = live.map(|one| one.queues).sum::<Option<u32>>();
+            let (Some(expected), Some(connected)) = (expected, count(&connected)) else {
+                return connection;
+            };
+            if connected >= expected {
+                return connection;
+            }
+            if let Some(hidden) = self.index.hidden_channels() {
+                return connection.lacks(hidden);
+            }
+            // A controller that is live has one at least: they are there, and not found.
+            if connected == 0 {
+                return connection.lacks("its queue pairs are not seen");
+            }
+            let of_whom = if shares { " of all controllers of this portal" } else { "" };
+            connection
+                .is(Transport::Rdma, ConnectionState::Up, ConnectionVerdict::Degraded)
+                .because(
+                    "nvmeof.queues_missing",
+                    format!("{connected} of {expected} queues{of_whom} are connected"),
+                    Some(format!(
+                        "dmesg | grep nvme; when nothing uses it: echo 1 > /sys/class/nvme/{}/reset_controller",
+                        quoted(name)
+                    )),
+                )
+        })
+    }
+
+    fn over_tcp(&self, controller: &NvmeController, connection: Connection) -> Connection {
+        let NvmeController { name, address, port, queues, .. } = controller;
+        let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
+        let sockets = end.map_or_else(Vec::new, |end| self.index.sockets_to(end, None));
+        let is_live = condition(controller) == ConnectionState::Up;
+        let counted = if is_live { queues.or(count(&sockets)) } else { Some(0) };
+        let connection = connection
+            .wants(Transport::Tcp, format!("controller {name}"))
+            .over_tcp(&sockets, false)
+            .counted(Some(0), counted);
+        let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+        let paths = controller.subsystem.as_deref().and_then(|nqn| self.paths.get(nqn));
+        let over_rdma = || paths.into_iter().flatten().filter(|path| path.transport == "rdma");
+        let is_live = |path: &&&NvmeController| condition(path) == ConnectionState::Up;
+        let is_unread = |path: &&&NvmeController| path.state.is_none();
+        judge_state(controller, tcp, connection, |connection| {
+            if let Some(path) = over_rdma().find(is_live) {
+                return connection.is(tcp, up, ConnectionVerdict::Mixed).because(
+                    "nvmeof.multipath_mixed",
+                    format!("multipath may use this TCP path beside the RDMA path {}", path.name),
+                    Some(format!(
+                        "nvme list-subsys; where TCP is not wanted: {}",
+                        disconnect(controller)
+                    )),
+                );
+            }
+            if let Some(path) = over_rdma().find(is_unread) {
+                return connection
+                    .is(tcp, up, ConnectionVerdict::Unknown)
+                    .lacks(format!("/sys/class/nvme/{}/state", path.name));
+            }
+            match over_rdma().next() {
+                Some(path) => connection
+                    .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
+                    .because(
+                        "nvmeof.multipath_on_tcp",
+                        format!(
+                            "the RDMA path {} of the same subsystem is {}",
+                            path.name,
+                            state(path)
+                        ),
+                        Some(MEND.into()),
+                    )
+                    .seen(
+                        format!("/sys/class/nvme/{}/state", path.name),
+                        state(path),
+                        Strength::Direct,
+                    ),
+                None => self.offered(controller, connection.is(tcp, up, ConnectionVerdict::Tcp)),
+            }
+        })
+    }
+
+    /// TCP is what was asked for: whether RDMA could be had.
+    fn offered(&self, controller: &NvmeController, connection: Connection) -> Connection {
+        let intents = self.index.consumers.nvme_intents.as_deref().unwrap_or_default();
+        let intent = intents.iter().find(|intent| {
+            intent.transport == "rdma"
+                && intent.address.is_some()
+                && intent.address == controller.address
+        });
+        let offer = controller
+            .address
+            .zip(controller.subsystem.as_deref())
+            .and_then(|(address, nqn)| self.fleet.nvme_over_rdma(address, nqn));
+        let state = connection.state;
+        let (text, source) = match (intent, offer) {
+            (Some(intent), _) => {
+                ("a file asks for this target over RDMA".to_owned(), intent.source.clone())
+            }
+            (None, Some((host, end))) => (
+                format!("{host} offers the subsystem over RDMA at {end}"),
+                format!("{host}: /sys/kernel/config/nvmet/ports"),
             ),
-            None => connection,
-        }
-    })
-}
-
-fn over_tcp(
-    index: &Index<'_>,
-    fleet: &Fleet<'_>,
-    controller: &NvmeController,
-    paths: &[&NvmeController],
-    connection: Connection,
-) -> Connection {
-    let NvmeController { name, address, port, queues, .. } = controller;
-    let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
-    let sockets = end.map_or_else(Vec::new, |end| index.sockets_to(end, None));
-    let connection = connection
-        .wants(Transport::Tcp, format!("controller {name}"))
-        .over_tcp(&sockets, false)
-        .counted(Some(0), queues.or(count(&sockets)));
-    let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
-    let path = paths.iter().find(|path| path.transport == "rdma");
-    judge_state(controller, tcp, connection, |connection| match path {
-        Some(path) if path.state.as_deref() != Some("live") => connection
-            .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
+            (None, None) => {
+                let of_path = || {
+                    let path = format!("consumers/nvme/{}", controller.name);
+                    self.index.unread(&path).filter(|_| controller.subsystem.is_none())
+                };
+                return match self.index.unread("consumers/nvme_intents").or_else(of_path) {
+                    Some(unread) => connection
+                        .is(Transport::Tcp, state, ConnectionVerdict::Unknown)
+                        .lacks(unread),
+                    None => connection,
+                };
+            }
+        };
+        let nqn = controller.subsystem.as_deref().unwrap_or("NQN");
+        connection
+            .is(Transport::Tcp, state, ConnectionVerdict::RdmaAvailable)
             .because(
-                "nvmeof.multipath_on_tcp",
-                format!("the RDMA path {} of the same subsystem is {}", path.name, state(path)),
-                Some(MEND.into()),
+                "nvmeof.rdma_available",
+                &text,
+                Some(format!(
+                    "nvme list-subsys; nvme connect -t rdma -n {} …; {}",
+                    quoted(nqn),
+                    disconnect(controller)
+                )),
             )
-            .seen(format!("/sys/class/nvme/{}/state", path.name), state(path), Strength::Direct),
-        Some(path) => connection.is(tcp, up, ConnectionVerdict::Mixed).because(
-            "nvmeof.multipath_mixed",
-            format!("multipath may use this TCP path beside the RDMA path {}", path.name),
-            Some(format!("nvme disconnect -d {name}, where TCP is not wanted")),
-        ),
-        None => offered(index, fleet, controller, connection.is(tcp, up, ConnectionVerdict::Tcp)),
-    })
+            .seen(source, text, Strength::Config)
+    }
 }
 
-/// TCP is what was asked for, and RDMA could be had.
-fn offered(
-    index: &Index<'_>,
-    fleet: &Fleet<'_>,
-    controller: &NvmeController,
-    connection: Connection,
-) -> Connection {
-    let intents = index.consumers.nvme_intents.as_deref().unwrap_or_default();
-    let intent = intents.iter().find(|intent| {
-        intent.transport == "rdma"
-            && intent.address.is_some()
-            && intent.address == controller.address
-    });
-    let offer = controller
-        .address
-        .zip(controller.subsystem.as_deref())
-        .and_then(|(address, nqn)| fleet.nvme_over_rdma(address, nqn));
-    let (text, source) = match (intent, offer) {
-        (Some(intent), _) => {
-            ("a file asks for this target over RDMA".to_owned(), intent.source.clone())
-        }
-        (None, Some((host, end))) => (
-            format!("{host} offers the subsystem over RDMA at {end}"),
-            format!("{host}: /sys/kernel/config/nvmet/ports"),
-        ),
-        (None, None) => return connection,
-    };
-    let state = connection.state;
-    let nqn = controller.subsystem.as_deref().unwrap_or("NQN");
-    connection
-        .is(Transport::Tcp, state, ConnectionVerdict::RdmaAvailable)
-        .because(
-            "nvmeof.rdma_available",
-            &text,
-            Some(format!(
-                "nvme connect -t rdma -n {nqn} …, then nvme disconnect -d {}",
-                controller.name
-            )),
-        )
-        .seen(source, text, Strength::Config)
+/// It takes its block devices away from whoever uses them by this path alone.
+fn disconnect(controller: &NvmeController) -> String {
+    format!("when nothing uses it: nvme disconnect -d {}", quoted(&controller.name))
 }

@@ -65,7 +65,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
                 .counted(Some(0), count(&sockets))
                 .wants(Transport::Rdma, "an earlier connection over RDMA")
                 .is(Transport::Tcp, up, ConnectionVerdict::FallbackConfirmed)
-                .because("rds.fallback", "the connection over RDMA is gone: sockets bound since then use TCP without a word, older ones wait", Some("bring the RDMA device back (rdmactl devices), then restart what uses RDS".into())),
+                .because("rds.fallback", "the connection over RDMA is gone: sockets bound since then use TCP without a word, older ones wait", Some("rdmactl devices; bring the RDMA device back; then restart what uses RDS".into())),
             (None, Some(true)) => {
                 let row = row.over_tcp(&sockets, false).counted(Some(0), count(&sockets));
                 if index.is_rdma_address(local) {

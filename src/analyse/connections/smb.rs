@@ -26,7 +26,7 @@ fn judge_server(server: &SmbServer) -> Connection {
     if server.is_rdma {
         let row = row.wants(Transport::Rdma, "option rdma");
         return if server.is_connected == Some(false) {
-            row.is(Transport::Rdma, ConnectionState::Down, ConnectionVerdict::Down)
+            row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
                 .because(
                     "smb.rdma_lost",
                     "SMB Direct is not connected, and does not fall back",
@@ -45,7 +45,7 @@ fn judge_server(server: &SmbServer) -> Connection {
     let row = row.seen(SOURCE, "TCP", Strength::Direct);
     let Some(address) = server.rdma_addresses.first() else { return row };
     let fix = if server.kernel_can {
-        "mount with -o rdma"
+        "when nothing uses it: mount again with -o rdma"
     } else {
         "a kernel with CONFIG_CIFS_SMB_DIRECT"
     };

@@ -58,7 +58,10 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
     const INIT: u8 = 2;
     const CLOSED: u8 = 7;
     const LISTEN: u8 = 10;
-    if matches!(socket.state, CLOSED | LISTEN) {
+    // Within one host there is no RDMA to be had.
+    let is_here =
+        index.is_own_address(socket.remote.ip()) || socket.remote.ip() == socket.local.ip();
+    if matches!(socket.state, CLOSED | LISTEN) || is_here {
         return None;
     }
     let holder = index.holder(socket.inode);

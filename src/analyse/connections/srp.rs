@@ -13,7 +13,6 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         let row = unknown(ConsumerKind::Srp, &host.name, Role::Client);
         let mut row = row
             .with_peer(host.target.as_deref(), None, None)
-            .counted(host.channels, Some(0))
             .wants(Transport::Rdma, "ib_srp")
             .seen(
                 format!("/sys/class/scsi_host/{}", host.name),
@@ -21,13 +20,23 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
                 Strength::Direct,
             );
         row.peer.gid = host.target_gid.as_deref().and_then(|gid| gid.parse().ok()).map(GidValue);
-        let (state, verdict) = match host.state.as_deref() {
-            Some("running") => (ConnectionState::Up, ConnectionVerdict::Ok),
-            Some("blocked" | "fail-fast" | "lost") => {
-                (ConnectionState::Down, ConnectionVerdict::Down)
-            }
-            _ => (ConnectionState::Unknown, ConnectionVerdict::Unknown),
-        };
-        all.push(row.is(Transport::Rdma, state, verdict));
+        all.push(match host.state.as_deref() {
+            Some("running") => row.counted(host.channels, Some(0)).is(
+                Transport::Rdma,
+                ConnectionState::Up,
+                ConnectionVerdict::Ok,
+            ),
+            Some("blocked" | "fail-fast" | "lost") => row
+                .counted(Some(0), Some(0))
+                .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
+                .because(
+                    "srp.down",
+                    "the remote port is not reached, and SRP does not fall back",
+                    Some("dmesg | grep srp; rdmactl ports".into()),
+                ),
+            _ => row
+                .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
+                .lacks(format!("the state of the remote port of {}", host.name)),
+        });
     }
 }

@@ -79,6 +79,7 @@ fn read_server(reader: &mut Reader<'_>) -> Option<NfsServer> {
     };
     let mut listeners: Vec<NfsListener> = text.lines().filter_map(listener).collect();
     // One line for each family of addresses.
+    listeners.sort_by(|a, b| (&a.kind, a.port).cmp(&(&b.kind, b.port)));
     listeners.dedup();
     let folder = format!("{SERVER}/clients");
     let clients = reader.names("consumers/nfsd/clients", &folder).map(|mut ids| {
