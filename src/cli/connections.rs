@@ -5,7 +5,7 @@ use crate::model::{Connection, ConnectionVerdict, Transport};
 /// The arguments of `connections`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Verdicts: ok RDMA works; control TCP beside RDMA; idle none is needed now; tcp_configured somebody wrote so; tcp nothing says that it should be otherwise; rdma_available RDMA could be had; suspected it looks like a fallback; mixed both at once; degraded RDMA, and not all of it works; fallback_confirmed RDMA was wanted and TCP is used; down it waits for RDMA; unknown what would tell could not be read.\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
+    after_help = "Verdicts: ok RDMA works; idle none is needed now; tcp_configured somebody wrote so; tcp nothing says that it should be otherwise; rdma_available RDMA could be had; suspected it looks like a fallback; mixed both at once; degraded RDMA, and not all of it works; fallback_confirmed RDMA was wanted and TCP is used; down it does not work and does not fall back; unknown what would tell could not be read.\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
 )]
 pub struct ConnectionsArgs {
     /// Only connections of this kind
@@ -19,11 +19,11 @@ pub struct ConnectionsArgs {
 /// Kinds of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Only {
-    /// Over TCP, or over both
+    /// Over TCP, or over both, now
     Tcp,
-    /// Over RDMA alone
+    /// Over RDMA alone, now
     Rdma,
-    /// Fallbacks, confirmed or suspected, and RDMA that is down
+    /// What is to be looked at: fallbacks, confirmed or suspected, both transports at once, what is degraded or down
     Fallback,
 }
 

@@ -134,20 +134,14 @@ fn parse_transport(fields: &str) -> Option<NfsTransport> {
     let kind = words.next()?.to_owned();
     let numbers: Vec<Option<u64>> = words.map(|word| word.parse().ok()).collect();
     let number = |at: usize| numbers.get(at).copied().flatten();
-    let (connects, sends) = match kind.as_str() {
-        "tcp" | "rdma" => (Some(2), 5),
-        "local" => (Some(1), 4),
-        _ => (None, 2),
+    let connects = match kind.as_str() {
+        "tcp" | "rdma" => number(2),
+        "local" => number(1),
+        _ => None,
     };
     // failed_marshal_count and bad_reply_count.
     let errors = (kind == "rdma").then(|| Some(number(18)?.saturating_add(number(19)?))).flatten();
-    Some(NfsTransport {
-        connects: connects.and_then(number),
-        sends: number(sends),
-        receives: number(sends + 1),
-        errors,
-        kind,
-    })
+    Some(NfsTransport { kind, connects, errors })
 }
 
 fn read_intents(reader: &mut Reader<'_>) -> Vec<MountIntent> {

@@ -39,8 +39,6 @@ impl ConnectionState {
 pub enum ConnectionVerdict {
     /// RDMA, and it works.
     Ok,
-    /// TCP that only prepares or accompanies RDMA.
-    Control,
     /// No connection while none is needed.
     Idle,
     /// TCP, because somebody wrote so.
@@ -65,9 +63,8 @@ pub enum ConnectionVerdict {
 
 impl ConnectionVerdict {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 11] = [
         Self::Ok,
-        Self::Control,
         Self::Idle,
         Self::TcpConfigured,
         Self::Tcp,
@@ -85,7 +82,6 @@ impl ConnectionVerdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
-            Self::Control => "control",
             Self::Idle => "idle",
             Self::TcpConfigured => "tcp_configured",
             Self::Tcp => "tcp",

@@ -29,10 +29,6 @@ pub struct NfsTransport {
     pub kind: String,
     /// How often it was connected.
     pub connects: Option<u64>,
-    /// Requests sent.
-    pub sends: Option<u64>,
-    /// Answers received.
-    pub receives: Option<u64>,
     /// Over RDMA: answers that made no sense, and requests that could not be written.
     pub errors: Option<u64>,
 }
