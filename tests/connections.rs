@@ -534,6 +534,66 @@ fn an_unread_file_is_no_good_sign() {
     assert_eq!(told(&[machine.report("n2")]), ["n2 iscsi session1 client 10.9.0.1: TCP unknown"]);
 }
 
+/// Refuses each file and each folder of hosts where something is wrong: no verdict becomes a good one by that,
+/// but for advice that is certain without what is missing.
+#[test]
+fn no_refusal_makes_a_good_verdict() {
+    let mut machine = nfs(&[NFS_REUSED, NFS_TCP, ("/mnt/r", "vers=3,proto=rdma,port=20049")]);
+    let xprt = "/sys/kernel/sunrpc/xprt-switches/switch-1/xprt-2-rdma";
+    machine
+        .in_first_namespace()
+        .file(&format!("{xprt}/dstaddr"), "10.9.0.1\n")
+        .file(&format!("{xprt}/xprt_state"), "state=  BOUND\n")
+        .file(&format!("{xprt}/xprt_info"), "src_port=0 tasks_queuelen=3 dst_port=20049\n")
+        .file("/etc/fstab", "10.9.0.1:/ /mnt/t nfs4 vers=4.1,proto=rdma 0 0\n")
+        .sockets(&[("10.9.0.2:855", "10.9.0.1:2049", 1), ("10.9.0.2:9", "10.9.0.1:3260", 2)]);
+    controller(&mut machine, "nvme0", "tcp", 4420, "live");
+    controller(&mut machine, "nvme1", "rdma", 4421, "connecting");
+    session(&mut machine, 1, "tcp", 3260, "LOGGED_IN");
+    session(&mut machine, 2, "iser", 3261, "FAILED");
+    let import = "import:\n    target: x_UUID\n    state: FULL\n    connection:\n       \
+                  failover_nids: [ 10.0.0.1@o2ib, 10.0.0.1@tcp ]\n       current_connection: 10.0.0.1@tcp\n";
+    machine
+        .file(
+            "/etc/iscsi/nodes/iqn.2026-01.t:1/10.9.0.1,3260,1/default",
+            "iface.transport_name = iser\n",
+        )
+        .file("/proc/fs/lustre/osc/fs-OST0000-osc-ffff/import", import)
+        .file(
+            "/proc/fs/cifs/DebugData",
+            "Features: SMB_DIRECT\n1) ConnectionId: 0x3 Hostname: gone\nSMBDirect transport not available\n",
+        );
+    let judged = |machine: &Machine| {
+        let all = connections(&[machine.report("n2")]).remove(0);
+        let rows = all.into_iter().map(|one| {
+            let consumer = format!("{} {}", one.consumer.kind.word(), one.consumer.instance);
+            (consumer, (one.verdict, one.missing))
+        });
+        rows.collect::<BTreeMap<_, _>>()
+    };
+    let before = judged(&machine);
+    assert_eq!(before.len(), 9, "{before:?}");
+    assert!(before.values().all(|(verdict, _)| verdict.is_fault()), "{before:?}");
+    let files: Vec<String> = machine.files.keys().chain(machine.links.keys()).cloned().collect();
+    let folders = files
+        .iter()
+        .flat_map(|file| file.match_indices('/').skip(2).map(|(end, _)| file[..=end].to_owned()));
+    let all: BTreeSet<String> = folders.chain(files.iter().cloned()).collect();
+    for path in all {
+        machine.denied = [path.clone()].into();
+        for (consumer, (verdict, missing)) in judged(&machine) {
+            let is_known = before.contains_key(&consumer);
+            let is_advice = verdict == ConnectionVerdict::RdmaAvailable;
+            assert!(
+                !is_known
+                    || verdict.is_telling()
+                    || (verdict == ConnectionVerdict::Unknown || is_advice) && !missing.is_empty(),
+                "{consumer} is {verdict:?} without {path}, missing {missing:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_client_of_the_nfs_server_lacks_the_name_that_only_root_may_read() {
     let mut machine = Machine::default();
@@ -900,11 +960,16 @@ fn what_is_down_has_no_channels() {
         .file("/sys/class/scsi_host/host5/dgid", "fe80::1")
         .file("/sys/class/scsi_host/host5/local_ib_device", "mlx5_0")
         .file("/sys/class/scsi_host/host5/ch_count", "4");
-    for one in connections(&[machine.report("n2")]).remove(0) {
-        if one.consumer.kind != rdmactl::model::ConsumerKind::Srp {
-            assert_eq!(one.transport, rdmactl::model::Transport::None, "{one:?}");
-            assert_eq!(one.verdict, ConnectionVerdict::Down, "{one:?}");
-        }
+    machine.file(
+        "/proc/fs/cifs/DebugData",
+        "Features: SMB_DIRECT\n1) ConnectionId: 0x3 Hostname: gone\nSMBDirect transport not available\n",
+    );
+    machine.file("/sys/class/srp_remote_ports/port-5:1/state", "lost\n");
+    let all = connections(&[machine.report("n2")]).remove(0);
+    assert_eq!(all.len(), 6, "{all:?}");
+    for one in all {
+        assert_eq!(one.transport, rdmactl::model::Transport::None, "{one:?}");
+        assert_eq!(one.verdict, ConnectionVerdict::Down, "{one:?}");
         assert!(one.channels.rdma.is_none_or(|count| count == 0), "{one:?}");
         assert!(one.channels.tcp.is_none_or(|count| count == 0), "{one:?}");
     }

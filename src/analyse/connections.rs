@@ -15,6 +15,7 @@ mod join;
 mod lustre;
 mod mirror;
 mod nfs;
+mod nfs_server;
 mod nvme;
 mod p9;
 mod portal;
@@ -45,6 +46,7 @@ pub fn connections(reports: &[HostReport]) -> Vec<Vec<Connection>> {
 fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     let mut all = Vec::new();
     nfs::judge(index, fleet, &mut all);
+    nfs_server::judge(index, &mut all);
     nvme::judge(index, fleet, &mut all);
     iscsi::judge(index, &mut all);
     srp::judge(index, &mut all);

@@ -95,6 +95,7 @@ pub(super) struct Index<'report> {
     sockets_to: HashMap<SocketAddr, Vec<usize>>,
     /// Established sockets by the own port.
     sockets_from: HashMap<u16, Vec<usize>>,
+    hidden_channels: Option<String>,
     /// Ports where somebody waits for RDMA.
     listeners: HashSet<u16>,
     /// Of the own ends of sockets.
@@ -141,6 +142,7 @@ impl<'report> Index<'report> {
             channels_from,
             sockets_to,
             sockets_from,
+            hidden_channels: hidden_channels(report),
             listeners,
             addresses: sockets
                 .iter()
@@ -273,25 +275,8 @@ impl<'report> Index<'report> {
 
     /// Why queue pairs of the kernel may be there and not be listed; `None` where all are listed, so that
     /// one that is not there is missing.
-    pub(super) fn hidden_channels(&self) -> Option<String> {
-        let Some(resources) = &self.report.resources else {
-            let told = self.unread("resources");
-            return Some(told.unwrap_or_else(|| "queue pairs could not be listed".into()));
-        };
-        let mut problems = self.report.problems.within("resources").iter();
-        // The names of processes say nothing of the kernel.
-        if let Some(problem) = problems.find(|problem| problem.key != "resources/owner") {
-            return Some(problem.detail.clone());
-        }
-        // RDMA netlink leaves out what is the kernel's, without a word, for whoever is not in the first
-        // PID namespace (rdma_is_visible_in_pid_ns in drivers/infiniband/core/restrack.c); who is sees at
-        // least the queue pairs for management that each port has.
-        let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
-        let is_hidden = !self.report.devices.is_empty() && !resources.iter().any(is_kernel);
-        is_hidden.then(|| {
-            "queue pairs of the kernel are hidden: they are listed in the host's own PID namespace only"
-                .into()
-        })
+    pub(super) fn hidden_channels(&self) -> Option<&str> {
+        self.hidden_channels.as_deref()
     }
 
     /// Whether an address is one of this host.
@@ -309,6 +294,28 @@ impl<'report> Index<'report> {
     pub(super) fn is_rdma_address(&self, address: IpAddr) -> bool {
         rdma_addresses(self.report).any(|own| own == address)
     }
+}
+
+fn hidden_channels(report: &HostReport) -> Option<String> {
+    let Some(resources) = &report.resources else {
+        let told = report.problems.within("resources").first();
+        let told = told.map(|problem| problem.detail.clone());
+        return Some(told.unwrap_or_else(|| "queue pairs could not be listed".into()));
+    };
+    let mut problems = report.problems.within("resources").iter();
+    // The names of processes say nothing of the kernel.
+    if let Some(problem) = problems.find(|problem| problem.key != "resources/owner") {
+        return Some(problem.detail.clone());
+    }
+    // RDMA netlink leaves out what is the kernel's, without a word, for whoever is not in the first PID
+    // namespace (rdma_is_visible_in_pid_ns in drivers/infiniband/core/restrack.c); who is sees at least
+    // the queue pairs for management that each port of InfiniBand and RoCE has.
+    let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
+    let is_hidden = !report.devices.is_empty() && !resources.iter().any(is_kernel);
+    is_hidden.then(|| {
+        "queue pairs of the kernel are hidden: they are listed in the host's own PID namespace only"
+            .into()
+    })
 }
 
 fn is_port(end: Option<SocketAddr>, port: Option<u16>) -> bool {

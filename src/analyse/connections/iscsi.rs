@@ -139,7 +139,12 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
             && node.address == session.address
             && node.port == session.port
     });
-    let unread = index.unread("consumers/iscsi_nodes");
+    let is_named = session.target.is_some() && session.address.is_some() && session.port.is_some();
+    let of_session_itself = || {
+        let key = format!("consumers/iscsi/{}", session.name);
+        index.unread(&key).filter(|_| !is_named)
+    };
+    let unread = index.unread("consumers/iscsi_nodes").or_else(of_session_itself);
     // Several records of one portal are sessions of their own.
     match (of_session.next(), of_session.next(), unread) {
         (Some(node), None, None) if node.transport.as_deref() == Some("iser") => row

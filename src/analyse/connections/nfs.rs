@@ -1,13 +1,11 @@
-//! NFS, both sides.
+//! Mounts of NFS.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
 use super::index::{Channel, Index};
-use super::portal::Portal;
 use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, MountIntent, NfsMount, Role,
@@ -15,7 +13,7 @@ use crate::model::{
 };
 
 /// Clients and servers of NFS over RDMA in the kernel.
-const MODULE: &str = "rpcrdma";
+pub(super) const MODULE: &str = "rpcrdma";
 /// Where NFS waits, over TCP and by custom over RDMA.
 const TCP_PORT: u16 = 2049;
 const RDMA_PORT: u16 = 20049;
@@ -24,12 +22,11 @@ const MOUNTS: &str = "/proc/self/mounts";
 /// The parts of a report that tell what somebody asked for.
 const INTENTS: [&str; 3] = ["consumers/fstab", "consumers/units", "consumers/autofs"];
 
-/// Judges mounts, then clients of the own server.
+/// Judges mounts.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let client = Client::new(index, fleet);
     let mounts = index.consumers.nfs_mounts.iter().flatten();
     all.extend(mounts.map(|mount| client.judge(mount)));
-    judge_clients(index, all);
 }
 
 /// What the mounts of a host are held against; there may be thousands.
@@ -339,51 +336,4 @@ fn remount(mount: &NfsMount) -> String {
         quoted(&mount.device),
         quoted(&mount.mount_point),
     )
-}
-
-fn judge_clients(index: &Index<'_>, all: &mut Vec<Connection>) {
-    let Some(server) = &index.consumers.nfsd else { return };
-    let ports = |kind: &'static str| {
-        let of_kind = server.listeners.iter().filter(move |listener| listener.kind == kind);
-        of_kind.map(|listener| listener.port)
-    };
-    // One host is several clients; the server gives those over RDMA no port.
-    let row = |address: IpAddr, is_rdma: bool| {
-        let clients = server.clients.iter().flatten();
-        let of_host = clients.filter_map(|client| {
-            let end = client.address.filter(|end| end.ip() == address)?;
-            Some((end.port() == 0, client))
-        });
-        let known = of_host.min_by_key(|(has_no_port, _)| *has_no_port != is_rdma);
-        let name = known.and_then(|(_, client)| client.name.as_deref());
-        let row =
-            unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
-        match index.unread("consumers/nfsd/clients").filter(|_| name.is_none()) {
-            Some(unread) => row.lacks(unread),
-            None => row,
-        }
-    };
-    let channels =
-        ports("rdma").flat_map(|port| index.channels_of_portal(MODULE, Portal::of_port(port)));
-    let channels: Vec<_> = channels.collect();
-    all.extend(clients::over_rdma("nfsd", &channels, |address| row(address, true)));
-    let sockets: Vec<_> =
-        ports("tcp").flat_map(|port| index.sockets_of_portal(Portal::of_port(port))).collect();
-    let offer = ports("rdma").next();
-    let over_tcp = clients::over_tcp("nfsd", &sockets, |address| row(address, false));
-    all.extend(over_tcp.into_iter().map(|client| {
-        match offer {
-            Some(port) => client
-                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
-                .because(
-                    "nfs.rdma_available",
-                    format!("this server offers NFS over RDMA at port {port}"),
-                    Some(format!(
-                        "on the client, when nothing uses it: mount with proto=rdma,port={port}"
-                    )),
-                )
-                .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),
-            None => client,
-        }
-    }));
 }

@@ -231,6 +231,20 @@ impl<'index> Host<'index> {
         })
     }
 
+    /// What could not be read of controllers that may be other paths to the same subsystem.
+    fn unread_path(&self, controller: &NvmeController) -> Option<String> {
+        let is_told = |name: &str| {
+            let mut all = self.index.consumers.nvme.iter().flatten();
+            all.any(|one| one.name == name && one.subsystem.is_some())
+        };
+        let mut problems = self.index.report.problems.within("consumers/nvme").iter();
+        let beyond = problems.find(|problem| {
+            let name = problem.key.split('/').nth(2);
+            controller.subsystem.is_none() || !name.is_some_and(is_told)
+        });
+        beyond.map(|problem| problem.detail.clone())
+    }
+
     /// TCP is what was asked for: whether RDMA could be had.
     fn offered(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let intents = self.index.consumers.nvme_intents.as_deref().unwrap_or_default();
@@ -253,11 +267,8 @@ impl<'index> Host<'index> {
                 format!("{host}: /sys/kernel/config/nvmet/ports"),
             ),
             (None, None) => {
-                let of_path = || {
-                    let path = format!("consumers/nvme/{}", controller.name);
-                    self.index.unread(&path).filter(|_| controller.subsystem.is_none())
-                };
-                return match self.index.unread("consumers/nvme_intents").or_else(of_path) {
+                let unread = self.index.unread("consumers/nvme_intents");
+                return match unread.or_else(|| self.unread_path(controller)) {
                     Some(unread) => connection
                         .is(Transport::Tcp, state, ConnectionVerdict::Unknown)
                         .lacks(unread),

@@ -1,0 +1,61 @@
+//! Clients of the kernel's NFS server.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::clients;
+use super::draft::unknown;
+use super::index::Index;
+use super::nfs::MODULE;
+use super::portal::Portal;
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
+};
+
+/// Judges the clients of the own server.
+pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
+    let Some(server) = &index.consumers.nfsd else { return };
+    let ports = |kind: &'static str| {
+        let of_kind = server.listeners.iter().filter(move |listener| listener.kind == kind);
+        of_kind.map(|listener| listener.port)
+    };
+    // One host is several clients; the server gives those over RDMA no port.
+    let mut names: HashMap<(IpAddr, bool), &str> = HashMap::new();
+    for client in server.clients.iter().flatten() {
+        if let (Some(end), Some(name)) = (client.address, client.name.as_deref()) {
+            names.entry((end.ip(), end.port() == 0)).or_insert(name);
+        }
+    }
+    let row = |address: IpAddr, is_rdma: bool| {
+        let name = names.get(&(address, is_rdma)).or_else(|| names.get(&(address, !is_rdma))).copied();
+        let row =
+            unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
+        match index.unread("consumers/nfsd/clients").filter(|_| name.is_none()) {
+            Some(unread) => row.lacks(unread),
+            None => row,
+        }
+    };
+    let channels =
+        ports("rdma").flat_map(|port| index.channels_of_portal(MODULE, Portal::of_port(port)));
+    let channels: Vec<_> = channels.collect();
+    all.extend(clients::over_rdma("nfsd", &channels, |address| row(address, true)));
+    let sockets: Vec<_> =
+        ports("tcp").flat_map(|port| index.sockets_of_portal(Portal::of_port(port))).collect();
+    let offer = ports("rdma").next();
+    let over_tcp = clients::over_tcp("nfsd", &sockets, |address| row(address, false));
+    all.extend(over_tcp.into_iter().map(|client| {
+        match offer {
+            Some(port) => client
+                .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
+                .because(
+                    "nfs.rdma_available",
+                    format!("this server offers NFS over RDMA at port {port}"),
+                    Some(format!(
+                        "on the client, when nothing uses it: mount with proto=rdma,port={port}"
+                    )),
+                )
+                .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),
+            None => client,
+        }
+    }));
+}
