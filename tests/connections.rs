@@ -475,6 +475,30 @@ fn queue_pairs_that_are_hidden_are_not_missing() {
     assert_eq!(missing(machine.report("n2")), [["its queue pairs are not seen"]]);
 }
 
+/// Of the kernel's statistics, what tells of trouble.
+#[test]
+fn reconnects_of_a_mount_over_rdma_are_evidence() {
+    let said = |statistics: &str| {
+        let mut machine = nfs(&[NFS_RDMA]);
+        let text = format!(
+            "device 10.9.0.1:/ mounted on /mnt/r with fstype nfs4 statvers=1.1\n\txprt:\t{statistics}\n"
+        );
+        machine.file("/proc/self/mountstats", &text).rdma(
+            "rpcrdma",
+            "10.9.0.2:37021",
+            "10.9.0.1:20049",
+            "RTS",
+        );
+        let evidence = connections(&[machine.report("n2")]).remove(0).remove(0).evidence;
+        evidence.into_iter().map(|seen| seen.text).collect::<Vec<_>>()
+    };
+    let healthy = "rdma 0 0 1 0 1 35 35 0 40 0 0 16 3 1 1 0 0 1 0 0 0 0 0 11 16 0 0";
+    assert_eq!(said(healthy), ["proto=rdma"]);
+    let sick = "rdma 0 0 4 0 1 35 35 0 40 0 0 16 3 1 1 0 0 1 2 3 0 0 0 11 16 0 0";
+    let told = "connected 4 times, 5 requests or answers that made no sense";
+    assert_eq!(said(sick), ["proto=rdma", told]);
+}
+
 #[test]
 fn a_mount_of_nfs_3_rests_only_where_nothing_waits() {
     let mut machine = nfs(&[("/mnt/r", "vers=3,proto=rdma,port=20049")]);
