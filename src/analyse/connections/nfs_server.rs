@@ -27,7 +27,8 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         }
     }
     let row = |address: IpAddr, is_rdma: bool| {
-        let name = names.get(&(address, is_rdma)).or_else(|| names.get(&(address, !is_rdma))).copied();
+        let name =
+            names.get(&(address, is_rdma)).or_else(|| names.get(&(address, !is_rdma))).copied();
         let row =
             unknown(ConsumerKind::Nfs, "nfsd", Role::Server).with_peer(name, Some(address), None);
         match index.unread("consumers/nfsd/clients").filter(|_| name.is_none()) {

@@ -243,11 +243,12 @@ fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
 }
 
 fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
+    let whole: Vec<_> = channels.iter().filter(|channel| !channel.is_broken()).collect();
     let connected: Vec<&&Channel<'_>> = channels
         .iter()
         .filter(|channel| !matches!(channel.qp_type(), Some("UD" | "RAW_PACKET")))
         .collect();
-    let row = row.counted(count(channels), Some(0)).seen(
+    let row = row.counted(count(&whole), Some(0)).seen(
         "RDMA netlink",
         channels
             .iter()
@@ -263,7 +264,7 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
             .join(", "),
         Strength::Direct,
     );
-    let broken = channels.iter().filter(|channel| channel.is_broken()).count();
+    let broken = channels.len() - whole.len();
     let up = channels.iter().filter(|channel| channel.is_up()).count();
     let (rdma, state) = (Transport::Rdma, ConnectionState::Up);
     if broken > 0 {
@@ -278,7 +279,7 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
         return if up > 0 {
             row.is(rdma, state, ConnectionVerdict::Degraded)
         } else {
-            row.is(rdma, ConnectionState::Down, ConnectionVerdict::Degraded)
+            row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Degraded)
         };
     }
     if up > 0 || connected.is_empty() {
