@@ -283,7 +283,7 @@ impl<'index> Host<'index> {
                 "nvmeof.rdma_available",
                 &text,
                 Some(format!(
-                    "nvme list-subsys; nvme connect -t rdma -n {} …; {}",
+                    "nvme list-subsys; nvme connect -t rdma -n {} …; when nothing uses it: {}",
                     quoted(nqn),
                     disconnect(controller)
                 )),
@@ -292,7 +292,7 @@ impl<'index> Host<'index> {
     }
 }
 
-/// It takes its block devices away from whoever uses them by this path alone.
+/// It takes its block devices away from whoever uses them by this path alone: to be said beside.
 fn disconnect(controller: &NvmeController) -> String {
-    format!("when nothing uses it: nvme disconnect -d {}", quoted(&controller.name))
+    format!("nvme disconnect -d {}", quoted(&controller.name))
 }
