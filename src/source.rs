@@ -5,6 +5,7 @@
 //! that every decoder can be tested by replay.
 
 mod entry;
+mod environment;
 mod error;
 mod holders;
 mod kernel_files;
@@ -33,6 +34,9 @@ pub use recorder::Recorder;
 pub use secrets::without_secrets;
 pub use verbs_child::VerbsChild;
 pub use verbs_self::answer_verbs;
+
+/// The last line of an answer to [`Question::Holders`] that is not whole.
+pub const MORE_HOLDERS: &str = "more";
 
 /// The raw bytes of an answer, or why there are none.
 pub type Answer = Result<Vec<u8>, ReadError>;

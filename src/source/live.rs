@@ -1,4 +1,4 @@
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,16 +13,22 @@ use rustix::io::retry_on_intr;
 use super::kernel_files::KernelFiles;
 use super::secrets::without_secrets;
 use super::verbs_child::Started;
-use super::{Answer, Question, ReadError, Source, VerbsChild, holders, kernel_log, netlink, rds};
+use super::{
+    Answer, Question, ReadError, Source, VerbsChild, environment, holders, kernel_log, netlink, rds,
+};
 use crate::clock;
 use crate::sys::Errno;
 
 /// The most bytes of one file or directory listing. Files of sysfs have 4096 at most.
 const LIMIT: usize = 64 * 1024;
 
-/// The same of a file below `/proc`, which grows with what the host has: 5,000 mounts of NFS have
-/// 10 MB of statistics.
-const PROC_LIMIT: usize = 32 * 1024 * 1024;
+/// The same where files and directories grow with what the host does: 5,000 mounts of NFS have 10 MB of
+/// statistics, and a Lustre server has a directory for each client.
+const GROWING_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Where that is: `/proc`, and what is not a device's below `/sys`, that is debugfs, configfs and the file
+/// systems' own files.
+const GROWING: [&str; 3] = ["/proc/", "/sys/kernel/", "/sys/fs/"];
 
 /// Bytes for entries of a directory that are read at once.
 const ENTRIES: usize = 8 * 1024;
@@ -40,8 +46,6 @@ pub struct Live {
     verbs: Option<VerbsChild>,
     /// The child, once it was expected to be asked.
     running: RefCell<Option<Started>>,
-    /// How many processes did not let themselves be looked at.
-    hung: Cell<u32>,
     /// The number of the family of ethtool netlink, once it was asked for.
     ethtool: OnceCell<Result<u16, ReadError>>,
     taken_ns: Option<u64>,
@@ -74,7 +78,6 @@ impl Live {
             kernel: KernelFiles::default(),
             verbs: None,
             running: RefCell::default(),
-            hung: Cell::new(0),
             ethtool: OnceCell::new(),
             taken_ns: None,
         }
@@ -106,20 +109,6 @@ impl Live {
         Ok(place)
     }
 
-    /// What decides on transports in a process's environment; of hosts where processes hang, no more is
-    /// asked after a few.
-    fn environment(&self, pid: u32) -> Answer {
-        const MOST_HUNG: u32 = 3;
-        if self.hung.get() >= MOST_HUNG {
-            return Err(ReadError::Process("other processes hang".into()));
-        }
-        let answer = holders::environment(pid, self.patience());
-        if matches!(answer, Err(ReadError::Process(_))) {
-            self.hung.set(self.hung.get() + 1);
-        }
-        answer
-    }
-
     /// How long the kernel may take for one answer.
     fn patience(&self) -> Duration {
         self.verbs.as_ref().map_or(Duration::MAX, |child| child.deadline().remaining())
@@ -139,6 +128,7 @@ impl Live {
     }
 
     fn list(&self, path: &str) -> Answer {
+        let limit = limit_of(path);
         let path = self.locate(path, true)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let folder = retry_on_intr(|| open(&path, flags, Mode::empty()))?;
@@ -153,7 +143,7 @@ impl Live {
                 continue;
             }
             length += name.len() + 1;
-            if length > LIMIT {
+            if length > limit {
                 return Err(ReadError::TooBig);
             }
             if !name.contains(&b'\n') {
@@ -197,7 +187,7 @@ impl Source for Live {
             }
             Question::Sockets(query) => netlink::ask_sockets(*query, self.patience()),
             Question::Holders => holders::list(),
-            Question::Environment(pid) => self.environment(*pid),
+            Question::Environment(pid) => environment::ask(*pid, self.patience()),
             Question::KernelLog(tag) => kernel_log::read_tagged(tag),
             Question::Rds(list) => rds::ask(*list),
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
@@ -248,7 +238,7 @@ fn read_regular(path: &Path, limit: usize) -> Answer {
 }
 
 fn limit_of(path: &str) -> usize {
-    if path.starts_with("/proc/") { PROC_LIMIT } else { LIMIT }
+    if GROWING.iter().any(|top| path.starts_with(top)) { GROWING_LIMIT } else { LIMIT }
 }
 
 fn regular(mode: u32) -> Result<(), ReadError> {
@@ -317,6 +307,17 @@ mod tests {
         assert_eq!(live.ask(&file("/sys/pipe")), Err(ReadError::NotAFile));
         assert_eq!(live.ask(&file("/sys/class")), Err(ReadError::NotAFile));
         assert_eq!(live.ask(&file("/sys/big")), Err(ReadError::TooBig));
+        fs::create_dir_all(folder.path().join("root/sys/class/many")).unwrap();
+        fs::create_dir_all(folder.path().join("root/sys/kernel/debug/many")).unwrap();
+        for (index, place) in ["class", "kernel/debug"].iter().enumerate() {
+            for number in 0..LIMIT / 200 {
+                let name = format!("sys/{place}/many/{number:0200}");
+                fs::write(folder.path().join("root").join(name), "").unwrap();
+            }
+            let listed = live.ask(&Question::Dir(format!("/sys/{place}/many")));
+            // One server has more clients than any device has ports.
+            assert_eq!(listed.is_ok(), index == 1, "{place}: {:?}", listed.err());
+        }
         assert_eq!(live.ask(&file("/sys/none")), Err(ReadError::Errno(Errno::NO_ENTRY)));
     }
 }

@@ -26,7 +26,7 @@ pub enum Question {
     /// The messages of `sock_diag` netlink.
     Sockets(SocketQuery),
     /// Which processes hold sockets and RDMA devices: `4711 socket:[12345]`, or `4711 -` for one that
-    /// may not be looked into.
+    /// may not be looked into. Where not all fit, the last line is [`MORE_HOLDERS`](super::MORE_HOLDERS).
     Holders,
     /// What of a process's environment decides on transports, one setting a line. It is not recorded.
     Environment(u32),

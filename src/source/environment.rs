@@ -1,0 +1,134 @@
+//! What decides on transports in the environments of processes.
+//!
+//! Reading an environment takes a lock of the process's memory, which one that is stuck in a dead mount may
+//! hold for ever: a thread waits for it, and is left behind.
+
+use std::fs;
+use std::io::Read as _;
+use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::holders::failed;
+use super::{Answer, ReadError};
+
+/// How long one process may take to be looked at.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The most bytes that are looked through of an environment.
+const LIMIT: u64 = 256 * 1024;
+
+/// How many threads may be left behind: with so many no further process is looked at.
+const MOST_LEFT: usize = 3;
+
+/// The threads of this program that were left behind, by whom they wait for. They are of all readings: a
+/// watch makes thousands, and the dead mount stays.
+static LEFT: Left = Left(Mutex::new(Vec::new()));
+
+/// Settings that decide on transports, by how their names begin.
+const SETTINGS: [&[u8]; 8] = [
+    b"UCX_TLS=",
+    b"UCX_NET_DEVICES=",
+    b"NCCL_NET=",
+    b"NCCL_IB_DISABLE=",
+    b"NCCL_IB_HCA=",
+    b"NCCL_SOCKET_IFNAME=",
+    b"FI_PROVIDER=",
+    b"OMPI_MCA_btl=",
+];
+
+/// Those settings of a process.
+pub(super) fn ask(pid: u32, patience: Duration) -> Answer {
+    LEFT.ask(pid, PATIENCE.min(patience), read)
+}
+
+/// Threads that wait for processes.
+struct Left(Mutex<Vec<(u32, JoinHandle<()>)>>);
+
+impl Left {
+    fn ask(&self, pid: u32, patience: Duration, read: fn(u32) -> Answer) -> Answer {
+        let hangs = || Err(ReadError::Process("it does not let itself be looked at".into()));
+        {
+            let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            left.retain(|(_, thread)| !thread.is_finished());
+            if left.len() >= MOST_LEFT || left.iter().any(|(known, _)| *known == pid) {
+                return hangs();
+            }
+        }
+        let (tell, told) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("environ".into())
+            // Nobody listens any more to one that was left behind.
+            .spawn(move || drop(tell.send(read(pid))))
+            .map_err(|error| failed(&error))?;
+        told.recv_timeout(patience).unwrap_or_else(|_| {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((pid, thread));
+            hangs()
+        })
+    }
+}
+
+fn read(pid: u32) -> Answer {
+    let mut content = Vec::new();
+    let file = fs::File::open(format!("/proc/{pid}/environ")).map_err(|error| failed(&error))?;
+    file.take(LIMIT).read_to_end(&mut content).map_err(|error| failed(&error))?;
+    let settings = content.split(|byte| *byte == 0);
+    let told = settings.filter(|setting| {
+        SETTINGS.iter().any(|name| setting.starts_with(name)) && !setting.contains(&b'\n')
+    });
+    Ok(told.flat_map(|setting| setting.iter().copied().chain([b'\n'])).collect())
+}
+
+#[test]
+fn of_an_environment_only_what_decides_on_transports_is_told() {
+    let mut child = std::process::Command::new("sleep")
+        .arg("1000")
+        .env_clear()
+        .env("UCX_TLS", "tcp")
+        .env("SECRET", "x")
+        .spawn()
+        .unwrap();
+    // Before it has become another program it is a copy of this one.
+    let told = loop {
+        match ask(child.id(), PATIENCE) {
+            Ok(told) if told == b"UCX_TLS=tcp\n" => break told,
+            Ok(told) => assert!(!told.windows(6).any(|word| word == b"SECRET")),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(told, b"UCX_TLS=tcp\n");
+}
+
+#[test]
+fn readings_leave_few_threads_behind() {
+    static DEAD: Mutex<()> = Mutex::new(());
+    /// Process 7 answers, all others hang until the mount is back.
+    fn read(pid: u32) -> Answer {
+        if pid == 7 {
+            return Ok(Vec::new());
+        }
+        drop(DEAD.lock());
+        Err(ReadError::NotRecorded)
+    }
+    let left = Left(Mutex::new(Vec::new()));
+    let (long, patience) = (Duration::from_secs(60), Duration::from_millis(1));
+    let threads = || left.0.lock().unwrap().len();
+    let dead = DEAD.lock().unwrap();
+    for _ in 0..3 {
+        assert!(matches!(left.ask(1, patience, read), Err(ReadError::Process(_))));
+    }
+    assert_eq!(threads(), 1, "it still waits");
+    assert_eq!(left.ask(7, long, read), Ok(Vec::new()), "others are looked at");
+    for pid in 2..20 {
+        assert!(left.ask(pid, patience, read).is_err());
+    }
+    assert_eq!(threads(), MOST_LEFT);
+    drop(dead);
+    // They end, and none is left.
+    while left.ask(1, long, read) != Err(ReadError::NotRecorded) || threads() > 0 {
+        thread::yield_now();
+    }
+}
