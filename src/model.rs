@@ -33,11 +33,11 @@ pub use connection::{
     Wanted,
 };
 pub use consumers::{
-    BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool,
-    Consumers, Holder, IscsiNode, IscsiPortal, IscsiSession, LustreImport, LustrePeer, MountIntent,
-    NfsClientOfServer, NfsListener, NfsMount, NfsServer, NfsTransport, NvmeController, NvmeIntent,
-    NvmetPort, P9Mount, RdsConnection, SmbServer, SmcSocket, SrpHost, SunrpcTransport, TcpSocket,
-    TcpState,
+    BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,
+    BeegfsPool, Consumers, Holder, IscsiNode, IscsiPortal, IscsiSession, LustreImport, LustrePeer,
+    MountIntent, NfsClientOfServer, NfsListener, NfsMount, NfsServer, NfsTransport, NvmeController,
+    NvmeIntent, NvmetPort, P9Mount, RdsConnection, SmbServer, SmcMode, SmcSocket, SmcState,
+    SocketSource, SrpHost, Subnet, SunrpcTransport, TcpSocket, TcpState,
 };
 pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
 pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};

@@ -11,9 +11,10 @@ use std::net::{IpAddr, SocketAddr};
 use rdmactl::analyse::connections::connections;
 use rdmactl::collect::host_report;
 use rdmactl::model::{
-    CmAddress, CmId, ConnectionVerdict, HostReport, Object, Owner, Part, QueuePair, Resource,
-    Strength, Via,
+    CmAddress, CmId, ConnectionVerdict, Holder, HostReport, Object, Owner, Part, Problem,
+    QueuePair, Resource, SocketSource, Strength, Via,
 };
+use rdmactl::query::{ConnectionRow, Connections, Listing, connection_rows};
 use rdmactl::source::{Answer, Question, ReadError, Source};
 use rdmactl::sys::Errno;
 
@@ -25,6 +26,7 @@ struct Machine {
     /// What only root may read, with all that is below.
     denied: BTreeSet<String>,
     others: BTreeMap<Question, Vec<u8>>,
+    errors: BTreeMap<Question, ReadError>,
     resources: Vec<Resource>,
     next_qpn: u32,
 }
@@ -36,6 +38,9 @@ impl Source for Machine {
             && self.denied.iter().any(|denied| path.starts_with(denied))
         {
             return Err(ReadError::Errno(Errno::ACCESS));
+        }
+        if let Some(error) = self.errors.get(question) {
+            return Err(error.clone());
         }
         match question {
             Question::File(path) => {
@@ -79,6 +84,11 @@ impl Machine {
 
     fn deny(&mut self, path: &str) -> &mut Self {
         self.denied.insert(path.to_owned());
+        self
+    }
+
+    fn fails(&mut self, question: Question, error: ReadError) -> &mut Self {
+        self.errors.insert(question, error);
         self
     }
 
@@ -299,12 +309,12 @@ fn both_silent_fallbacks_of_beegfs_are_found() {
     };
     assert_eq!(
         last(&[machine.report("n2")]),
-        "n2 beegfs /mnt/bee storage client node_storage_03: TCP suspected beegfs.busy"
+        "n2 beegfs /mnt/bee storage client node_storage_03: TCP unknown beegfs.busy"
     );
     let log = "6,1,1,-;beegfs: df(223): NodeConn (acquire stream): Connect failed: beegfs-storage@10.9.0.1:8203 (protocol: RDMA)\n\
                6,2,2,-;beegfs: df(223): NodeConn (acquire stream): Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)\n";
     machine.answer(Question::KernelLog("beegfs: ".into()), log.as_bytes());
-    let confirmed = "n2 beegfs /mnt/bee storage client node_storage_03: TCP fallback_confirmed beegfs.rdma_connect_failed";
+    let confirmed = "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP fallback_confirmed beegfs.rdma_connect_failed";
     assert_eq!(last(&[machine.report("n2")]), confirmed);
 
     let mut machine = beegfs("node_storage_01 [ID: 1]\n   Connections: TCP: 1 (10.9.0.1:8003); \n");
@@ -315,6 +325,188 @@ fn both_silent_fallbacks_of_beegfs_are_found() {
     machine.file(&format!("{BEEGFS}/config"), "connUseRDMA = 0\n");
     let expected = "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP tcp_configured";
     assert_eq!(last(&[machine.report("n2")]), expected);
+}
+
+/// Of a storage server with this line of connections.
+fn storage(connections: &str) -> Machine {
+    let text = format!("s1 [ID: 1]\n   Connections: {connections}; \n");
+    Machine { resources: Vec::new(), ..beegfs(&text) }
+}
+
+/// What is told of storage, by all hosts.
+fn told_of_storage(reports: &[HostReport]) -> Vec<String> {
+    let mut rows = told(reports);
+    rows.retain(|row| row.contains("beegfs") && !row.contains("mgmtd") && !row.contains("meta"));
+    rows
+}
+
+#[test]
+fn a_mark_of_beegfs_counts_beside_rdma() {
+    let row = "n2 beegfs /mnt/bee storage client 10.9.0.1: mixed";
+    let told = |connections: &str| told_of_storage(&[storage(connections).report("n2")]);
+    assert_eq!(
+        told("TCP: 3 (10.9.0.1:8003 [fallback route]); RDMA: 1 (busy)"),
+        [format!("{row} fallback_confirmed beegfs.rdma_connect_failed")]
+    );
+    assert_eq!(
+        told("TCP: 3 (10.9.0.1:8003); RDMA: 1 (10.9.0.1:8003)"),
+        [format!("{row} mixed beegfs.mixed")]
+    );
+}
+
+#[test]
+fn tcp_that_a_filter_of_beegfs_asks_for_is_no_fault() {
+    let row = "n2 beegfs /mnt/bee storage client 10.9.0.1: TCP";
+    let mut machine = storage("TCP: 3 (10.9.0.1:8003)");
+    let path = "/etc/beegfs/tcp_only.conf";
+    machine.file(
+        &format!("{BEEGFS}/config"),
+        &format!("connUseRDMA = 1\nconnTcpOnlyFilterFile = {path}\nconnNetFilterFile = \n"),
+    );
+    let missing = |machine: &Machine| {
+        let report = machine.report("n2");
+        let key = format!("consumers/beegfs/{}/connTcpOnlyFilterFile", &BEEGFS[16..]);
+        let is_told = report.problems.has(&key);
+        let of_storage = connections(&[report])
+            .remove(0)
+            .into_iter()
+            .find(|one| one.consumer.instance.contains("storage"));
+        (is_told, of_storage.unwrap().missing)
+    };
+    // Whether it is asked for cannot be told from a file that is gone, hidden, or on another file system.
+    let unknown = [format!("{row} unknown")];
+    assert_eq!(told_of_storage(&[machine.report("n2")]), unknown);
+    let expected = (true, vec![format!("{path} (connTcpOnlyFilterFile)")]);
+    assert_eq!(missing(&machine), expected);
+    machine.fails(Question::File(path.into()), ReadError::Errno(Errno::ACCESS));
+    assert_eq!(told_of_storage(&[machine.report("n2")]), unknown);
+    assert_eq!(missing(&machine), expected);
+    machine.errors.clear();
+    machine.file(path, "# none but these\n10.9.0.0/24\n");
+    assert_eq!(told_of_storage(&[machine.report("n2")]), [format!("{row} tcp_configured")]);
+    assert_eq!(missing(&machine), (false, Vec::new()));
+    machine.file(path, "10.8.0.0/24\n");
+    assert_eq!(
+        told_of_storage(&[machine.report("n2")]),
+        [format!("{row} tcp beegfs.peer_no_rdma")]
+    );
+    machine.file(path, "");
+    let outside = "connUseRDMA = 1\nconnTcpOnlyFilterFile = /mnt/nfs/filter\n";
+    machine.file(&format!("{BEEGFS}/config"), outside).file("/mnt/nfs/filter", "10.9.0.0/24\n");
+    assert_eq!(told_of_storage(&[machine.report("n2")]), unknown, "what may hang is not read");
+}
+
+#[test]
+fn a_filter_of_beegfs_may_leave_out_the_addresses_for_rdma() {
+    let row = "n2 beegfs /mnt/bee storage client n1: TCP";
+    let mut machine = storage("TCP: 3 (10.9.0.1:8003)");
+    let path = "/etc/beegfs/nets.conf";
+    machine
+        .file(
+            &format!("{BEEGFS}/config"),
+            &format!("connUseRDMA = 1\nconnNetFilterFile = {path}\n"),
+        )
+        .file(path, "10.9.0.0/24\n");
+    // The server has its RDMA elsewhere.
+    let mut server = beegfs_server("10.9.0.1", 8003);
+    server.rxe("10.8.0.1").sockets(&[("10.9.0.1:8003", "10.9.0.2:7", 9)]);
+    let both = [machine.report("n2"), server.report("n1")];
+    assert_eq!(told_of_storage(&both)[0], format!("{row} tcp_configured"));
+    machine.file(path, "10.0.0.0/8\n");
+    let both = [machine.report("n2"), server.report("n1")];
+    assert_eq!(told_of_storage(&both)[0], format!("{row} suspected beegfs.rdma_offered"));
+}
+
+/// A host whose storage server listens over RDMA.
+fn beegfs_server(address: &str, port: u16) -> Machine {
+    let mut server = Machine::default();
+    server
+        .rxe(address)
+        .listens("x", &format!("0.0.0.0:{port}"))
+        .answer(Question::Holders, b"9 socket:[77]\n9 /dev/infiniband/rdma_cm\n")
+        .file("/proc/9/comm", "beegfs-storage\n")
+        .sockets(&[(&format!("{address}:{port}"), "0.0.0.0:0", 77)]);
+    let owner = Owner::Process { pid: 9, name: Some("beegfs-storage".into()) };
+    server.resources[0].owner = Some(owner);
+    server
+}
+
+#[test]
+fn servers_of_beegfs_are_asked_what_they_offer() {
+    let client = |line: &str| storage(line).report("n2");
+    let offers = beegfs_server("10.9.0.1", 8003);
+    let idle = "TCP: 1 (10.9.0.1:8003)";
+    let row = "n2 beegfs /mnt/bee storage client n1: TCP";
+    assert_eq!(
+        told_of_storage(&[client(idle), offers.report("n1")]),
+        [format!("{row} suspected beegfs.rdma_offered")]
+    );
+    let elsewhere = beegfs_server("10.9.0.1", 8103);
+    let mut without = beegfs_server("10.9.0.1", 8003);
+    without.resources.clear();
+    for server in [elsewhere, without] {
+        assert_eq!(
+            told_of_storage(&[client(idle), server.report("n1")]),
+            [format!("{row} tcp beegfs.peer_no_rdma")]
+        );
+    }
+}
+
+#[test]
+fn busy_tcp_of_beegfs_is_suspected_only_where_rdma_reaches_the_server() {
+    let mut machine = storage("TCP: 1 (busy)");
+    let log = |text: &str| format!("6,2,2,-;beegfs: df(223): NodeConn (acquire stream): {text}\n");
+    let tell = |machine: &mut Machine, lines: &[&str]| {
+        let text: String = lines.iter().map(|line| log(line)).collect();
+        machine.answer(Question::KernelLog("beegfs: ".into()), text.as_bytes());
+        told_of_storage(&[machine.report("n2")])
+    };
+    let row = "n2 beegfs /mnt/bee storage client";
+    assert_eq!(tell(&mut machine, &[]), [format!("{row} s1: TCP unknown beegfs.busy")]);
+    // A server without RDMA, under load.
+    let plain = "Connected: beegfs-storage@10.9.0.1:8003 (protocol: TCP)";
+    assert_eq!(
+        tell(&mut machine, &[plain]),
+        [format!("{row} 10.9.0.1: TCP tcp beegfs.peer_no_rdma")]
+    );
+    let suspected = [format!("{row} 10.9.0.1: TCP suspected beegfs.busy")];
+    let failed = "Connect failed: beegfs-storage@10.9.0.1:8003 (protocol: RDMA)";
+    assert_eq!(tell(&mut machine, &[plain, failed]), suspected);
+    // Another client of this host gets there.
+    machine.rdma("beegfs_other", "10.9.0.2:37063", "10.9.0.1:8003", "RTS");
+    assert_eq!(tell(&mut machine, &[plain])[0], suspected[0]);
+}
+
+#[test]
+fn busy_channels_of_beegfs_are_listed_once() {
+    let mut machine = storage("RDMA: 2 (busy)");
+    machine.rdma("beegfs", "10.9.0.2:37063", "10.9.0.1:8003", "RTS").rdma(
+        "beegfs",
+        "10.9.0.2:37064",
+        "10.9.0.1:8003",
+        "RTS",
+    );
+    let row = "n2 beegfs /mnt/bee storage client 10.9.0.1: RDMA ok";
+    assert_eq!(told_of_storage(&[machine.report("n2")]), [row]);
+    let all = connections(&[machine.report("n2")]);
+    let of_storage = all[0].iter().find(|one| one.consumer.instance.contains("storage")).unwrap();
+    assert_eq!(of_storage.rdma.len(), 2);
+    // Whose they are of two is not known, that they are counted already is.
+    machine.file(
+        &format!("{BEEGFS}/storage_nodes"),
+        "s1 [ID: 1]\n   Connections: RDMA: 1 (busy); \ns2 [ID: 2]\n   Connections: RDMA: 1 (busy); \n",
+    );
+    assert_eq!(
+        told_of_storage(&[machine.report("n2")]),
+        [
+            "n2 beegfs /mnt/bee storage client s1: RDMA ok",
+            "n2 beegfs /mnt/bee storage client s2: RDMA ok"
+        ]
+    );
+    // What no list counts is somebody's.
+    machine.file(&format!("{BEEGFS}/storage_nodes"), "");
+    let left = "n2 beegfs [beegfs] peer 10.9.0.1: RDMA ok";
+    assert_eq!(told_of_storage(&[machine.report("n2")]), [left]);
 }
 
 #[test]
@@ -335,7 +527,8 @@ fn the_memory_that_beegfs_pins_is_told() {
     assert_eq!((storage.most_bytes, storage.client_most_bytes), (13_762_560, 5 * 13_762_560));
     // Five servers and one client.
     assert_eq!(storage.server_most_bytes, 6 * 13_762_560);
-    assert_eq!((storage.host_bytes, storage.recommended.as_ref()), (Some(1 << 30), None));
+    assert_eq!((storage.buffer_bytes, storage.buffers), (8192, 70));
+    assert_eq!((storage.host_bytes, storage.recommended_buffers), (Some(1 << 30), None));
 }
 
 fn nfs(mounts: &[(&str, &str)]) -> Machine {
@@ -1162,4 +1355,178 @@ fn lustre_within_one_host_is_no_row() {
     machine.file(path, &import("10.0.0.2@o2ib").replace("FULL", "DISCONN"));
     let down = "n1 lustre MGS client 10.0.0.2: none down lustre.no_connection";
     assert_eq!(told(&[machine.report("n1")])[0], down);
+}
+
+#[test]
+fn clients_of_lustre_are_many_and_those_left_out_are_told() {
+    let mut machine = Machine::default();
+    for target in 0..2 {
+        for client in 0..33_000 {
+            let nid = format!("10.{}.{}.{}@o2ib", client / 65536, client / 256 % 256, client % 256);
+            machine.file(
+                &format!("/proc/fs/lustre/obdfilter/fs-OST000{target}/exports/{nid}/uuid"),
+                "x",
+            );
+        }
+    }
+    let report = machine.report("n1");
+    let peers = report.consumers.as_ref().unwrap().lustre_peers.as_ref().unwrap();
+    assert_eq!(peers.len(), 65_536);
+    let told = report.problems.within("consumers/lustre_peers");
+    assert!(told.iter().any(|problem| problem.detail.contains("more than 65536")), "{told:?}");
+}
+
+#[test]
+fn one_failed_list_of_sockets_costs_only_itself() {
+    use rdmactl::source::SocketQuery::{Tcp4, Tcp6};
+
+    let mut machine = Machine::default();
+    let own = [vec![2, 1, 0, 0, 0xc0, 0, 0x08, 0x01, 10, 9, 0, 2], vec![0; 12]].concat();
+    let socket = [own, vec![10, 9, 0, 1], vec![0; 40], 77_u32.to_ne_bytes().to_vec()].concat();
+    let mut message = u32::try_from(16 + socket.len()).unwrap().to_ne_bytes().to_vec();
+    message.extend([20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    message.extend(socket);
+    machine
+        .file("/sys/module/tcp_diag/refcnt", "1")
+        .file("/proc/5/comm", "app\n")
+        .answer(Question::Holders, b"5 socket:[77]\n6 /dev/infiniband/uverbs0\n")
+        .answer(Question::Sockets(Tcp4), &message)
+        .fails(Question::Sockets(Tcp6), ReadError::TooBig);
+    let report = machine.report("n2");
+    assert!(report.problems.has("consumers/sockets"));
+    let consumers = report.consumers.unwrap();
+    assert_eq!(consumers.sockets.unwrap()[0].remote.to_string(), "10.9.0.1:2049");
+    assert_eq!(consumers.sockets_from, Some(SocketSource::SockDiag));
+    let pids = |holders: Option<Vec<Holder>>| -> Vec<u32> {
+        holders.unwrap().iter().map(|holder| holder.pid).collect()
+    };
+    assert_eq!(pids(consumers.holders), [5, 6]);
+    machine.fails(Question::Sockets(Tcp4), ReadError::TooBig);
+    let consumers = machine.report("n2").consumers.unwrap();
+    assert_eq!((consumers.sockets, consumers.sockets_from), (None, None));
+    assert_eq!(pids(consumers.holders), [6], "devices are held all the same");
+}
+
+#[test]
+fn without_its_module_nobody_counts_bytes() {
+    let mut machine = Machine::default();
+    machine.sockets(&[("10.9.0.2:22", "0.0.0.0:0", 1)]);
+    let report = machine.report("n2");
+    assert!(!report.problems.touch("consumers/sockets"), "none is missing of a listener");
+    machine.sockets(&[("10.9.0.2:57251", "10.9.0.1:40152", 2)]);
+    let report = machine.report("n2");
+    let told = report.problems.within("consumers/sockets");
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].fix.as_deref(), Some("modprobe tcp_diag"));
+    assert_eq!(report.consumers.unwrap().sockets_from, Some(SocketSource::Proc));
+}
+
+#[test]
+fn an_environment_is_missing_or_empty() {
+    let mut machine = Machine::default();
+    let line = |pid: u32| format!("{pid} /dev/infiniband/uverbs0\n").into_bytes();
+    let holders: Vec<u8> = (1..8).flat_map(line).chain(*b"more\n").collect();
+    machine
+        .answer(Question::Holders, &holders)
+        .answer(Question::Environment(1), b"UCX_TLS=rc\n")
+        .answer(Question::Environment(2), b"")
+        .fails(Question::Environment(3), ReadError::NotRecorded)
+        .fails(Question::Environment(4), ReadError::Errno(Errno::ACCESS));
+    for pid in 5..8 {
+        machine.fails(Question::Environment(pid), ReadError::Process("it hangs".into()));
+    }
+    let report = machine.report("n2");
+    let holders = report.consumers.as_ref().unwrap().holders.as_ref().unwrap();
+    let told: Vec<_> = holders.iter().map(|one| one.environment.as_deref()).collect();
+    assert_eq!(told[..2], [Some(&["UCX_TLS=rc".to_owned()][..]), Some(&[])]);
+    assert!(told[2..].iter().all(Option::is_none), "{told:?}");
+    let hung = report.problems.within("consumers/holders/environment");
+    assert_eq!(hung.len(), 1);
+    assert!(hung[0].detail.starts_with("3 processes"), "{}", hung[0].detail);
+    // One that is not whole says so.
+    assert!(report.problems.has("consumers/holders"));
+}
+
+/// The cells of one row, by their columns.
+fn cells(report: &HostReport, user: &str) -> BTreeMap<&'static str, String> {
+    let reports = std::slice::from_ref(report);
+    let rows = connection_rows(reports, connections(reports));
+    let is_of = |row: &&ConnectionRow<'_>| {
+        row.connection.as_ref().is_some_and(|one| one.consumer.kind.word() == user)
+    };
+    let row = rows.iter().find(is_of).unwrap();
+    Connections::COLUMNS.iter().map(|column| (column.id, column.value(row).to_string())).collect()
+}
+
+#[test]
+fn a_cell_is_unreadable_where_its_own_source_is() {
+    let problem = |key: &str| Problem {
+        key: key.into(),
+        source: String::new(),
+        errno: None,
+        detail: String::new(),
+        fix: None,
+    };
+    let mut machine = storage("RDMA: 1 (10.9.0.1:8003)");
+    machine
+        .file(
+            "/proc/self/mounts",
+            "10.9.0.1:/ /mnt/t nfs4 rw,vers=4.1,proto=tcp,addr=10.9.0.1 0 0\n",
+        )
+        .rxe("10.9.0.2");
+    let mut report = machine.report("n2");
+    for user in ["beegfs", "nfs"] {
+        assert!(cells(&report, user).values().all(|cell| cell != "?"), "{user}");
+    }
+    for key in ["resources/rxe0", "consumers/sockets", "consumers/fstab", "consumers/beegfs/x"] {
+        report.problems.push(problem(key));
+    }
+    let unreadable = |user: &str| -> Vec<&str> {
+        let cells = cells(&report, user).into_iter();
+        cells.filter(|(_, cell)| cell == "?").map(|(id, _)| id).collect()
+    };
+    let nfs = [
+        "channels",
+        "local.address",
+        "tcp.received_bytes",
+        "tcp.sent_bytes",
+        "wanted.source",
+        "wanted.transport",
+    ];
+    assert_eq!(unreadable("nfs"), nfs);
+    // The management's row, which is of TCP.
+    let beegfs = unreadable("beegfs");
+    assert!(
+        beegfs.contains(&"memory.now_bytes") && beegfs.contains(&"tcp.sent_bytes"),
+        "{beegfs:?}"
+    );
+    assert!(!beegfs.contains(&"rdma.device"), "{beegfs:?}");
+}
+
+/// A long directory is an answer, and one that is not is no reason to say that nobody uses RDMA.
+#[test]
+fn nothing_found_is_said_of_what_could_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |path: &str| folder.path().join(path);
+    std::fs::create_dir_all(place("sys/class/infiniband/rxe0/ports/1")).unwrap();
+    std::fs::create_dir_all(place("proc/fs/lustre/obdfilter/fs-OST0000/exports")).unwrap();
+    let run = || {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+            .args(["connections", "--root"])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    // Netlink has no answer in another root.
+    let (_, said) = run();
+    assert!(said.contains("nothing in what could be read"), "{said}");
+    assert!(!said.contains("nobody uses"), "{said}");
+    for client in 0..5_000 {
+        let nid = format!("10.0.{}.{}@o2ib", client / 256, client % 256);
+        std::fs::create_dir(place(&format!("proc/fs/lustre/obdfilter/fs-OST0000/exports/{nid}")))
+            .unwrap();
+    }
+    let (rows, _) = run();
+    assert!(rows.contains("10.0.19.135"), "{}", rows.len());
 }

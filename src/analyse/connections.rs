@@ -4,7 +4,11 @@
 //! written and what is used is seen. What only fits is suspected. TCP that somebody configured is no fault.
 
 mod beegfs;
+mod beegfs_filter;
+mod beegfs_log;
 mod beegfs_memory;
+mod beegfs_server;
+mod beegfs_tcp;
 mod clients;
 mod draft;
 mod environment;

@@ -136,7 +136,9 @@ fn text<L: Listing>(
         Format::Table | Format::Plain | Format::Csv | Format::Prom => {
             let rows = (recipe.rows)(hosts, *hosts_named);
             if rows.is_empty() && hosts.iter().any(has_something) {
-                say(term, &Note { text: recipe.nothing.into(), fix: None });
+                let nothing =
+                    if hosts.iter().all(is_whole) { recipe.nothing } else { NOTHING_READ };
+                say(term, &Note { text: nothing.into(), fix: None });
             }
             let footer = |rows: &[L::Row<'_>]| (recipe.footer)(rows, *hosts_named);
             view.print_with(rows, Hosts::of(reports), &footer)?
@@ -156,6 +158,15 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         hosts::report_hosts(global, set, parts)?
     };
     Ok(Reports { hosts, hosts_named: true, taken_ns })
+}
+
+/// What to say instead where there may be something that could not be read.
+const NOTHING_READ: &str = "nothing in what could be read";
+
+/// Whether all that could be listed was read.
+fn is_whole(host: &HostReport) -> bool {
+    let parts = ["connections", "consumers", "resources"];
+    host.failure.is_none() && !parts.iter().any(|part| host.problems.touch(part))
 }
 
 /// Whether a host has what could be listed: without, its devices are what is missing.

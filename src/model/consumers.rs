@@ -9,12 +9,14 @@ mod rds;
 mod smb;
 mod smc;
 mod socket;
+mod subnet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use beegfs::{
-    BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool,
+    BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,
+    BeegfsPool,
 };
 pub use block::{
     IscsiNode, IscsiPortal, IscsiSession, NvmeController, NvmeIntent, NvmetPort, SrpHost,
@@ -26,8 +28,9 @@ pub use nfs::{
 pub use p9::P9Mount;
 pub use rds::RdsConnection;
 pub use smb::SmbServer;
-pub use smc::SmcSocket;
-pub use socket::{Holder, TcpSocket, TcpState};
+pub use smc::{SmcMode, SmcSocket, SmcState};
+pub use socket::{Holder, SocketSource, TcpSocket, TcpState};
+pub use subnet::Subnet;
 
 /// What was found on one host. A list is `None` where the consumer is not there at all, and where its
 /// source could not be read: then a problem says so.
@@ -37,6 +40,8 @@ pub struct Consumers {
     pub memory_bytes: Option<u64>,
     /// TCP sockets to and from other hosts, and those that listen.
     pub sockets: Option<Vec<TcpSocket>>,
+    /// Where those were listed.
+    pub sockets_from: Option<SocketSource>,
     /// The processes that hold sockets or RDMA devices.
     pub holders: Option<Vec<Holder>>,
     /// Mounts of NFS.

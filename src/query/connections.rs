@@ -2,7 +2,8 @@ use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{
-    Connection, ConnectionState, HostReport, PinnedMemory, RdmaChannel, TcpChannel, Transport,
+    Connection, ConnectionState, ConsumerKind, HostReport, PinnedMemory, RdmaChannel, TcpChannel,
+    Transport,
 };
 
 /// The listing of `rdmactl connections`: one row for each.
@@ -46,17 +47,17 @@ impl Listing for Connections {
             |row| of(row, |one| Value::text(Some(&one.consumer.instance)));
         "consumer.role" "ROLE" Left Always ["connections"] "client, server, or peer where neither can be told"
             |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
-        "peer" "PEER" Left Always ["connections"] "The other end: the host, where it is one of those that were asked, its address or its name"
+        "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "The other end: the host, where it is one of those that were asked, its address or its name"
             |row| of(row, peer);
         "transport" "USING" Left Always ["connections"] "What carries the data now: RDMA, TCP, SMC-R, mixed"
             |row| of(row, |one| Value::text(Some(one.transport.word())));
-        "wanted.transport" "WANTED" Left Always ["connections"] "What somebody asked for"
+        "wanted.transport" "WANTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "What somebody asked for"
             |row| of(row, |one| Value::text(one.wanted.transport.map(Transport::word)));
         "verdict" "VERDICT" Left Always ["connections"] "ok, tcp, fallback_confirmed and so on, `!` where something is to be mended; why a host gave no answer"
             |row| Value::or_failure(row.report, || of(row, verdict));
         "change" "CHANGE" Left Watched [] "What is different since the reading before"
             |row| row.change.clone().map_or(Value::Absent, Value::Bad);
-        "channels" "CHANNELS" Left Always ["connections", "resources"] "How many there are over RDMA and over TCP"
+        "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "How many there are over RDMA and over TCP"
             |row| of(row, channels);
         "cause.text" "WHY" Left Verbose ["connections"] "The reason, in one sentence"
             |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
@@ -68,37 +69,37 @@ impl Listing for Connections {
             |row| of(row, state);
         "peer.name" "NAME" Left Verbose ["connections"] "What its user calls the other end: a server, an NQN, an IQN"
             |row| of(row, |one| Value::text(one.peer.name.as_ref()));
-        "peer.address" "ADDRESS" Left Asked ["connections"] "Address of the other end"
+        "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Address of the other end"
             |row| of(row, |one| Value::text(one.peer.address));
-        "peer.port" "PEER_PORT" Right Asked ["connections"] "Port of the other end"
+        "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port of the other end"
             |row| of(row, |one| Value::id(one.peer.port.map(u32::from)));
-        "local.address" "LOCAL" Left Verbose ["connections"] "The own end"
+        "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "The own end"
             |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
-        "rdma.device" "DEVICE" Left Verbose ["connections", "resources"] "RDMA devices that carry it"
+        "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices that carry it"
             |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
-        "rdma.lqpn" "QP" Left Verbose ["connections", "resources"] "Numbers of its queue pairs"
+        "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Numbers of its queue pairs"
             |row| of(row, |one| numbers(&one.rdma));
-        "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources"] "States of its queue pairs"
+        "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "States of its queue pairs"
             |row| of(row, |one| unique(&one.rdma, |channel| channel.qp_state.as_ref()));
-        "tcp.sent_bytes" "SENT" Right Verbose ["connections"] "Bytes sent over TCP, and acknowledged"
+        "tcp.sent_bytes" "SENT" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes sent over TCP, and acknowledged"
             |row| of(row, |one| sum(&one.tcp, |channel| channel.sent_bytes));
-        "tcp.received_bytes" "RECEIVED" Right Verbose ["connections"] "Bytes received over TCP"
+        "tcp.received_bytes" "RECEIVED" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes received over TCP"
             |row| of(row, |one| sum(&one.tcp, |channel| channel.received_bytes));
-        "memory.now_bytes" "PINNED" Right Verbose ["connections"] "Memory that BeeGFS pins for RDMA with this server, at each end"
+        "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Memory that BeeGFS pins for RDMA with this server, at each end"
             |row| memory(row, |memory| Value::Bytes(memory.now_bytes));
-        "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections"] "The most that the client may pin for all servers"
+        "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "The most that the client may pin for all servers"
             |row| memory(row, |memory| Value::Bytes(memory.client_most_bytes));
-        "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections"] "The most that a server may pin for all servers and for the clients that were asked"
+        "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "The most that a server may pin for all servers and for the clients that were asked"
             |row| memory(row, |memory| Value::Bytes(memory.server_most_bytes));
-        "memory.host_bytes" "MEMORY" Right Asked ["connections"] "All memory of the host"
+        "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "All memory of the host"
             |row| memory(row, |memory| memory.host_bytes.map_or(Value::Absent, Value::Bytes));
-        "memory.buffers" "BUFFERS" Left Asked ["connections"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
-            |row| memory(row, |memory| Value::text(Some(&memory.buffers)));
-        "memory.recommended" "BETTER" Left Verbose ["connections"] "What is recommended for the adapter instead"
-            |row| memory(row, |memory| Value::text(memory.recommended.as_ref()));
-        "wanted.source" "WANTED_BY" Left Verbose ["connections"] "Where it is written what was asked for"
+        "memory.buffers" "BUFFERS" Left Asked ["connections", "consumers/beegfs"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
+            |row| memory(row, |memory| buffers(Some(memory.buffer_bytes), Some(memory.buffers)));
+        "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "What is recommended for the adapter instead"
+            |row| memory(row, |memory| buffers(memory.recommended_buffer_bytes, memory.recommended_buffers));
+        "wanted.source" "WANTED_BY" Left Verbose ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Where it is written what was asked for"
             |row| of(row, |one| Value::text(one.wanted.source.as_ref()));
-        "consumer.pid" "PID" Right Asked ["connections"] "The process; none for the kernel's own"
+        "consumer.pid" "PID" Right Asked ["connections", "consumers/holders"] "The process; none for the kernel's own"
             |row| of(row, |one| Value::id(one.consumer.pid));
         "evidence" "EVIDENCE" Left Asked ["connections"] "What the verdict rests on"
             |row| of(row, evidence);
@@ -109,8 +110,41 @@ impl Listing for Connections {
     };
 
     fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
-        row.report.problems.has(source) && (row.connection.is_none() || source == "resources")
+        let problems = &row.report.problems;
+        let Some(one) = &row.connection else { return problems.touch(source) };
+        let Some(key) = key_of(one, source) else { return false };
+        if source != "resources" {
+            return problems.touch(&key);
+        }
+        // Without a list of devices none is asked, and whose the objects are is another question.
+        let mut of_devices = problems.within(source).iter();
+        row.report.rdma_core.is_none() || of_devices.any(|one| one.key != "resources/owner")
     }
+}
+
+/// The key of the problem by which a source has left out something of a connection; `None` for a source
+/// that has nothing to say of it: what other consumers tell is nothing to it.
+fn key_of(one: &Connection, source: &str) -> Option<String> {
+    use ConsumerKind::{Beegfs, Iscsi, Lustre, Nfs, Nvmeof, P9, Process, Smb, Smc};
+
+    let (kind, instance) = (one.consumer.kind, &one.consumer.instance);
+    let is_meant = match source {
+        // Processes alone do not say what carries them.
+        "resources" => kind == Process || !matches!(one.transport, Transport::Tcp | Transport::Udp),
+        "consumers/sockets" => kind == Process || !one.transport.is_rdma() || !one.tcp.is_empty(),
+        "consumers/holders" => matches!(kind, Process | Smc) && one.consumer.pid.is_none(),
+        "consumers/fstab" | "consumers/units" | "consumers/autofs" => {
+            matches!(kind, Nfs | Smb | P9 | Lustre)
+        }
+        "consumers/nvme" | "consumers/nvme_intents" => kind == Nvmeof,
+        "consumers/iscsi" | "consumers/iscsi_nodes" => kind == Iscsi,
+        "consumers/beegfs" | "consumers/memory" => kind == Beegfs,
+        // There is a connection: they were read.
+        _ => false,
+    };
+    let is_by_instance = matches!(source, "consumers/nvme" | "consumers/iscsi");
+    let key = if is_by_instance { format!("{source}/{instance}") } else { source.to_owned() };
+    is_meant.then_some(key)
 }
 
 fn of(row: &ConnectionRow<'_>, get: impl Fn(&Connection) -> Value) -> Value {
@@ -119,6 +153,11 @@ fn of(row: &ConnectionRow<'_>, get: impl Fn(&Connection) -> Value) -> Value {
 
 fn memory(row: &ConnectionRow<'_>, get: impl Fn(&PinnedMemory) -> Value) -> Value {
     of(row, |one| one.memory.as_ref().map_or(Value::Absent, &get))
+}
+
+/// `8192 x 70`
+fn buffers(bytes: Option<u64>, count: Option<u64>) -> Value {
+    Value::text(bytes.zip(count).map(|(bytes, count)| format!("{bytes} x {count}")))
 }
 
 fn peer(one: &Connection) -> Value {

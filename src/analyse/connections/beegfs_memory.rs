@@ -35,6 +35,7 @@ pub(super) fn pinned(
     let pools = node.pools.as_deref().unwrap_or_default();
     let used = pools.iter().find(|pool| pool.kind == "RDMA").map_or(0, |pool| pool.count);
     let per_server = per_connection.saturating_mul(most);
+    let better = recommended(report).filter(|wanted| *wanted != (size, count));
     Some(PinnedMemory {
         per_connection_bytes: per_connection,
         now_bytes: per_connection.saturating_mul(used.into()),
@@ -42,10 +43,10 @@ pub(super) fn pinned(
         client_most_bytes: per_server.saturating_mul(servers),
         server_most_bytes: per_server.saturating_mul(servers.saturating_add(clients)),
         host_bytes: report.consumers.as_ref().and_then(|consumers| consumers.memory_bytes),
-        buffers: format!("{size} x {count}"),
-        recommended: recommended(report)
-            .filter(|wanted| *wanted != (size, count))
-            .map(|(size, count)| format!("{size} x {count}")),
+        buffer_bytes: size,
+        buffers: count,
+        recommended_buffer_bytes: better.map(|(size, _)| size),
+        recommended_buffers: better.map(|(_, count)| count),
     })
 }
 

@@ -93,6 +93,11 @@ impl<'reports> Fleet<'reports> {
         self.mirrors.of(host, device, lqpn)
     }
 
+    /// The host with that address.
+    pub(super) fn report(&self, address: IpAddr) -> Option<&'reports HostReport> {
+        self.reports.get(self.hosts.at(address)?)
+    }
+
     fn consumers(&self, address: IpAddr) -> Option<(&'reports str, &'reports Consumers)> {
         let report = self.reports.get(self.hosts.at(address)?)?;
         Some((&report.host, report.consumers.as_ref()?))

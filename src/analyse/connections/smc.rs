@@ -3,8 +3,8 @@
 use super::draft::unknown;
 use super::index::Index;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, RdmaChannel, Role, SmcSocket,
-    Strength, Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, RdmaChannel, Role, SmcMode,
+    SmcSocket, SmcState, Strength, Transport,
 };
 
 /// Judges the sockets of SMC.
@@ -55,13 +55,10 @@ fn smc_reason(code: u32) -> (&'static str, Option<&'static str>) {
 }
 
 fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
-    const INIT: u8 = 2;
-    const CLOSED: u8 = 7;
-    const LISTEN: u8 = 10;
     // Within one host there is no RDMA to be had.
     let is_here =
         index.is_own_address(socket.remote.ip()) || socket.remote.ip() == socket.local.ip();
-    if matches!(socket.state, CLOSED | LISTEN) || is_here {
+    if matches!(socket.state, SmcState::Closed | SmcState::Listen) || is_here {
         return None;
     }
     let holder = index.holder(socket.inode);
@@ -77,7 +74,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
     row.consumer.pid = holder.map(|holder| holder.pid);
     let source = "sock_diag, SMC";
     Some(match (socket.mode, socket.state) {
-        (1, state) if state != INIT => {
+        (SmcMode::Tcp, state) if state != SmcState::Init => {
             let code = socket.reason.unwrap_or(0);
             // The peer's words say more than that it declined.
             let said = socket.peer_diagnosis.filter(|_| code == 0x0500_0000).unwrap_or(code);
@@ -92,7 +89,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
                 )
                 .seen(source, format!("mode TCP, reason 0x{code:08x}"), Strength::Direct)
         }
-        (0, _) if socket.device.is_some() => {
+        (SmcMode::SmcR, _) if socket.device.is_some() => {
             row.rdma.push(RdmaChannel {
                 device: socket.device.clone().unwrap_or_default(),
                 port: socket.port,
@@ -109,7 +106,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
                 .is(Transport::SmcR, ConnectionState::Up, ConnectionVerdict::Ok)
                 .seen(source, "mode SMC-R", Strength::Direct)
         }
-        (2, state) if state != INIT => row
+        (SmcMode::SmcD, state) if state != SmcState::Init => row
             .over_tcp(&inner, true)
             .is(Transport::SmcD, ConnectionState::Up, ConnectionVerdict::Ok)
             .seen(source, "mode SMC-D", Strength::Direct),
@@ -121,6 +118,6 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
                 "the handshake of SMC is not over; one that stays so is stuck",
                 Some("dmesg | grep smc; smcr linkgroup show".into()),
             )
-            .seen(source, format!("state {}", socket.state), Strength::Direct),
+            .seen(source, format!("state {}", socket.state.word()), Strength::Direct),
     })
 }

@@ -8,7 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::mounts::Mount;
 use super::{Reader, list, read_text};
 use crate::model::{
-    BeegfsClient, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind, BeegfsPool, Consumers,
+    BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,
+    BeegfsPool, Consumers, Subnet,
 };
 use crate::source::Question;
 
@@ -16,6 +17,9 @@ use crate::source::Question;
 const FILES: &str = "/proc/fs";
 /// What the module's lines in the kernel's log begin with.
 const TAG: &str = "beegfs: ";
+
+/// Where the administrator's files lie.
+const OWN_FILES: &str = "/etc/";
 
 /// More servers than there are in one file system.
 const MAX_NODES: usize = 16_384;
@@ -68,14 +72,59 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
         reader.too_long(&key, &path, MAX_NODES);
         nodes.truncate(MAX_NODES);
     }
+    let config = parse_config(&config);
+    let mut filter = |name: &str| {
+        let (_, file) = config.iter().find(|(known, file)| known == name && !file.is_empty())?;
+        Some(read_filter(reader, &format!("{key}/{name}"), file))
+    };
+    let (tcp_only, allowed) = (filter("connTcpOnlyFilterFile"), filter("connNetFilterFile"));
     BeegfsClient {
         id,
         path,
         mount_point: None,
-        config: parse_config(&config),
+        tcp_only,
+        allowed,
+        config,
         interfaces: info.as_deref().map(parse_interfaces),
         nodes,
     }
+}
+
+/// A file that the settings name. One that lies elsewhere than the administrator's files do may lie on
+/// a file system that hangs, and is nobody's to be read.
+fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
+    let mut read = || {
+        if !path.starts_with(OWN_FILES) || path.contains("/../") {
+            let detail = format!("{path} is not read: it lies outside of {OWN_FILES}");
+            reader.lacking(key, path, &detail, "put the file below /etc, and mount again");
+            return None;
+        }
+        let question = Question::File(path.to_owned());
+        match reader.ask(&question) {
+            Ok(text) => Some(parse_subnets(&String::from_utf8_lossy(&text))),
+            // The client has read it when it was mounted.
+            Err(error) if error.is_absent() => {
+                let detail = format!("{path} is named in the client's settings, and is not there");
+                reader.lacking(key, path, &detail, "put the file back, or mount again without it");
+                None
+            }
+            Err(error) => {
+                reader.unreadable(key, path, &error, None);
+                None
+            }
+        }
+    };
+    BeegfsFilter { subnets: read(), path: path.to_owned() }
+}
+
+/// `10.9.0.0/24`, one a line (`client_module/source/common/toolkit/NetFilter.h`, which leaves out lines
+/// of another form as well).
+fn parse_subnets(text: &str) -> Vec<Subnet> {
+    let subnet = |line: &str| {
+        let (address, bits) = line.trim().split_once('/')?;
+        Some(Subnet { address: address.parse().ok()?, bits: bits.trim().parse().ok()? })
+    };
+    text.lines().filter_map(subnet).collect()
 }
 
 /// `connUseRDMA = 1`; what is not about connections is left out.
@@ -202,6 +251,13 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_is_a_list_of_subnets() {
+        let text = "# storage\n10.9.0.0/24\n\n 2001:db8::/32 \nno subnet\n10.9.1.1\n10.9.2.0/x\n";
+        let told: Vec<_> = parse_subnets(text).iter().map(|net| (net.address, net.bits)).collect();
+        assert_eq!(told, [("10.9.0.0".parse().unwrap(), 24), ("2001:db8::".parse().unwrap(), 32)]);
+    }
+
+    #[test]
     fn the_log_tells_of_attempts() {
         let line = "6,573,25605493,-;beegfs: df(223): NodeConn (acquire stream): Connected: \
                     beegfs-storage@10.9.0.1:8203 (protocol: TCP; fallback route)";
@@ -219,6 +275,7 @@ mod tests {
         fn no_text_can_crash_it(text in "[ -~\n]{0,300}") {
             let _ = (parse_nodes(BeegfsNodeKind::Meta, &text), parse_interfaces(&text));
             let _ = (parse_config(&text), parse_log(&text), parse_pools(&text));
+            let _ = parse_subnets(&text);
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The texts are those of `lustre/obdclass/lprocfs_status.c`, 2.12 to master.
 
+use std::collections::HashSet;
+
 use super::{Reader, list, read_text};
 use crate::model::{Consumers, LustreImport, LustrePeer};
 
@@ -17,38 +19,57 @@ const MAX: usize = 65_536;
 
 /// Reads both sides.
 pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
-    let mut imports: Vec<LustreImport> = Vec::new();
-    let mut peers: Vec<LustrePeer> = Vec::new();
-    for root in ROOTS {
-        for kind in CLIENTS {
-            let folder = format!("{root}/{kind}");
-            for name in list(reader, "consumers/lustre", &folder) {
-                if imports.iter().any(|known| known.name == name) || imports.len() == MAX {
-                    continue;
-                }
-                let path = format!("{folder}/{name}/import");
-                let key = format!("consumers/lustre/{name}");
-                if let Some(text) = read_text(reader, &key, &path) {
-                    imports.push(parse_import(name, &text));
-                }
+    found.lustre = Some(read_imports(reader)).filter(|imports| !imports.is_empty());
+    found.lustre_peers = Some(read_peers(reader)).filter(|peers| !peers.is_empty());
+}
+
+fn read_imports(reader: &mut Reader<'_>) -> Vec<LustreImport> {
+    let key = "consumers/lustre";
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
+    for folder in folders(&CLIENTS) {
+        for name in list(reader, key, &folder) {
+            if !known.insert(name.clone()) {
+                continue;
             }
-        }
-        for kind in SERVERS {
-            let folder = format!("{root}/{kind}");
-            for target in list(reader, "consumers/lustre_peers", &folder) {
-                let nids =
-                    list(reader, "consumers/lustre_peers", &format!("{folder}/{target}/exports"));
-                for nid in nids.into_iter().filter(|name| name.contains('@')) {
-                    let peer = LustrePeer { target: target.clone(), nid };
-                    if !peers.contains(&peer) && peers.len() < MAX {
-                        peers.push(peer);
-                    }
-                }
+            if all.len() == MAX {
+                reader.too_long(key, &folder, MAX);
+                return all;
+            }
+            let path = format!("{folder}/{name}/import");
+            if let Some(text) = read_text(reader, &format!("{key}/{name}"), &path) {
+                all.push(parse_import(name, &text));
             }
         }
     }
-    found.lustre = Some(imports).filter(|imports| !imports.is_empty());
-    found.lustre_peers = Some(peers).filter(|peers| !peers.is_empty());
+    all
+}
+
+fn read_peers(reader: &mut Reader<'_>) -> Vec<LustrePeer> {
+    let key = "consumers/lustre_peers";
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
+    for folder in folders(&SERVERS) {
+        for target in list(reader, key, &folder) {
+            let exports = format!("{folder}/{target}/exports");
+            let nids = list(reader, key, &exports);
+            for nid in nids.into_iter().filter(|name| name.contains('@')) {
+                let peer = LustrePeer { target: target.clone(), nid };
+                if !known.insert(peer.clone()) {
+                    continue;
+                }
+                if all.len() == MAX {
+                    reader.too_long(key, &exports, MAX);
+                    return all;
+                }
+                all.push(peer);
+            }
+        }
+    }
+    all
+}
+
+/// Where devices of some kinds may be: what is in one place may be in another as well.
+fn folders(kinds: &[&str]) -> impl Iterator<Item = String> {
+    ROOTS.iter().flat_map(move |root| kinds.iter().map(move |kind| format!("{root}/{kind}")))
 }
 
 fn parse_import(name: String, text: &str) -> LustreImport {

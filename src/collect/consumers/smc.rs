@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Reader, has_module};
-use crate::model::{Consumers, SmcSocket};
+use crate::model::{Consumers, SmcMode, SmcSocket, SmcState};
 use crate::source::{Attributes, Messages, Question, SocketQuery};
 
 /// Bytes of a `struct smc_diag_msg` (`include/uapi/linux/smc_diag.h`): family, state, mode, shutdown, the
@@ -31,7 +31,12 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
         return reader.malformed(key, &query.to_string(), "half a message");
     }
     let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
-    found.smc = Some(all.take(MAX).collect());
+    let mut all: Vec<SmcSocket> = all.collect();
+    if all.len() > MAX {
+        reader.too_long(key, &query.to_string(), MAX);
+        all.truncate(MAX);
+    }
+    found.smc = Some(all);
 }
 
 fn decode(payload: &[u8]) -> Option<SmcSocket> {
@@ -47,8 +52,8 @@ fn decode(payload: &[u8]) -> Option<SmcSocket> {
     let name = name.and_then(|name| name.split(|byte| *byte == 0).next());
     let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
     Some(SmcSocket {
-        state: fixed[1],
-        mode: fixed[2],
+        state: state(fixed[1]),
+        mode: mode(fixed[2]),
         local: end(fixed, 4, 8)?,
         remote: end(fixed, 6, 24)?,
         inode: u64::from_ne_bytes(fixed.get(56..64)?.try_into().ok()?),
@@ -57,6 +62,28 @@ fn decode(payload: &[u8]) -> Option<SmcSocket> {
         port: link.and_then(|link| link.get(65)).map(|port| u32::from(*port)),
         device: name.filter(|name| !name.is_empty()),
     })
+}
+
+/// `enum smc_state` of `net/smc/smc.h`.
+fn state(code: u8) -> SmcState {
+    match code {
+        1 => SmcState::Active,
+        2 => SmcState::Init,
+        7 => SmcState::Closed,
+        10 => SmcState::Listen,
+        20..=27 => SmcState::Closing,
+        _ => SmcState::Other,
+    }
+}
+
+/// `SMC_DIAG_MODE_SMCR` and those after it.
+fn mode(code: u8) -> SmcMode {
+    match code {
+        0 => SmcMode::SmcR,
+        1 => SmcMode::Tcp,
+        2 => SmcMode::SmcD,
+        _ => SmcMode::Other,
+    }
 }
 
 /// No field tells the family: of IPv4 the last three words of an address are zero.

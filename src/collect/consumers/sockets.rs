@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Reader, has_module, read_text};
-use crate::model::{Consumers, Holder, HostReport, Object, Owner, TcpSocket, TcpState};
-use crate::source::{Attributes, Messages, Question, SocketQuery};
+use crate::model::{
+    Consumers, Holder, HostReport, Object, Owner, SocketSource, TcpSocket, TcpState,
+};
+use crate::source::{Attributes, MORE_HOLDERS, Messages, Question, ReadError, SocketQuery};
 
 /// More than are worth listing: what comes behind is left out, and told.
 const MAX_SOCKETS: usize = 65_536;
@@ -22,51 +24,60 @@ const RETRANSMITTED: usize = 100;
 const ACKED: usize = 120;
 const RECEIVED: usize = 128;
 
-/// Reads both.
+/// Reads both: the processes whatever comes of the sockets, because they hold devices as well.
 pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Consumers) {
-    let Some(sockets) = read_sockets(reader) else { return };
+    // Asking would load the module.
+    let has_diag =
+        has_module(reader, "consumers/sockets", "tcp_diag") || is_built_in(reader, "tcp_diag");
+    let source = if has_diag { SocketSource::SockDiag } else { SocketSource::Proc };
+    found.sockets = read_sockets(reader, source);
+    found.sockets_from = found.sockets.as_ref().map(|_| source);
     let smc = found.smc.iter().flatten().map(|socket| socket.inode);
-    let inodes = sockets.iter().map(|socket| socket.inode).chain(smc).collect();
-    found.holders = read_holders(reader, report, &inodes);
-    found.sockets = Some(sockets);
+    let tcp = found.sockets.iter().flatten().map(|socket| socket.inode);
+    found.holders = read_holders(reader, report, &tcp.chain(smc).collect());
 }
 
-fn read_sockets(reader: &mut Reader<'_>) -> Option<Vec<TcpSocket>> {
+/// Those of both families, or of the one that could be listed.
+fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<TcpSocket>> {
     let key = "consumers/sockets";
-    // Asking would load the module.
-    let has_diag = has_module(reader, key, "tcp_diag") || is_built_in(reader, "tcp_diag");
-    let mut all = Vec::new();
+    let mut found: Option<Vec<TcpSocket>> = None;
     for (query, path) in
         [(SocketQuery::Tcp4, "/proc/net/tcp"), (SocketQuery::Tcp6, "/proc/net/tcp6")]
     {
-        if has_diag {
-            let question = Question::Sockets(query);
-            let answer = reader.answer(key, &question)?;
-            if !Messages::new(&answer).last_is_whole() {
-                reader.malformed(key, &question.to_string(), "half a message");
-            }
-            all.extend(Messages::new(&answer).filter_map(|message| decode(message.payload)));
-        } else if let Some(text) = read_text(reader, key, path) {
-            all.extend(text.lines().skip(1).filter_map(parse));
+        if source == SocketSource::Proc {
+            let Some(text) = read_text(reader, key, path) else { continue };
+            found.get_or_insert_default().extend(text.lines().skip(1).filter_map(parse));
+            continue;
         }
+        let question = Question::Sockets(query);
+        let Some(answer) = reader.answer(key, &question) else { continue };
+        if !Messages::new(&answer).last_is_whole() {
+            reader.malformed(key, &question.to_string(), "half a message");
+        }
+        let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
+        found.get_or_insert_default().extend(all);
     }
+    let mut all = found?;
     all.retain(is_outward);
     if all.len() > MAX_SOCKETS {
         reader.too_long(key, "TCP sockets", MAX_SOCKETS);
         all.truncate(MAX_SOCKETS);
     }
+    if source == SocketSource::Proc && all.iter().any(|socket| socket.state != TcpState::Listen) {
+        let detail = "the kernel counts bytes of TCP sockets only with its module tcp_diag, which is not loaded";
+        let query = SocketQuery::Tcp4.to_string();
+        reader.lacking(&format!("{key}/bytes"), &query, detail, "modprobe tcp_diag");
+    }
     Some(all)
 }
 
 fn is_built_in(reader: &mut Reader<'_>, module: &str) -> bool {
-    let Ok(release) = reader.ask(&Question::File("/proc/sys/kernel/osrelease".into())) else {
-        return false;
-    };
-    let release = String::from_utf8_lossy(&release);
+    let key = "consumers/sockets";
+    let Some(release) = read_text(reader, key, "/proc/sys/kernel/osrelease") else { return false };
     let path = format!("/lib/modules/{}/modules.builtin", release.trim());
-    let list = reader.ask(&Question::File(path)).unwrap_or_default();
+    let list = read_text(reader, key, &path).unwrap_or_default();
     let file = format!("/{module}.ko");
-    String::from_utf8_lossy(&list).lines().any(|line| line.ends_with(&file))
+    list.lines().any(|line| line.ends_with(&file))
 }
 
 /// Whether it leads to another host, or waits for one.
@@ -159,6 +170,9 @@ fn read_holders(
     let mut hidden = 0_usize;
     let mut all: BTreeMap<u32, Holder> = BTreeMap::new();
     for line in String::from_utf8_lossy(&answer).lines() {
+        if line == MORE_HOLDERS {
+            reader.incomplete(key, &Question::Holders.to_string(), "there are too many open files");
+        }
         let Some((pid, what)) = line.split_once(' ') else { continue };
         let Ok(pid) = pid.parse() else { continue };
         if what == "-" {
@@ -191,12 +205,7 @@ fn read_holders(
         );
         reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root");
     }
-    for holder in all.values_mut() {
-        holder.devices.sort_unstable();
-        holder.devices.dedup();
-        holder.name = read_name(reader, holder.pid);
-        holder.environment = read_environment(reader, holder.pid);
-    }
+    name_holders(reader, &mut all);
     // The owners of objects are known even where their files are hidden.
     for resource in report.resources.iter().flatten() {
         if let (Some(Owner::Process { pid, name }), Object::Qp(_) | Object::CmId(_)) =
@@ -214,16 +223,41 @@ fn read_holders(
     Some(all.into_values().collect())
 }
 
-fn read_name(reader: &mut Reader<'_>, pid: u32) -> Option<String> {
-    let path = format!("/proc/{pid}/comm");
-    let name = read_text(reader, "consumers/holders", &path)?;
-    Some(name.trim_end().to_owned())
+/// Gives each its name, and what its environment says.
+fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
+    let (mut hung, mut nameless): (Vec<String>, _) = (Vec::new(), None);
+    for holder in all.values_mut() {
+        holder.devices.sort_unstable();
+        holder.devices.dedup();
+        let path = format!("/proc/{}/comm", holder.pid);
+        match reader.ask(&Question::File(path.clone())) {
+            Ok(name) => holder.name = Some(String::from_utf8_lossy(&name).trim_end().to_owned()),
+            Err(error) if error.is_absent() => {}
+            Err(error) => drop(nameless.get_or_insert((path, error))),
+        }
+        let environment = reader.ask(&Question::Environment(holder.pid));
+        if matches!(environment, Err(ReadError::Process(_))) {
+            hung.push(holder.pid.to_string());
+        }
+        // Other users' processes are theirs, and a capture has none.
+        holder.environment = environment.ok().map(|text| lines(&text));
+    }
+    // Of those without a name, one is enough to tell.
+    if let Some((path, error)) = nameless {
+        reader.unreadable("consumers/holders/name", &path, &error, None);
+    }
+    if let Some(first) = hung.first() {
+        let detail = format!(
+            "{} processes do not let their environment be looked at, {first} for one: they may hang",
+            hung.len()
+        );
+        let fix = format!("cat /proc/{first}/stack; dmesg | grep -i 'not responding'");
+        reader.lacking("consumers/holders/environment", "/proc/PID/environ", &detail, &fix);
+    }
 }
 
-/// What may not be read is missing: other users' processes are theirs.
-fn read_environment(reader: &mut Reader<'_>, pid: u32) -> Option<Vec<String>> {
-    let answer = reader.ask(&Question::Environment(pid)).ok()?;
-    Some(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
+fn lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

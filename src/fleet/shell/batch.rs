@@ -124,7 +124,8 @@ impl Batch<'_> {
         let mut found: HashMap<&str, Vec<u8>> = HashMap::new();
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             // Paths may hold colons, as PCI addresses do: the one that was asked for decides.
-            let ends = line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
+            let mut ends =
+                line.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
             let path = ends.find_map(|at| Some((*known.get(&line[..at])?, at)));
             if let Some((path, at)) = path {
                 found.entry(path).or_default().extend(&line[at + 1..]);

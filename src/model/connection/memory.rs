@@ -16,8 +16,12 @@ pub struct PinnedMemory {
     pub server_most_bytes: u64,
     /// All memory of this host.
     pub host_bytes: Option<u64>,
-    /// Size and number of buffers, as they are set.
-    pub buffers: String,
-    /// The same as recommended for the host's adapter; `None` where that is what is set.
-    pub recommended: Option<String>,
+    /// Size of a buffer, as it is set (`connRDMABufSize`).
+    pub buffer_bytes: u64,
+    /// Number of buffers for one connection and direction, as it is set (`connRDMABufNum`).
+    pub buffers: u64,
+    /// Size as recommended for the host's adapter; `None` where size and number are so.
+    pub recommended_buffer_bytes: Option<u64>,
+    /// Number as recommended; `None` as above.
+    pub recommended_buffers: Option<u64>,
 }

@@ -3,6 +3,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Subnet;
+
 /// A client of `BeeGFS` (`/proc/fs/beegfs/ID`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsClient {
@@ -16,11 +18,22 @@ pub struct BeegfsClient {
     pub config: Vec<(String, String)>,
     /// Own interfaces, the preferred ones first; `None` where they could not be read.
     pub interfaces: Option<Vec<BeegfsInterface>>,
+    /// Addresses of servers that are to be reached by TCP only (`connTcpOnlyFilterFile`); `None`
+    /// where no such file is named.
+    pub tcp_only: Option<BeegfsFilter>,
+    /// The only addresses of servers that may be used at all (`connNetFilterFile`), as above.
+    pub allowed: Option<BeegfsFilter>,
     /// The servers, each with its connections.
     pub nodes: Vec<BeegfsNode>,
 }
 
 impl BeegfsClient {
+    /// Name of its kernel module: `beegfs`, or `beegfs_NAME` for one that was renamed.
+    #[must_use]
+    pub fn module(&self) -> &str {
+        self.path.rsplit('/').nth(1).unwrap_or("beegfs")
+    }
+
     /// A setting.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
@@ -38,6 +51,15 @@ impl BeegfsClient {
     }
 }
 
+/// A file of addresses that a client's settings name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BeegfsFilter {
+    /// The file.
+    pub path: String,
+    /// Its subnets; `None` where it could not be read.
+    pub subnets: Option<Vec<Subnet>>,
+}
+
 /// An interface that a client would use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeegfsInterface {
@@ -51,7 +73,7 @@ pub struct BeegfsInterface {
 
 /// Kinds of servers.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum BeegfsNodeKind {

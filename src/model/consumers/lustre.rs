@@ -17,7 +17,7 @@ pub struct LustreImport {
 }
 
 /// A client or server that talks with a Lustre server, by its network identifier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct LustrePeer {
     /// The target that it uses: `fs-OST0000`.
     pub target: String,

@@ -10,10 +10,10 @@ pub struct SmcSocket {
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// State: 1 active, 2 being made, 10 listening.
-    pub state: u8,
-    /// What carries it: 0 SMC-R, 1 TCP, 2 SMC-D; it means something in active sockets only.
-    pub mode: u8,
+    /// Its state.
+    pub state: SmcState,
+    /// What carries it; it means something once the handshake is over.
+    pub mode: SmcMode,
     /// Inode.
     pub inode: u64,
     /// Why it fell back to TCP.
@@ -24,4 +24,51 @@ pub struct SmcSocket {
     pub device: Option<String>,
     /// Port of that.
     pub port: Option<u32>,
+}
+
+/// States of a socket of SMC (`enum smc_state` of `net/smc/smc.h`), as far as they differ here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SmcState {
+    /// It carries data.
+    Active,
+    /// Its handshake is not over.
+    Init,
+    /// It waits for connections.
+    Listen,
+    /// One of its ends is ending it.
+    Closing,
+    /// It has ended.
+    Closed,
+    /// A kernel later than this program says so.
+    Other,
+}
+
+impl SmcState {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Init => "init",
+            Self::Listen => "listen",
+            Self::Closing => "closing",
+            Self::Closed => "closed",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// What carries a socket of SMC (`include/uapi/linux/smc_diag.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SmcMode {
+    /// RDMA.
+    SmcR,
+    /// TCP, which it fell back to.
+    Tcp,
+    /// Memory of one machine.
+    SmcD,
+    /// As above.
+    Other,
 }

@@ -22,6 +22,27 @@ pub struct TcpSocket {
     pub retransmitted: Option<u64>,
 }
 
+/// Where sockets were listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketSource {
+    /// `sock_diag` netlink, which counts their bytes.
+    SockDiag,
+    /// `/proc/net/tcp`, which does not.
+    Proc,
+}
+
+impl SocketSource {
+    /// Its name, as evidence has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SockDiag => "sock_diag",
+            Self::Proc => "/proc/net/tcp",
+        }
+    }
+}
+
 /// States of a TCP socket, as far as they are listed (`include/net/tcp_states.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -48,6 +69,6 @@ pub struct Holder {
     /// Character devices of RDMA that it has open: `uverbs0`, `rdma_cm`.
     pub devices: Vec<String>,
     /// What its environment says of transports, `UCX_TLS=tcp` for one; only what is about RDMA. `None` where
-    /// it may not be read, and in captures, which never have it.
+    /// it could not be read, and in a capture, which never has it.
     pub environment: Option<Vec<String>>,
 }

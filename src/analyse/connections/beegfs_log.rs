@@ -1,0 +1,68 @@
+//! What the kernel's log says of the connections of `BeeGFS`, by the server that a line is about.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use crate::model::{BeegfsLogLine, BeegfsNodeKind};
+
+/// The lines of one host.
+pub(super) struct Log<'lines> {
+    /// `None` where the log could not be read.
+    lines: Option<&'lines [BeegfsLogLine]>,
+    /// The last line of each server.
+    last: HashMap<(BeegfsNodeKind, SocketAddr), &'lines BeegfsLogLine>,
+    /// The last that tells of a success, which is written only where it differs from the one before.
+    connected: HashMap<(BeegfsNodeKind, SocketAddr), &'lines BeegfsLogLine>,
+}
+
+impl<'lines> Log<'lines> {
+    pub(super) fn new(lines: Option<&'lines [BeegfsLogLine]>) -> Self {
+        let (mut last, mut connected) = (HashMap::new(), HashMap::new());
+        for line in lines.unwrap_or_default() {
+            let Some(kind) = kind(line) else { continue };
+            let server = (kind, SocketAddr::new(line.address, line.port));
+            last.insert(server, line);
+            if line.is_connected {
+                connected.insert(server, line);
+            }
+        }
+        Self { lines, last, connected }
+    }
+
+    pub(super) fn could_be_read(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// What it says of servers of a kind, the latest first.
+    pub(super) fn of_kind(
+        &self,
+        wanted: BeegfsNodeKind,
+    ) -> impl Iterator<Item = &'lines BeegfsLogLine> {
+        self.lines.unwrap_or_default().iter().rev().filter(move |line| kind(line) == Some(wanted))
+    }
+
+    /// The last attempt to reach a server.
+    pub(super) fn last(
+        &self,
+        kind: BeegfsNodeKind,
+        end: Option<SocketAddr>,
+    ) -> Option<&'lines BeegfsLogLine> {
+        self.last.get(&(kind, end?)).copied()
+    }
+
+    /// The last success.
+    pub(super) fn connected(
+        &self,
+        kind: BeegfsNodeKind,
+        end: Option<SocketAddr>,
+    ) -> Option<&'lines BeegfsLogLine> {
+        self.connected.get(&(kind, end?)).copied()
+    }
+}
+
+/// `Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP)`
+fn kind(line: &BeegfsLogLine) -> Option<BeegfsNodeKind> {
+    BeegfsNodeKind::ALL
+        .into_iter()
+        .find(|kind| line.text.contains(&format!("beegfs-{}@", kind.word())))
+}

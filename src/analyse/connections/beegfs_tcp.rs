@@ -1,0 +1,252 @@
+//! Why a client of `BeeGFS` talks with a server over TCP.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+
+use super::beegfs_filter::{Filtered, filtered};
+use super::beegfs_log::Log;
+use super::beegfs_server::Server;
+use super::draft::PING;
+use super::fleet::Fleet;
+use super::index::Index;
+use crate::model::{
+    BeegfsLogLine, BeegfsNodeKind, BeegfsPool, CmAddress, Connection, ConnectionState,
+    ConnectionVerdict, HostReport, Object, Strength, TcpState, Transport,
+};
+
+/// What tells whether RDMA reaches a server.
+pub(super) struct Reach<'report, 'fleet> {
+    pub(super) fleet: &'fleet Fleet<'report>,
+    pub(super) log: &'fleet Log<'report>,
+    /// Where channels of this host lead.
+    channels: HashSet<SocketAddr>,
+}
+
+impl<'report, 'fleet> Reach<'report, 'fleet> {
+    pub(super) fn new(
+        index: &Index<'_>,
+        fleet: &'fleet Fleet<'report>,
+        log: &'fleet Log<'report>,
+    ) -> Self {
+        let channels = index.channels.iter().filter(|channel| channel.is_up());
+        Self { fleet, log, channels: channels.filter_map(|channel| channel.remote).collect() }
+    }
+
+    /// What shows that RDMA reaches a server, and where that stands.
+    fn proof(&self, server: &Server<'_>) -> Option<(String, String)> {
+        let end = server.end?;
+        if self.channels.contains(&end) {
+            return Some((
+                "RDMA netlink".into(),
+                format!("a queue pair of this host leads to {end}"),
+            ));
+        }
+        if let Some(line) = self.log.last(server.node.kind, Some(end))
+            && line.kind == "RDMA"
+        {
+            return Some(("/dev/kmsg".into(), line.text.clone()));
+        }
+        let report = self.fleet.report(end.ip())?;
+        (offers_rdma(report, end.port()) == Some(true)).then(|| {
+            (format!("{}: RDMA netlink", report.host), format!("it listens at {}", end.port()))
+        })
+    }
+
+    /// What shows that a server does not offer RDMA.
+    fn refutation(&self, server: &Server<'_>) -> Option<(String, String)> {
+        let end = server.end?;
+        let report = self.fleet.report(end.ip())?;
+        (offers_rdma(report, end.port()) == Some(false)).then(|| {
+            (format!("{}: RDMA netlink", report.host), format!("nobody listens at {}", end.port()))
+        })
+    }
+}
+
+/// Whether somebody on a host waits for RDMA connections at a port; `None` where that cannot be seen.
+fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
+    let listens = report.resources.as_ref()?.iter().any(|resource| match &resource.object {
+        Object::CmId(cm_id) => {
+            cm_id.state.as_deref() == Some("LISTEN")
+                && matches!(cm_id.source, Some(CmAddress::Ip(end)) if end.port() == port)
+        }
+        _ => false,
+    });
+    if listens {
+        return Some(true);
+    }
+    // The kernel shows objects of processes to those who see the processes: the server must be seen.
+    let consumers = report.consumers.as_ref()?;
+    let mut waiting = consumers.sockets.iter().flatten().filter(|socket| {
+        socket.state == TcpState::Listen && socket.local.port() == port && socket.inode != 0
+    });
+    let is_seen =
+        |inode| consumers.holders.iter().flatten().any(|holder| holder.inodes.contains(&inode));
+    let is_whole = !report.problems.touch("resources");
+    (is_whole && waiting.any(|socket| is_seen(socket.inode))).then_some(false)
+}
+
+/// What proves that RDMA to a server was tried and failed.
+pub(super) enum Fallback<'log> {
+    /// The client's own mark.
+    Mark,
+    /// A line of the kernel's log.
+    Log(&'log BeegfsLogLine),
+}
+
+impl<'log> Fallback<'log> {
+    /// The proof, where there is one.
+    pub(super) fn of(
+        server: &Server<'_>,
+        reach: &Reach<'log, '_>,
+        pool: &BeegfsPool,
+    ) -> Option<Self> {
+        // Without RDMA wanted, a mark tells of another address that failed.
+        if server.client.switch("connUseRDMA") != Some(true) {
+            return None;
+        }
+        if pool.is_fallback {
+            return Some(Self::Mark);
+        }
+        let last = reach.log.connected(server.node.kind, server.end);
+        // Of an idle connection the mark tells, and the log is of the past.
+        let last = last.filter(|line| pool.is_busy && line.kind == "TCP" && line.is_fallback);
+        last.map(Self::Log)
+    }
+
+    /// The row that it makes of one.
+    pub(super) fn judge(&self, server: &Server<'_>, mut row: Connection) -> Connection {
+        row.verdict = ConnectionVerdict::FallbackConfirmed;
+        let code = "beegfs.rdma_connect_failed";
+        match self {
+            Self::Mark => {
+                let again = server.client.setting("connFallbackExpirationSecs").unwrap_or("900");
+                row.because(
+                    code,
+                    "the client marks a connection as a fallback: RDMA was tried and failed",
+                    Some(format!(
+                        "{PING}; it tries again after connFallbackExpirationSecs ({again} s)"
+                    )),
+                )
+            }
+            Self::Log(line) => row
+                .because(
+                    code,
+                    "RDMA was tried and failed, as the kernel's log says; the connections are busy, and the client shows no mark",
+                    Some(PING.into()),
+                )
+                .seen("/dev/kmsg", &line.text, Strength::Log),
+        }
+    }
+}
+
+/// Judges a server that is talked with over TCP only.
+pub(super) fn judge(
+    server: &Server<'_>,
+    reach: &Reach<'_, '_>,
+    pool: &BeegfsPool,
+    row: Connection,
+) -> Connection {
+    let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+    let config = format!("{}/config", server.client.path);
+    if server.node.kind == BeegfsNodeKind::Management {
+        // Management speaks TCP only.
+        return row.is(tcp, up, ConnectionVerdict::TcpConfigured);
+    }
+    match server.client.switch("connUseRDMA") {
+        Some(false) => {
+            return row
+                .wants(tcp, format!("connUseRDMA = 0 in {config}"))
+                .is(tcp, up, ConnectionVerdict::TcpConfigured)
+                .seen(config, "connUseRDMA = 0", Strength::Config);
+        }
+        None => {
+            return row
+                .is(tcp, up, ConnectionVerdict::Unknown)
+                .lacks(format!("{config}: connUseRDMA"));
+        }
+        Some(true) => {}
+    }
+    let row = row.seen(&config, "connUseRDMA = 1", Strength::Config);
+    if let Some(fallback) = Fallback::of(server, reach, pool) {
+        return fallback.judge(server, row);
+    }
+    match filtered(server, reach.fleet) {
+        Filtered::No => {}
+        Filtered::Yes { file, text } => {
+            return row.wants(tcp, &file).is(tcp, up, ConnectionVerdict::TcpConfigured).seen(
+                file,
+                text,
+                Strength::Config,
+            );
+        }
+        Filtered::Unknown(missing) => {
+            return row.is(tcp, up, ConnectionVerdict::Unknown).lacks(missing);
+        }
+    }
+    let info = format!("{}/client_info", server.client.path);
+    match &server.client.interfaces {
+        None => row.is(tcp, up, ConnectionVerdict::Unknown).lacks(info),
+        Some(interfaces) if !interfaces.iter().any(|interface| interface.is_rdma) => row
+            .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
+            .because(
+                "beegfs.no_local_rdma",
+                "the client wants RDMA and has no interface for it: everything goes by TCP, and the client does not say so",
+                Some("rdmactl devices; load the driver, or mend connRDMAInterfacesFile, then mount again".into()),
+            )
+            .seen(info, "no interface of type RDMA", Strength::Direct),
+        Some(_) => by_reach(server, reach, pool, row),
+    }
+}
+
+/// Where neither a mark nor the client's own settings and interfaces decide.
+fn by_reach(
+    server: &Server<'_>,
+    reach: &Reach<'_, '_>,
+    pool: &BeegfsPool,
+    row: Connection,
+) -> Connection {
+    let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
+    if let Some((source, text)) = reach.proof(server) {
+        let row =
+            row.is(tcp, up, ConnectionVerdict::Suspected).seen(source, text, Strength::Correlated);
+        return if pool.is_busy {
+            row.because(
+                "beegfs.busy",
+                "TCP is used where RDMA is wanted and reaches the server; while all connections are busy, the client does not say why",
+                Some(format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")),
+            )
+        } else {
+            row.because(
+                "beegfs.rdma_offered",
+                "TCP is used where RDMA is wanted and reaches the server; the client does not say why",
+                Some(format!("dmesg | grep beegfs; {PING}; mount again once it works")),
+            )
+        };
+    }
+    let last = reach.log.connected(server.node.kind, server.end);
+    let row = match last.filter(|line| pool.is_busy && line.kind == "TCP") {
+        // RDMA was not even tried.
+        Some(line) => row.seen("/dev/kmsg", &line.text, Strength::Log),
+        None if pool.is_busy => {
+            let row = row
+                .is(tcp, up, ConnectionVerdict::Unknown)
+                .because(
+                    "beegfs.busy",
+                    "TCP is used where RDMA is wanted; while all connections are busy, the client does not say why",
+                    Some(format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")),
+                )
+                .lacks(format!("{}: marks of connections that are busy", server.file()));
+            return if reach.log.could_be_read() { row } else { row.lacks("the kernel's log") };
+        }
+        None => row,
+    };
+    let row = match reach.refutation(server) {
+        Some((source, text)) => row.seen(source, text, Strength::Direct),
+        None => row,
+    };
+    row.is(tcp, up, ConnectionVerdict::Tcp).because(
+        "beegfs.peer_no_rdma",
+        "the server offers no RDMA, or connNetFilterFile keeps it from being used",
+        Some("on the server: rdmactl devices, and connUseRDMA in its configuration".into()),
+    )
+}
