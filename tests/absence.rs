@@ -8,13 +8,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use rdmactl::analyse::connections::connections;
 use rdmactl::analyse::lossless::{Losslessness, judge};
 use rdmactl::capture::{Capture, CapturedHost};
 use rdmactl::collect::host_report;
-use rdmactl::model::{Device, HostReport, Parts, Port, Protocol, VerbsState, Via};
+use rdmactl::model::{
+    Connection, ConnectionVerdict, Device, HostReport, Part, Parts, Port, Protocol, Role,
+    VerbsState, Via,
+};
 use rdmactl::query::{
-    Column, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value, counter_rows,
-    device_rows, gid_rows, resource_rows,
+    Column, Connections, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value,
+    connection_rows, counter_rows, device_rows, gid_rows, resource_rows,
 };
 use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Recorder, Source};
 
@@ -290,6 +294,75 @@ fn nothing_becomes_lossless_by_not_being_told() {
     });
 }
 
+/// A connection, with the cells of its row.
+type Connected = (Connection, Vec<(&'static str, Value)>);
+
+/// The connections of a host by what names them; of several with one name, by their order.
+fn connected(report: &HostReport) -> BTreeMap<(String, usize), Connected> {
+    let reports = std::slice::from_ref(report);
+    let mut all: BTreeMap<(String, usize), Connected> = BTreeMap::new();
+    for row in connection_rows(reports, connections(reports)) {
+        let cells = Connections::COLUMNS.iter().map(|column| (column.id, column.value(&row)));
+        let cells = cells.collect();
+        let Some(one) = row.connection else { continue };
+        // A server has rows of each transport with one client.
+        let transport = (one.consumer.role == Role::Server).then_some(one.transport);
+        let name = format!("{:?} {:?} {transport:?}", one.consumer, one.peer.name);
+        let number = all.keys().filter(|(known, _)| *known == name).count();
+        all.insert((name, number), (one, cells));
+    }
+    all
+}
+
+/// What a program is to look at is empty or a value; the sentences for people are of what is left.
+fn is_fact(column: &str) -> bool {
+    !["cause.", "change", "evidence", "missing", "memory.recommended"]
+        .iter()
+        .any(|start| column.starts_with(start))
+}
+
+#[test]
+fn no_connection_is_well_by_not_being_told() {
+    for_each_host(|entries| {
+        let recorded = Recorded::new(entries.to_vec(), None);
+        let parts = [Part::Connections, Part::Resources, Part::Gids].into();
+        let read = |source: &dyn Source| connected(&host_report(source, &parts, "h", Via::File));
+        let asking = Recorder::new(recorded.clone());
+        let before = read(&asking);
+        // Devices have a test of their own.
+        let is_of_devices = |question: &Question| matches!(question, Question::File(path) if path.starts_with("/sys/class/infiniband/"));
+        for Entry { question, answer, .. } in asking.into_entries() {
+            if before.is_empty() || answer.is_err() || is_of_devices(&question) {
+                continue;
+            }
+            let answer = Err(ReadError::from("EACCES".to_owned()));
+            let after = read(&Changed { recorded: &recorded, question: &question, answer });
+            for (name, (old, cells)) in &before {
+                // What is not listed at all is told by the host's problem.
+                let Some((new, new_cells)) = after.get(name) else { continue };
+                if !new.missing.is_empty() {
+                    continue;
+                }
+                let is_judged = new.verdict.is_telling()
+                    || new.verdict == ConnectionVerdict::Unknown
+                    || !old.verdict.is_fault();
+                assert!(
+                    is_judged,
+                    "{question} was refused: {name:?} was {:?} and is {:?}",
+                    old.verdict, new.verdict
+                );
+                for ((column, old), (_, new)) in cells.iter().zip(new_cells) {
+                    let is_lost = *new == Value::Absent && *old != Value::Absent;
+                    assert!(
+                        !is_lost || !is_fact(column),
+                        "{question} was refused: {name:?} {column} was {old} and is -"
+                    );
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn no_text_of_any_kind_panics() {
     let hostile: [&[u8]; 7] = [
@@ -315,6 +388,7 @@ fn no_text_of_any_kind_panics() {
                 print::<Gids>(&gid_rows(reports, true));
                 print::<Counters>(&counter_rows(reports, true));
                 print::<Resources>(&resource_rows(reports));
+                print::<Connections>(&connection_rows(reports, connections(reports)));
             }
         }
     });

@@ -32,8 +32,10 @@ const FOLDERS: [(&str, &str); 16] = [
     ("/proc/fs", "beegfs\nlustre"),
     ("/proc/fs/beegfs", "1-2-n1"),
 ];
-const MORE_FOLDERS: [(&str, &str); 3] = [
+const MORE_FOLDERS: [(&str, &str); 5] = [
     ("/proc/fs/lustre/osc", "fs-OST0000-osc"),
+    ("/proc/fs/lustre/obdfilter", "fs-OST0000"),
+    ("/proc/fs/lustre/obdfilter/fs-OST0000/exports", "10.9.0.2@o2ib\n0@lo"),
     ("/sys/class/srp_remote_ports", "port-5:1"),
     ("/sys/class/scsi_host", "host5"),
 ];
