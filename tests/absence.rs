@@ -345,7 +345,7 @@ fn no_connection_is_well_by_not_being_told() {
                 }
                 let is_judged = new.verdict.is_telling()
                     || new.verdict == ConnectionVerdict::Unknown
-                    || !old.verdict.is_fault();
+                    || !old.verdict.is_telling();
                 assert!(
                     is_judged,
                     "{question} was refused: {name:?} was {:?} and is {:?}",

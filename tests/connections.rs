@@ -1048,7 +1048,8 @@ fn what_is_told_to_type_does_no_harm() {
         fix(0).starts_with("nfsstat -m; when nothing uses them: ")
             && fix(0).ends_with(" '/mnt/a;reboot'")
     );
-    assert!(fix(1).starts_with("nvme list-subsys; ") && fix(1).contains("when nothing uses it: "));
+    // The path over RDMA stays.
+    assert_eq!(fix(1), "nvme list-subsys; where TCP is not wanted: nvme disconnect -d nvme0");
     let iscsi = fix(3);
     assert!(iscsi.starts_with("iscsiadm -m session -P 3; when nothing uses its disks: "));
     assert!(iscsi.contains("-T 'iqn.x:$(reboot)' --logout"), "{iscsi}");
@@ -1414,6 +1415,12 @@ fn without_its_module_nobody_counts_bytes() {
     let report = machine.report("n2");
     assert!(!report.problems.touch("consumers/sockets"), "none is missing of a listener");
     machine.sockets(&[("10.9.0.2:57251", "10.9.0.1:40152", 2)]);
+    let report = machine.report("n2");
+    assert!(
+        !report.problems.touch("consumers/sockets"),
+        "nor of one that has nothing to do with RDMA"
+    );
+    machine.answer(Question::Holders, b"7 socket:[2]\n7 /dev/infiniband/uverbs0\n");
     let report = machine.report("n2");
     let told = report.problems.within("consumers/sockets");
     assert_eq!(told.len(), 1);

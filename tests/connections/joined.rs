@@ -343,3 +343,19 @@ fn an_identity_is_of_one_connection_and_stays() {
     assert!(busy.len() >= 3);
     assert!(storage("RDMA: 4 (10.9.0.1:8003); ").iter().all(|id| busy.contains(id)));
 }
+
+#[test]
+fn ports_that_could_not_be_read_may_be_active() {
+    let mut machine = Machine::default();
+    machine.rxe("10.9.0.2").rdma("rpcrdma", "10.9.0.2:37021", "10.9.0.1:20049", "RTS");
+    bulk_socket(&mut machine, "10.9.0.2:57251", "10.9.0.1:40152", 7, 500 << 20);
+    holder(&mut machine, 192, "socket:[7] /dev/infiniband/uverbs0");
+    let of_process = |machine: &Machine| {
+        let all = connections(&[machine.report("n2")]).remove(0);
+        all.into_iter().find(|one| one.consumer.pid == Some(192)).unwrap()
+    };
+    assert_eq!(of_process(&machine).verdict, ConnectionVerdict::Suspected);
+    machine.deny("/sys/class/infiniband");
+    let unread = of_process(&machine);
+    assert_eq!((unread.verdict, unread.missing.len()), (ConnectionVerdict::Tcp, 1));
+}

@@ -7,8 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::fleet::rdma_addresses;
 use super::portal::Portal;
 use crate::model::{
-    CmAddress, CmId, Consumers, End, Holder, HostReport, Object, Owner, PortState, QueuePair,
-    RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
+    CmAddress, CmId, Consumers, Device, End, Holder, HostReport, Object, Owner, PortState,
+    QueuePair, RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
 };
 
 /// A queue pair, a connection identifier, or both of one connection.
@@ -282,6 +282,15 @@ impl<'report> Index<'report> {
     /// Whether an address is one of this host.
     pub(super) fn is_own_address(&self, address: IpAddr) -> bool {
         address.is_loopback() || self.addresses.contains(&address)
+    }
+
+    /// Why it is not known whether a port of RDMA works; `None` where one does, or none is there.
+    pub(super) fn unread_ports(&self) -> Option<String> {
+        if self.has_active_port() {
+            return None;
+        }
+        let of_device = |device: &Device| self.unread(&device.name);
+        self.unread("devices").or_else(|| self.report.devices.iter().find_map(of_device))
     }
 
     /// Whether some port of RDMA works.

@@ -56,7 +56,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
         .filter(|_| index.has_active_port())
         .collect();
     for (owner, holding) in left {
-        all.extend(owner.judge_sockets(&holding, &reached));
+        all.extend(owner.judge_sockets(index, &holding, &reached));
     }
 }
 
@@ -177,18 +177,23 @@ impl<'index> Owner<'index> {
     }
 
     /// Sockets to hosts that no queue pair leads to, one row for each.
-    fn judge_sockets(&self, holding: &Holding<'_>, reached: &HashSet<Peer>) -> Vec<Connection> {
+    fn judge_sockets(
+        &self,
+        index: &Index<'_>,
+        holding: &Holding<'_>,
+        reached: &HashSet<Peer>,
+    ) -> Vec<Connection> {
         // Of hosts that queue pairs may lead to, those that more goes to than prepares them.
         let is_told = |sockets: &[&TcpSocket]| holding.astray.is_empty() || is_bulk(sockets);
         let left = holding.sockets.iter().filter(|(_, sockets)| is_told(sockets));
         let judge = |(peer, sockets): (&Peer, &Vec<&TcpSocket>)| {
             let may_be_rdma = holding.astray.is_empty() && reached.contains(peer);
-            self.judge_tcp(sockets, may_be_rdma)
+            self.judge_tcp(index, sockets, may_be_rdma)
         };
         left.map(judge).collect()
     }
 
-    fn judge_tcp(&self, sockets: &[&TcpSocket], is_reached: bool) -> Connection {
+    fn judge_tcp(&self, index: &Index<'_>, sockets: &[&TcpSocket], is_reached: bool) -> Connection {
         let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
         let row = self
             .row(sockets.first().map(|socket| socket.remote.ip()))
@@ -197,6 +202,7 @@ impl<'index> Owner<'index> {
             .is(tcp, up, ConnectionVerdict::Tcp);
         let row = match bytes(sockets) {
             Some(bytes) => row.seen("sock_diag", format!("{bytes} bytes"), Strength::Direct),
+            // No other source has them.
             None => row
                 .seen("/proc/net/tcp", "established", Strength::Direct)
                 .lacks("how much goes over the sockets: modprobe tcp_diag"),
@@ -208,7 +214,13 @@ impl<'index> Owner<'index> {
         if self.holder.is_some_and(|holder| holder.environment.is_none()) {
             return row.lacks("the environment of the process, which may ask for TCP");
         }
-        if is_bulk(sockets) && is_reached && self.has_context() {
+        if !is_bulk(sockets) || !self.has_context() {
+            return row;
+        }
+        if let Some(unread) = index.unread_ports() {
+            return row.lacks(unread);
+        }
+        if is_reached {
             return row.is(tcp, up, ConnectionVerdict::Suspected).because(
                 "process.bulk_tcp",
                 "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",

@@ -1,6 +1,6 @@
 //! TCP sockets to other hosts, and the processes that hold them or an RDMA device.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Reader, has_module, read_text};
@@ -35,6 +35,21 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Con
     let smc = found.smc.iter().flatten().map(|socket| socket.inode);
     let tcp = found.sockets.iter().flatten().map(|socket| socket.inode);
     found.holders = read_holders(reader, report, &tcp.chain(smc).collect());
+    if source == SocketSource::Proc && bytes_matter(found) {
+        let detail = "the kernel counts bytes of TCP sockets only with its module tcp_diag, which is not loaded";
+        let query = SocketQuery::Tcp4.to_string();
+        reader.lacking("consumers/sockets/bytes", &query, detail, "modprobe tcp_diag");
+    }
+}
+
+/// Whether a process that has opened an RDMA device uses TCP: how much is what tells of a fallback.
+fn bytes_matter(found: &Consumers) -> bool {
+    let sockets = found.sockets.iter().flatten();
+    let connected = sockets.filter(|socket| socket.state != TcpState::Listen);
+    let connected: HashSet<u64> = connected.map(|socket| socket.inode).collect();
+    let holders = found.holders.iter().flatten();
+    let mut with_device = holders.filter(|holder| !holder.devices.is_empty());
+    with_device.any(|holder| holder.inodes.iter().any(|inode| connected.contains(inode)))
 }
 
 /// Those of both families, or of the one that could be listed.
@@ -62,11 +77,6 @@ fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<Tcp
     if all.len() > MAX_SOCKETS {
         reader.too_long(key, "TCP sockets", MAX_SOCKETS);
         all.truncate(MAX_SOCKETS);
-    }
-    if source == SocketSource::Proc && all.iter().any(|socket| socket.state != TcpState::Listen) {
-        let detail = "the kernel counts bytes of TCP sockets only with its module tcp_diag, which is not loaded";
-        let query = SocketQuery::Tcp4.to_string();
-        reader.lacking(&format!("{key}/bytes"), &query, detail, "modprobe tcp_diag");
     }
     Some(all)
 }
