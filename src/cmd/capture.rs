@@ -9,14 +9,14 @@ use crate::render::notes;
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Outcome, hosts, local};
+use super::{Outcome, fleet, local};
 
 /// Records what the flags name to a file or to stdout.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
     let (mut capture, reports) = if let Some(path) = &global.from {
         (Capture::read(path)?, Vec::new())
     } else if let Some(set) = &global.hosts {
-        let (reports, capture) = hosts::record_hosts(global, set, &Parts::all())?;
+        let (reports, capture) = fleet::record_hosts(global, set, &Parts::all())?;
         (capture, reports)
     } else {
         let (report, capture) = local::record(global, &Parts::all())?;

@@ -13,7 +13,7 @@ use crate::clock::Deadline;
 use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 
-use super::hosts::{LEAVE, cancelled};
+use super::fleet::{LEAVE, cancelled};
 use connecting::{Arrival, Connecting};
 
 /// The shortest and the longest pause before a host that failed is tried again.

@@ -21,7 +21,7 @@ use crate::render::{
 };
 use crate::term::Term;
 
-use super::hosts::{cancelled, host_set, reach};
+use super::fleet::{cancelled, host_set, reach};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::{Advice, Outcome};

@@ -11,7 +11,7 @@ use crate::model::Parts;
 
 use super::live_hosts::LiveHosts;
 use super::local::{self, Reports};
-use super::{hosts, interrupt};
+use super::{fleet, interrupt};
 
 /// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
 const WORD: Duration = Duration::from_secs(20);
@@ -40,10 +40,10 @@ impl<'global> Watch<'global> {
         parts: Parts,
     ) -> anyhow::Result<Self> {
         let (watchdog, hosts) = if let Some(set) = &global.hosts {
-            let set = hosts::host_set(set)?;
+            let set = fleet::host_set(set)?;
             let upload =
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-            let (reach, watchdog) = hosts::reach(global, upload)?;
+            let (reach, watchdog) = fleet::reach(global, upload)?;
             let fanout = usize::from(global.fanout);
             let hosts = LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout);
             (watchdog, Some(hosts))
