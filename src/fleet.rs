@@ -9,6 +9,7 @@
 mod agent;
 mod descriptors;
 mod fan_out;
+pub mod host_lists;
 mod host_set;
 pub mod known_hosts;
 mod last_words;
@@ -21,6 +22,7 @@ mod poll;
 mod reach;
 pub mod remote_command;
 mod shell;
+mod site;
 mod ssh;
 mod target;
 mod upload;
@@ -29,7 +31,9 @@ mod watchdog;
 pub use agent::Agent;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
-pub use host_set::{Host, HostSet, HostSetError};
+pub use host_set::{
+    Found, GroupName, Host, HostSet, HostSetError, Line, LineError, Lookup, LookupError, Within,
+};
 pub use local::spawn as spawn_local;
 pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;
@@ -37,6 +41,7 @@ pub use observer::Observer;
 pub use pipe::{Exit, Output, Pipe};
 pub use reach::{Found, Notice, Reach, Tell, UploadPolicy};
 pub use shell::Shell;
+pub use site::{Site, SitePlaces};
 pub use ssh::{Connector, Limits, Session};
 pub use target::{AddressFamily, HostKeyPolicy, Resolver, SshConfig, Target};
 pub use upload::{Program, Uploaded};

@@ -1,7 +1,7 @@
 //! Host set expressions: the table of what each means, and what holds for all of them.
 
 use proptest::prelude::*;
-use rdmactl::fleet::HostSet;
+use rdmactl::fleet::{Found, GroupName, HostSet, Line, Lookup, LookupError, Within};
 use rdmactl::names::fold;
 
 fn expand(expression: &str) -> Result<String, String> {
@@ -113,10 +113,23 @@ fn every_fault_is_shown_at_its_column() {
         ("node1!", 6, "nothing follows"),
         ("!node1", 1, "no hosts before"),
         ("node1!,node2", 7, "no hosts before"),
-        ("@grp", 1, "groups are not offered"),
-        ("n1,@src:rack[1-2]", 4, "groups are not offered"),
-        ("^hosts.txt", 1, "files of hosts"),
-        ("n1 ^hosts.txt", 4, "files of hosts"),
+        ("@grp", 1, "groups are not looked up"),
+        ("n1,@src:rack[1-2]", 4, "groups are not looked up"),
+        ("^hosts.txt", 1, "files are not read"),
+        ("n1 ^hosts.txt", 4, "files are not read"),
+        ("n1,^", 4, "no file is named"),
+        ("@", 1, "no group is named"),
+        ("@src:", 1, "no group is named"),
+        ("@:grp", 2, "no source"),
+        ("@@src", 1, "names of groups are no hosts"),
+        ("@rack*", 6, "wildcards"),
+        ("@rack[1-", 6, "never closed"),
+        ("@rack[3-1]", 7, "backwards"),
+        ("@r$x", 3, "not allowed in the name of a group"),
+        ("@s$c:r", 3, "not allowed in the name of a group"),
+        ("@-oX", 2, "does not begin with `-`"),
+        ("@src:-a", 6, "does not begin with `-`"),
+        ("@rack[1-99999999]", 2, "more than 65,536"),
         ("-", 1, "lone `-`"),
         ("...", 1, "not a host name"),
     ];
@@ -125,6 +138,132 @@ fn every_fault_is_shown_at_its_column() {
         assert!(error.message().contains(message), "{expression}: {error}");
         assert_eq!(error.column(), column, "{expression}: {error}");
     }
+}
+
+/// Groups that a test made up: source, name, and what is in them.
+struct MadeUp(&'static [(&'static str, &'static str, &'static str)]);
+
+/// The source of groups that are named without one.
+const USUAL: &str = "local";
+
+impl Lookup for MadeUp {
+    fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+        let source = group.source.as_deref().unwrap_or(USUAL);
+        let is_wanted = |(of, name, _): &&(&str, &str, &str)| {
+            *of == source && (*name == group.name || group.name == GroupName::ALL)
+        };
+        let line = |(of, name, set): &(&str, &str, &str)| Line {
+            text: (*set).to_owned(),
+            place: format!("{of}/{name}"),
+        };
+        let lines: Vec<Line> = self.0.iter().filter(is_wanted).map(line).collect();
+        if lines.is_empty() {
+            return Err(LookupError::new(format!("no {}", group.name)).fix("write another"));
+        }
+        Ok(Found { lines, within: Within::Groups(Some(source.to_owned())) })
+    }
+
+    fn file(&self, name: &str) -> Result<Found, LookupError> {
+        let line = Line { text: format!("{name}[1-2]"), place: format!("{name}:1") };
+        Ok(Found { lines: vec![line], within: Within::Hosts })
+    }
+
+    fn stdin(&self) -> Result<Found, LookupError> {
+        let line = |(index, text): (usize, &str)| Line {
+            text: text.to_owned(),
+            place: format!("stdin:{}", index + 1),
+        };
+        let lines = "node11\nnode12".lines().enumerate().map(line).collect();
+        Ok(Found { lines, within: Within::Groups(None) })
+    }
+}
+
+const GROUPS: MadeUp = MadeUp(&[
+    ("local", "grp", "n[1-4]"),
+    ("local", "more", "@grp,n9"),
+    ("local", "none", "n1!n1"),
+    ("racks", "rack1", "a[1-2]"),
+    ("racks", "rack2", "b[1-2]"),
+    ("racks", "old", "@rack[1-2]!a1"),
+    ("racks", "far", "@local:more"),
+]);
+
+fn found(expression: &str, lookup: &dyn Lookup) -> Result<String, String> {
+    HostSet::find(expression, lookup).map(|set| set.fold()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn groups_and_files_are_terms_like_any_other() {
+    let table = [
+        ("@grp", "n[1-4]"),
+        ("n1,@grp!n2", "n[1,3-4]"),
+        ("@local:grp&n[3-9]", "n[3-4]"),
+        ("@racks:rack[1-2]", "a[1-2],b[1-2]"),
+        ("@racks:old", "a2,b[1-2]"),
+        ("@racks:far", "n[1-4,9]"),
+        ("@*", "n[1-4,9]"),
+        ("@racks:*!@racks:rack1", "b[1-2],n[1-4,9]"),
+        ("@none", ""),
+        ("n1 ^file", "file[1-2],n1"),
+        ("^file!file1", "file2"),
+        ("n1^n2", "n[1-2]"),
+        ("-", "node[11-12]"),
+        ("-!node11", "node12"),
+    ];
+    for (expression, expected) in table {
+        assert_eq!(found(expression, &GROUPS).as_deref(), Ok(expected), "{expression}");
+    }
+}
+
+#[test]
+fn a_fault_in_a_group_is_drawn_under_the_way_to_it() {
+    let wrong = MadeUp(&[("local", "a", "@b"), ("local", "b", "n1,@c"), ("local", "c", "n[1-")]);
+    let error = found("x,@a", &wrong).unwrap_err();
+    let expected = "x,@a\n  ^^ wrong in local/a\n@b\n^^ wrong in local/b\nn1,@c\n   ^^ wrong in \
+                    local/c\nn[1-\n ^^^ this bracket is never closed: add `]`";
+    assert_eq!(error, expected);
+    let error = found("node1,@nogrp", &GROUPS).unwrap_err();
+    assert_eq!(error, "node1,@nogrp\n      ^^^^^^ no nogrp: write another");
+}
+
+#[test]
+fn a_group_that_is_made_of_itself_is_an_error() {
+    let wheel = MadeUp(&[("local", "a", "n1,@b"), ("local", "b", "@c"), ("local", "c", "@a")]);
+    let error = found("@local:a", &wheel).unwrap_err();
+    assert!(error.contains("@local:a > @local:b > @local:c > @local:a"), "{error}");
+    assert!(found("@a", &wheel).unwrap_err().contains("made of itself"));
+    // Nor may a file or a group lead to a file, to stdin, or to what may not stand there.
+    let astray = MadeUp(&[("local", "a", "^file"), ("local", "b", "-")]);
+    assert!(found("@a", &astray).unwrap_err().contains("on the command line only"));
+    assert!(found("@b", &astray).unwrap_err().contains("on the command line only"));
+}
+
+#[test]
+fn groups_that_multiply_are_read_once_each() {
+    struct Doubling;
+    impl Lookup for Doubling {
+        fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+            let depth: usize = group.name.trim_start_matches('g').parse().unwrap_or(0);
+            let text = format!("@g{0},@g{0},n{depth}", depth + 1);
+            let text = if depth == self.deepest() { "n[1-4096]".to_owned() } else { text };
+            let lines = vec![Line { text, place: group.name.clone() }];
+            Ok(Found { lines, within: Within::Groups(None) })
+        }
+        fn file(&self, _: &str) -> Result<Found, LookupError> {
+            Err(LookupError::new("none"))
+        }
+        fn stdin(&self) -> Result<Found, LookupError> {
+            Err(LookupError::new("none"))
+        }
+    }
+    impl Doubling {
+        fn deepest(&self) -> usize {
+            30
+        }
+    }
+    assert_eq!(HostSet::find("@g1", &Doubling).map(|set| set.len()), Ok(4096));
+    let error = HostSet::find("n1,@g31", &Doubling).unwrap_err();
+    assert!(error.to_string().contains("32 deep"), "{error}");
 }
 
 #[test]

@@ -4,30 +4,37 @@
 //!
 //! ```text
 //! set    := term { (',' | blank | '!' | '&' | '^') term }
-//! term   := [user '@'] name [':' port]
+//! term   := '@' [source ':'] group | '^' file | '-' | [user '@'] name [':' port]
+//! group  := '*' | parts of A-Z a-z 0-9 _ - . + = / and '[' range {',' range} ']'
 //! name   := IPv6 in [] | parts of text and '[' range {',' range} ']'
 //! range  := digits ['-' digits ['/' digits]]
 //! text   := A-Z a-z 0-9 . _ - :       ':' only in a bare IPv6 address, '-' never first
 //! ```
 //!
 //! `,` and blanks unite, `!` takes away, `&` keeps what is in both, `^` what is in one of two.
-//! `@group`, `^file` and a lone `-` (stdin) have their place in the grammar and are refused with
-//! their own words in `term`, the one place that would resolve them.
+//! Groups, files and a lone `-`, which is stdin, are asked of a [`Lookup`]; what that finds is read
+//! by the same grammar.
 
 mod cursor;
 mod error;
 mod host;
+mod lookup;
 mod range;
+mod reading;
+mod special;
 mod term;
 
 use std::collections::BTreeSet;
 
 pub use error::HostSetError;
 pub use host::Host;
+pub use lookup::{Found, GroupName, Line, LineError, Lookup, LookupError, Within};
 
 use crate::names;
 use cursor::Cursor;
 use error::Fault;
+use lookup::Nowhere;
+use reading::Reading;
 
 /// Hosts in natural order (`n2` before `n10`), each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,15 +46,29 @@ impl HostSet {
     /// More hosts than this are refused before they are built.
     pub const MAX_HOSTS: usize = 65_536;
 
-    /// Reads an expression.
+    /// Reads an expression that spells its hosts out.
     ///
     /// # Errors
-    /// The expression with carets under what is wrong, and what to write instead.
+    /// The expression with carets under what is wrong, and what to write instead. Groups, files and
+    /// stdin are wrong here.
     pub fn parse(expression: &str) -> Result<Self, HostSetError> {
-        let chars: Vec<char> = expression.chars().collect();
-        let mut budget = Budget { built: 0 };
-        read_set(&mut Cursor::new(&chars), &mut budget)
-            .map_err(|fault| HostSetError::new(expression, fault))
+        Self::find(expression, &Nowhere)
+    }
+
+    /// Reads an expression, and what its groups and files name.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse); also where something is not found, or is no host set itself.
+    pub fn find(expression: &str, lookup: &dyn Lookup) -> Result<Self, HostSetError> {
+        Reading::new(lookup).expression(expression)
+    }
+
+    /// Reads the lines of a file as one set.
+    ///
+    /// # Errors
+    /// The first line that is wrong, and where it stands.
+    pub fn of_lines(found: Found, lookup: &dyn Lookup) -> Result<Self, LineError> {
+        Reading::new(lookup).lines(None, found).map(Self::from_iter)
     }
 
     /// The hosts in natural order.
@@ -120,26 +141,11 @@ enum Operator {
     Xor,
 }
 
-/// Bounds the work of one expression: a set may name the same hosts again and again.
-struct Budget {
-    built: usize,
-}
-
-impl Budget {
-    fn take(&mut self, hosts: usize, term: &std::ops::Range<usize>) -> Result<(), Fault> {
-        self.built = self.built.saturating_add(hosts);
-        if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
-            return Err(too_many(term.clone()));
-        }
-        Ok(())
-    }
-}
-
 fn too_many(term: std::ops::Range<usize>) -> Fault {
     Fault::new(term, "more than 65,536 hosts").fix("split the set over several runs")
 }
 
-fn read_set(cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<HostSet, Fault> {
+fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSet, Fault> {
     let mut set = HostSet::default();
     let mut operator = Operator::Union;
     let mut some = false;
@@ -158,7 +164,7 @@ fn read_set(cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<HostSet, Fau
             Some(c @ ('!' | '&' | ',')) => {
                 return Err(Fault::new(start..=start, format!("no hosts before this `{c}`")));
             }
-            Some(_) => term::read(cursor, budget)?,
+            Some(_) => term::read(cursor, reading)?,
         };
         set.combine(operator, term);
         some = true;

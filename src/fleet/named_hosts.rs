@@ -1,11 +1,12 @@
 //! Hosts that files of this machine name: for completion, which must not ask the network.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::HostSet;
+use super::host_lists::names_in_line;
+use super::host_set::{Found, GroupName, Lookup, LookupError, Within};
+use super::site::{self, ListedGroup, Site};
 
 /// A host, or a set of hosts, that a file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,19 +17,22 @@ pub struct NamedHost {
     pub place: String,
 }
 
-/// More of a file is not read.
-const MOST_BYTES: u64 = 4 << 20;
-
 /// What the files say, each name once: groups first, then the user's own files, then the system's.
 #[must_use]
-pub fn named_hosts(home: Option<&Path>) -> Vec<NamedHost> {
+pub fn named_hosts(site: &Site, home: Option<&Path>) -> Vec<NamedHost> {
     let mut found = Vec::new();
+    let groups = site.listed_groups();
+    for ListedGroup { group, place, .. } in &groups {
+        add(&mut found, &group.to_string(), place);
+    }
+    for ListedGroup { group, hosts, .. } in &groups {
+        for hosts in hosts.iter().filter(|hosts| !hosts.contains('@')) {
+            add(&mut found, hosts, &group.to_string());
+        }
+    }
     let of_user = |path: &str| home.map(|home| home.join(path));
     let system = |path: &str| Some(PathBuf::from(path));
-    let files: [(Option<PathBuf>, Reader); 8] = [
-        (of_user(".local/etc/clustershell/groups.d/local.cfg"), groups),
-        (system("/etc/clustershell/groups.d/local.cfg"), groups),
-        (system("/etc/genders"), genders),
+    let files: [(Option<PathBuf>, Reader); 5] = [
         (of_user(".ssh/config"), ssh_config),
         (of_user(".ssh/known_hosts"), known_hosts),
         (system("/etc/ssh/ssh_config"), ssh_config),
@@ -38,7 +42,7 @@ pub fn named_hosts(home: Option<&Path>) -> Vec<NamedHost> {
     for (path, read) in files {
         let Some(path) = path else { continue };
         let place = path.display().to_string();
-        let Some(text) = read_text(&path) else { continue };
+        let Some(text) = site::text_of(&path) else { continue };
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         for line in lines {
             read(line, &place, &mut found);
@@ -49,41 +53,35 @@ pub fn named_hosts(home: Option<&Path>) -> Vec<NamedHost> {
         // What no host set may hold is not offered; a single name needs no look.
         let is_name =
             host.name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
-        let is_set = (is_name && !host.name.starts_with('-')) || HostSet::parse(&host.name).is_ok();
+        let is_set = (is_name && !host.name.starts_with('-'))
+            || HostSet::find(&host.name, &Anything).is_ok();
         is_set && known.insert(host.name.clone())
     });
     found
 }
 
+/// Knows every group, and no host of it.
+struct Anything;
+
+impl Lookup for Anything {
+    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
+        Ok(Found { lines: Vec::new(), within: Within::Hosts })
+    }
+
+    fn file(&self, _: &str) -> Result<Found, LookupError> {
+        Err(LookupError::new("no file is read"))
+    }
+
+    fn stdin(&self) -> Result<Found, LookupError> {
+        Err(LookupError::new("stdin is not read"))
+    }
+}
+
 /// Takes the names of one line.
 type Reader = fn(&str, &str, &mut Vec<NamedHost>);
 
-fn read_text(path: &Path) -> Option<String> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 fn add(found: &mut Vec<NamedHost>, name: &str, place: &str) {
     found.push(NamedHost { name: name.to_owned(), place: place.to_owned() });
-}
-
-/// `compute: n[1-16]`; what refers to other groups is left out.
-fn groups(line: &str, _: &str, found: &mut Vec<NamedHost>) {
-    if let Some((group, hosts)) = line.split_once(':')
-        && !hosts.contains('@')
-    {
-        add(found, hosts.trim(), &format!("group {}", group.trim()));
-    }
-}
-
-/// `n[1-16] compute,ib=hdr`.
-fn genders(line: &str, place: &str, found: &mut Vec<NamedHost>) {
-    let mut words = line.split_whitespace();
-    if let Some(hosts) = words.next() {
-        add(found, hosts, words.next().unwrap_or(place));
-    }
 }
 
 /// `Host n1 n2`; patterns name no host.
@@ -116,10 +114,7 @@ fn known_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
 
 /// `10.0.0.1 n1 n1.example # rack 3`.
 fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
-    let line = line.split('#').next().unwrap_or_default();
-    let names = line.split_whitespace().skip(1);
-    let is_other = |name: &&str| !name.starts_with("localhost") && !name.starts_with("ip6-");
-    for name in names.filter(is_other) {
+    for name in names_in_line(line) {
         add(found, name, place);
     }
 }
@@ -127,6 +122,7 @@ fn etc_hosts(line: &str, place: &str, found: &mut Vec<NamedHost>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fleet::SitePlaces;
 
     fn names(read: Reader, line: &str) -> Vec<String> {
         let mut found = Vec::new();
@@ -136,9 +132,6 @@ mod tests {
 
     #[test]
     fn each_file_names_its_hosts() {
-        assert_eq!(names(groups, "compute: n[1-16]"), ["n[1-16]"]);
-        assert_eq!(names(groups, "all: @compute"), [""; 0]);
-        assert_eq!(names(genders, "n[1-4]  compute,ib=hdr"), ["n[1-4]"]);
         assert_eq!(names(ssh_config, "Host n1 n2 *.cluster !n3"), ["n1", "n2"]);
         assert_eq!(names(ssh_config, "HostName n1"), [""; 0]);
         assert_eq!(names(known_hosts, "n1,10.0.0.1 ssh-rsa AAAA"), ["n1", "10.0.0.1"]);
@@ -153,12 +146,42 @@ mod tests {
         std::fs::create_dir(home.path().join(".ssh")).unwrap();
         let config = "Host good -oProxyCommand=x $(reboot) a;b \u{1b}[2J\nHost good\n";
         std::fs::write(home.path().join(".ssh/config"), config).unwrap();
-        let found = named_hosts(Some(home.path()));
+        let found = named_hosts(&Site::new(SitePlaces::default()), Some(home.path()));
         let mine: Vec<&str> = found
             .iter()
             .filter(|host| host.place.ends_with(".ssh/config"))
             .map(|host| host.name.as_str())
             .collect();
         assert_eq!(mine, ["good"]);
+    }
+
+    #[test]
+    fn groups_are_offered_by_name_and_by_what_is_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let groups = folder.path().join("groups.d");
+        std::fs::create_dir(&groups).unwrap();
+        std::fs::write(groups.join("local.cfg"), "compute: cn[01-16]\nall: @compute\nb$d: cn1\n")
+            .unwrap();
+        std::fs::write(groups.join("racks.yaml"), "racks:\n  r1: [n1, n2]\n").unwrap();
+        let genders = folder.path().join("genders");
+        std::fs::write(&genders, "gn[1-4] compute,ib=hdr\n").unwrap();
+        let clustershell = vec![folder.path().to_owned()];
+        let places = SitePlaces { clustershell, genders, ..SitePlaces::default() };
+        let found = named_hosts(&Site::new(places), None);
+        let names: Vec<&str> = found.iter().map(|host| host.name.as_str()).collect();
+        let expected = [
+            "@compute",
+            "@all",
+            "@racks:r1",
+            "@genders:compute",
+            "@genders:ib",
+            "@genders:ib=hdr",
+            "cn[01-16]",
+            "cn1",
+            "n1",
+            "n2",
+            "gn[1-4]",
+        ];
+        assert_eq!(names.get(..expected.len()), Some(&expected[..]), "{names:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap_complete::engine::CompletionCandidate;
 
-use crate::fleet::named_hosts;
+use crate::fleet::{Site, named_hosts};
 
 /// More than this in a menu help nobody.
 const MOST: usize = 1_000;
@@ -16,7 +16,7 @@ pub(super) fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let Some((before, name)) = last_term(current) else { return Vec::new() };
     let home = env::var_os("HOME").map(PathBuf::from);
-    named_hosts(home.as_deref())
+    named_hosts(&Site::here(), home.as_deref())
         .into_iter()
         .filter(|host| host.name.starts_with(name))
         .take(MOST)

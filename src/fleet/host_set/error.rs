@@ -32,15 +32,18 @@ impl HostSetError {
         &self.fault.message
     }
 
-    /// What to write instead, if there is something better than leaving it out.
+    /// What to write instead, if there is something better than leaving it out; also in the group
+    /// or file that led to the fault.
     #[must_use]
     pub fn fix(&self) -> Option<&str> {
-        self.fault.fix.as_deref()
+        let within = self.fault.within.as_ref().and_then(|inner| inner.fix());
+        self.fault.fix.as_deref().or(within)
     }
 }
 
 impl fmt::Display for HostSetError {
-    /// Two lines: the expression, then carets and the message below it.
+    /// Two lines: the expression, then carets and the message below it; two more for each group or
+    /// file that led to the fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.fault.span.clone();
         let from = start.saturating_sub(CONTEXT);
@@ -51,8 +54,11 @@ impl fmt::Display for HostSetError {
         writeln!(f, "{lead}{}{}", shown.iter().collect::<String>(), if tail { "..." } else { "" })?;
         let indent = lead.len() + start - from;
         write!(f, "{:indent$}{} {}", "", "^".repeat(carets), self.fault.message)?;
-        match &self.fault.fix {
-            Some(fix) => write!(f, ": {fix}"),
+        if let Some(fix) = &self.fault.fix {
+            write!(f, ": {fix}")?;
+        }
+        match &self.fault.within {
+            Some(inner) => write!(f, "\n{inner}"),
             None => Ok(()),
         }
     }
@@ -66,6 +72,8 @@ pub(super) struct Fault {
     span: Range<usize>,
     message: String,
     fix: Option<String>,
+    /// What is wrong in the group or file that stands here.
+    within: Option<Box<HostSetError>>,
 }
 
 impl Fault {
@@ -82,11 +90,16 @@ impl Fault {
             Excluded(at) => *at,
             Unbounded => start + 1,
         };
-        Self { span: start..end, message: message.into(), fix: None }
+        Self { span: start..end, message: message.into(), fix: None, within: None }
     }
 
     pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
+        self
+    }
+
+    pub(super) fn within(mut self, inner: HostSetError) -> Self {
+        self.within = Some(Box::new(inner));
         self
     }
 }

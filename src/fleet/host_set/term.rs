@@ -6,13 +6,14 @@ use std::ops::Range;
 use super::cursor::Cursor;
 use super::error::Fault;
 use super::range::{self, Numbers};
-use super::{Budget, Host};
+use super::reading::Reading;
+use super::{Host, special};
 
 /// The longest name that DNS allows.
 const MAX_NAME: usize = 253;
 
 /// A piece of a name: one text or one of many numbers.
-enum Part {
+pub(super) enum Part {
     Text(String),
     Numbers(Vec<Numbers>),
 }
@@ -25,21 +26,23 @@ struct Pattern {
 }
 
 /// Reads one term and spells it out; the budget is asked before anything is built.
-pub(super) fn read(cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<Vec<Host>, Fault> {
+pub(super) fn read(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
     let start = cursor.at;
     let end = find_end(cursor)?;
-    refuse_special(cursor, start, end)?;
+    if let Some(hosts) = special::read(cursor, end, reading)? {
+        return Ok(hosts);
+    }
     let mut inner = cursor.until(end);
     let user = read_user(&mut inner)?;
     cursor.at = end;
     if let Some((name, port)) = read_bracketed_ipv6(&mut inner)? {
-        budget.take(1, &(start..end))?;
+        reading.take(1, &(start..end))?;
         return Ok(vec![Host { user, name, port }]);
     }
     let name_start = inner.at;
     let pattern = read_pattern(&mut inner)?;
     let (pattern, port) = split_port(pattern, &inner, name_start)?;
-    let names = pattern.spell_out(budget, name_start..end)?;
+    let names = pattern.spell_out(reading, name_start..end)?;
     Ok(names.into_iter().map(|name| Host { user: user.clone(), name, port }).collect())
 }
 
@@ -64,21 +67,6 @@ fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
         ahead.at += 1;
     }
     Ok(ahead.at)
-}
-
-/// The terms that name hosts kept elsewhere.
-fn refuse_special(cursor: &Cursor<'_>, start: usize, end: usize) -> Result<(), Fault> {
-    let fault = match cursor.peek() {
-        Some('@') => Fault::new(start..end, "groups are not offered yet")
-            .fix("write the hosts, or put `nodeset -e` before them"),
-        Some('^') => Fault::new(start..end, "files of hosts are not offered here yet")
-            .fix("use --hosts-file"),
-        Some('-') if end == start + 1 => Fault::new(start..end, "a lone `-` is not offered yet")
-            .fix("to take hosts away, write `!`"),
-        Some('-') => Fault::new(start..=start, "a host name does not begin with `-`"),
-        _ => return Ok(()),
-    };
-    Err(fault)
 }
 
 fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
@@ -134,14 +122,15 @@ fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, Fault> {
     let mut text = String::new();
     while let Some(c) = inner.peek() {
         let at = inner.at;
+        if c == '[' {
+            if !text.is_empty() {
+                pattern.parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            pattern.parts.push(read_numbers(inner)?);
+            continue;
+        }
         inner.at += 1;
         match c {
-            '[' => {
-                if !text.is_empty() {
-                    pattern.parts.push(Part::Text(std::mem::take(&mut text)));
-                }
-                pattern.parts.push(Part::Numbers(range::read_bracket(inner, at)?));
-            }
             ':' => {
                 pattern.colons.push(at);
                 text.push(c);
@@ -195,25 +184,15 @@ fn split_port(
 }
 
 impl Pattern {
-    fn spell_out(&self, budget: &mut Budget, span: Range<usize>) -> Result<Vec<String>, Fault> {
+    fn spell_out(
+        &self,
+        reading: &mut Reading<'_>,
+        span: Range<usize>,
+    ) -> Result<Vec<String>, Fault> {
         self.refuse_address_range(&span)?;
-        if self.longest() > MAX_NAME {
-            return Err(Fault::new(span, "longer than a host name may be (253 characters)"));
-        }
-        budget.take(self.count(), &span)?;
-        let mut names = vec![String::new()];
-        for part in &self.parts {
-            names = match part {
-                Part::Text(text) => names.into_iter().map(|name| name + text).collect(),
-                Part::Numbers(ranges) => {
-                    let numbers: Vec<String> = ranges.iter().flat_map(Numbers::texts).collect();
-                    names
-                        .iter()
-                        .flat_map(|name| numbers.iter().map(move |n| name.clone() + n))
-                        .collect()
-                }
-            };
-        }
+        refuse_length(&self.parts, &span)?;
+        reading.take(count(&self.parts), &span)?;
+        let names = combine(&self.parts);
         let legal = |name: &String| match self.colons.len() {
             0 => name.bytes().any(|byte| byte.is_ascii_alphanumeric()),
             _ => name.parse::<Ipv6Addr>().is_ok(),
@@ -224,26 +203,6 @@ impl Pattern {
             Some(name) => Err(Fault::new(span, format!("`{name}` is no IPv6 address"))
                 .fix("with a port, write [address]:port")),
         }
-    }
-
-    /// How many names there are; saturates far above any limit.
-    fn count(&self) -> usize {
-        let count = self.parts.iter().fold(1_u64, |product, part| match part {
-            Part::Text(_) => product,
-            Part::Numbers(ranges) => product.saturating_mul(
-                ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.count())),
-            ),
-        });
-        usize::try_from(count).unwrap_or(usize::MAX)
-    }
-
-    fn longest(&self) -> usize {
-        self.parts.iter().fold(0, |sum: usize, part| {
-            sum.saturating_add(match part {
-                Part::Text(text) => text.len(),
-                Part::Numbers(ranges) => ranges.iter().map(Numbers::digits).max().unwrap_or(0),
-            })
-        })
     }
 
     /// `10.0.0.1-3` looks like a range of addresses and would be asked of DNS as a name.
@@ -272,4 +231,54 @@ impl Pattern {
             _ => Ok(()),
         }
     }
+}
+
+/// Reads one pair of brackets.
+pub(super) fn read_numbers(inner: &mut Cursor<'_>) -> Result<Part, Fault> {
+    let open = inner.at;
+    inner.at += 1;
+    Ok(Part::Numbers(range::read_bracket(inner, open)?))
+}
+
+/// How many names there are; saturates far above any limit.
+pub(super) fn count(parts: &[Part]) -> usize {
+    let count = parts.iter().fold(1_u64, |product, part| match part {
+        Part::Text(_) => product,
+        Part::Numbers(ranges) => product.saturating_mul(
+            ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.count())),
+        ),
+    });
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+/// Looks at the longest of the names before they are built.
+pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), Fault> {
+    let longest = parts.iter().fold(0, |sum: usize, part| {
+        sum.saturating_add(match part {
+            Part::Text(text) => text.len(),
+            Part::Numbers(ranges) => ranges.iter().map(Numbers::digits).max().unwrap_or(0),
+        })
+    });
+    if longest > MAX_NAME {
+        return Err(Fault::new(span.clone(), "longer than a name may be (253 characters)"));
+    }
+    Ok(())
+}
+
+/// Every name, the last number counting fastest.
+pub(super) fn combine(parts: &[Part]) -> Vec<String> {
+    let mut names = vec![String::new()];
+    for part in parts {
+        names = match part {
+            Part::Text(text) => names.into_iter().map(|name| name + text).collect(),
+            Part::Numbers(ranges) => {
+                let numbers: Vec<String> = ranges.iter().flat_map(Numbers::texts).collect();
+                names
+                    .iter()
+                    .flat_map(|name| numbers.iter().map(move |n| name.clone() + n))
+                    .collect()
+            }
+        };
+    }
+    names
 }

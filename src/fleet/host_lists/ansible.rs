@@ -1,0 +1,244 @@
+//! Inventories of Ansible in INI form: `www[01:05:2] ansible_host=10.0.0.5` below `[group]`
+//! (its user guide, "How to build your inventory"; the ranges as ansible-core 2.19 reads them).
+//!
+//! Every host of the file is taken: groups of groups and variables of groups name none. A host whose
+//! address is given is that address, because it is what can be connected to.
+
+use std::collections::HashMap;
+
+use super::{Entry, FormatError, quoted};
+
+/// More names of one line are refused before they are built; ranges of numbers count as one.
+const MOST_NAMES: usize = 4_096;
+
+/// A host as all of its lines describe it.
+#[derive(Default)]
+struct Described {
+    line: usize,
+    names: Vec<String>,
+    address: Option<String>,
+    port: Option<String>,
+    user: Option<String>,
+}
+
+/// Whether a line is the head of a section; an address or a set of numbers in brackets is none.
+pub(super) fn is_section(line: &str) -> bool {
+    let name = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    name.is_some_and(|name| {
+        let is_address = name.parse::<std::net::Ipv6Addr>().is_ok();
+        name.starts_with(|first: char| first.is_alphabetic() || first == '_') && !is_address
+    })
+}
+
+/// The hosts of an inventory.
+pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
+    let (mut described, mut places) = (Vec::<Described>::new(), HashMap::<String, usize>::new());
+    let mut names_hosts = true;
+    for (index, line) in text.lines().enumerate() {
+        let (number, line) = (index + 1, line.trim());
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line == "---" {
+            return Err(FormatError::new(number, "this is YAML, which is not read here").fix(
+                "list the hosts of an inventory with `ansible all --list-hosts`, and read it with -",
+            ));
+        }
+        let head = line.split(" #").next().unwrap_or_default().trim_end();
+        if head.starts_with('[') && head.ends_with(']') {
+            names_hosts = section_names_hosts(number, head)?;
+            continue;
+        }
+        if !names_hosts {
+            continue;
+        }
+        let Some(words) = shlex::split(line) else {
+            return Err(FormatError::new(number, "a quote is never closed"));
+        };
+        let Some((name, variables)) = words.split_first() else { continue };
+        let place = *places.entry(name.clone()).or_insert(described.len());
+        if place == described.len() {
+            let names = spell_out(number, name)?;
+            described.push(Described { line: number, names, ..Described::default() });
+        }
+        if let Some(host) = described.get_mut(place) {
+            describe(number, host, variables)?;
+        }
+    }
+    Ok(described.into_iter().map(Described::entry).collect())
+}
+
+/// Whether the lines below the head of a section name hosts.
+fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
+    match head.trim_matches(['[', ']']).split_once(':') {
+        None => Ok(true),
+        Some((_, "children" | "vars")) => Ok(false),
+        Some((group, _)) => Err(FormatError::new(line, format!("{} is no section", quoted(head)))
+            .fix(format!("write [{group}], [{group}:children] or [{group}:vars]"))),
+    }
+}
+
+fn describe(line: usize, host: &mut Described, variables: &[String]) -> Result<(), FormatError> {
+    for variable in variables {
+        let Some((key, value)) = variable.split_once('=') else {
+            return Err(FormatError::new(line, format!("{} is no variable", quoted(variable)))
+                .fix("write one host a line, and NAME=VALUE behind it"));
+        };
+        let kept = match key {
+            "ansible_host" | "ansible_ssh_host" => &mut host.address,
+            "ansible_port" | "ansible_ssh_port" => &mut host.port,
+            "ansible_user" | "ansible_ssh_user" => &mut host.user,
+            _ => continue,
+        };
+        if value.contains("{{") {
+            return Err(FormatError::new(line, format!("{key} is a template"))
+                .fix("write its value, or list the hosts with `ansible-inventory --list`"));
+        }
+        *kept = Some(value.to_owned()).filter(|value| !value.is_empty());
+    }
+    Ok(())
+}
+
+impl Described {
+    fn entry(self) -> Entry {
+        let Self { line, names, address, port, user } = self;
+        let names = address.map_or(names, |address| vec![address]);
+        let spell = |name: String| {
+            let (name, own_port) = match name.rsplit_once(':') {
+                Some((rest, port)) if !rest.contains(':') || rest.ends_with(']') => {
+                    (rest.trim_matches(['[', ']']).to_owned(), Some(port.to_owned()))
+                }
+                _ => (name, None),
+            };
+            let user = user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+            match port.clone().or(own_port) {
+                Some(port) if name.contains(':') => format!("{user}[{name}]:{port}"),
+                Some(port) => format!("{user}{name}:{port}"),
+                None => format!("{user}{name}"),
+            }
+        };
+        Entry { line, hosts: names.into_iter().map(spell).collect::<Vec<_>>().join(",") }
+    }
+}
+
+/// The names that a pattern of Ansible stands for, numbers still as a range of this program.
+fn spell_out(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
+    let mut names = vec![String::new()];
+    let mut rest = pattern;
+    while let Some((before, behind)) = rest.split_once('[') {
+        let Some((range, after)) = behind.split_once(']') else {
+            let message = format!("the bracket in {} is never closed", quoted(pattern));
+            return Err(FormatError::new(line, message).fix("write www[01:05]"));
+        };
+        let choices = if range.parse::<std::net::Ipv6Addr>().is_ok() {
+            vec![format!("[{range}]")]
+        } else {
+            read_range(line, range)?
+        };
+        if names.len() * choices.len() > MOST_NAMES {
+            return Err(FormatError::new(line, "more than 4,096 names in one line"));
+        }
+        names = names
+            .iter()
+            .flat_map(|name| choices.iter().map(move |choice| format!("{name}{before}{choice}")))
+            .collect();
+        rest = after;
+    }
+    Ok(names.into_iter().map(|name| name + rest).collect())
+}
+
+/// `01:05:2` is one range of numbers; `a:c` is three letters.
+fn read_range(line: usize, range: &str) -> Result<Vec<String>, FormatError> {
+    let wrong = |message: &str, fix: &str| {
+        Err(FormatError::new(line, format!("[{range}] {message}")).fix(fix))
+    };
+    let parts: Vec<&str> = range.split(':').collect();
+    let (low, high, step) = match parts[..] {
+        [low, high] => (low, high, "1"),
+        [low, high, step] => (low, high, step),
+        _ => return wrong("is no range of Ansible", "write [01:16], [01:16:2] or [a:f]"),
+    };
+    let Some(step) = step.parse::<usize>().ok().filter(|step| *step > 0) else {
+        return wrong("has no step above 0", "write [01:16:2]");
+    };
+    if let (&[low @ (b'a'..=b'z' | b'A'..=b'Z')], &[high]) = (low.as_bytes(), high.as_bytes()) {
+        if low > high || low.is_ascii_uppercase() != high.is_ascii_uppercase() {
+            return wrong("counts backwards", "write [a:f] or [A:F]");
+        }
+        let letters = (low..=high).step_by(step);
+        return Ok(letters.map(|letter| char::from(letter).to_string()).collect());
+    }
+    let low = if low.is_empty() { "0" } else { low };
+    let (Ok(first), Ok(last)) = (low.parse::<u64>(), high.parse::<u64>()) else {
+        return wrong("is no range of Ansible", "write [01:16], [01:16:2] or [a:f]");
+    };
+    if first > last {
+        return wrong("counts backwards", "write the lower number first");
+    }
+    if low.len() > 1 && low.starts_with('0') && low.len() != high.len() {
+        return wrong("has bounds of different widths", "write [01:16] or [1:16]");
+    }
+    Ok(vec![if step == 1 { format!("[{low}-{high}]") } else { format!("[{low}-{high}/{step}]") }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<String> {
+        hosts(text).unwrap().into_iter().map(|entry| entry.hosts).collect()
+    }
+
+    #[test]
+    fn every_host_of_an_inventory_is_taken_once() {
+        let text = "; mine\nmail.example.com\n\n[web]\nwww[01:05:2].example.com\n\
+                    mail.example.com ansible_user=bob\n[db] # behind\ndb-[a:c].example.com # three\n\
+                    [dc:children]\nweb\ndb\n[dc:vars]\nntp=ntp.example.com\nansible_user=root\n";
+        let expected = [
+            "bob@mail.example.com",
+            "www[01-05/2].example.com",
+            "db-a.example.com,db-b.example.com,db-c.example.com",
+        ];
+        assert_eq!(read(text), expected);
+    }
+
+    #[test]
+    fn a_host_is_where_it_can_be_connected_to() {
+        let table = [
+            ("h1 ansible_host=10.0.0.5 ansible_port=2222", "10.0.0.5:2222"),
+            ("h1:2222", "h1:2222"),
+            ("h1:2222 ansible_port=22", "h1:22"),
+            ("h1 ansible_host=fd00::1 ansible_port=22 ansible_user='bob'", "bob@[fd00::1]:22"),
+            ("h1 ansible_host=fd00::1", "fd00::1"),
+            ("[fd00::1]:22", "[fd00::1]:22"),
+            ("h[1:3] x='a b'", "h[1-3]"),
+            ("h[:3]", "h[0-3]"),
+            ("r[1:2][a:b]", "r[1-2]a,r[1-2]b"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let table = [
+            ("h1\nh[01:3]", 2, "different widths"),
+            ("h[5:1]", 1, "counts backwards"),
+            ("h[c:a]", 1, "counts backwards"),
+            ("h[1-3]", 1, "is no range of Ansible"),
+            ("h[1:3:0]", 1, "no step above 0"),
+            ("h[1:3", 1, "never closed"),
+            ("h1 h2", 1, "`h2` is no variable"),
+            ("h1 x='a", 1, "quote"),
+            ("[a:b]\n", 1, "is no section"),
+            ("h1 ansible_host={{x}}", 1, "template"),
+            ("---\nall:", 1, "YAML"),
+            ("h[a:z][a:z][a:z]", 1, "more than 4,096"),
+        ];
+        for (text, line, said) in table {
+            let error = hosts(text).unwrap_err();
+            assert!(error.line == line && error.message.contains(said), "{text}: {error:?}");
+        }
+    }
+}

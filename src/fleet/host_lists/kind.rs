@@ -1,0 +1,178 @@
+//! Which format a file of hosts has, and its hosts.
+
+use std::net::IpAddr;
+
+use super::{Entry, FormatError, Genders, ansible, etc_hosts, launcher, lines, quoted};
+
+/// The formats of `--hosts-file`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostsFileKind {
+    /// Host sets, one or more a line.
+    List,
+    /// A hostfile of Open MPI: `n1 slots=4`.
+    OpenMpi,
+    /// A hostfile of MPICH's Hydra: `n1:4`.
+    Mpich,
+    /// An inventory of Ansible in INI form.
+    Ansible,
+    /// `/etc/hosts`: the first name of each address.
+    EtcHosts,
+    /// Genders: `n[1-4] compute,ib=hdr`.
+    Genders,
+    /// What `PBS_NODEFILE` names: a host for each slot.
+    Pbs,
+}
+
+impl HostsFileKind {
+    /// Every kind with its word.
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("list", Self::List),
+        ("openmpi", Self::OpenMpi),
+        ("mpich", Self::Mpich),
+        ("ansible", Self::Ansible),
+        ("etchosts", Self::EtcHosts),
+        ("genders", Self::Genders),
+        ("pbs", Self::Pbs),
+    ];
+
+    /// The kind of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+    }
+
+    /// The kind that a text must be of.
+    ///
+    /// # Errors
+    /// It may be of two kinds that mean different hosts, or is of one that cannot be read.
+    pub fn of_text(text: &str) -> Result<Self, FormatError> {
+        if let Some(kind) = lines(text).find_map(|(_, line)| sign(line)) {
+            return Ok(kind);
+        }
+        if let Some((line, _)) = lines(text).find(|(_, line)| *line == "---" || *line == "all:") {
+            return Err(FormatError::new(line, "this is YAML, which is not read here").fix(
+                "list the hosts of an inventory with `ansible all --list-hosts`, and read it with -",
+            ));
+        }
+        let words = || {
+            lines(text)
+                .flat_map(|(line, said)| said.split([' ', '\t', ',']).map(move |word| (line, word)))
+        };
+        match words().find_map(|(line, word)| Some((line, word, number_behind(word)?))) {
+            None => Ok(Self::List),
+            Some((line, word, number)) => {
+                let message = format!(
+                    "{} is a port in a list of hosts, and {number} processes in a hostfile of MPICH",
+                    quoted(word)
+                );
+                Err(FormatError::new(line, message)
+                    .fix("write list:FILE for the one, mpich:FILE for the other"))
+            }
+        }
+    }
+
+    /// The hosts of a text of this kind.
+    ///
+    /// # Errors
+    /// A line is not of this kind. Whether its names are those of hosts is not looked at.
+    pub fn read(self, text: &str) -> Result<Vec<Entry>, FormatError> {
+        match self {
+            Self::List => {
+                let entry = |(line, said): (usize, &str)| Entry { line, hosts: said.to_owned() };
+                Ok(lines(text).map(entry).collect())
+            }
+            Self::OpenMpi => launcher::open_mpi(text),
+            Self::Mpich => launcher::mpich(text),
+            Self::Pbs => Ok(launcher::pbs(text)),
+            Self::Ansible => ansible::hosts(text),
+            Self::EtcHosts => Ok(etc_hosts::first_names(text)),
+            Self::Genders => Ok(Genders::parse(text).every_host()),
+        }
+    }
+}
+
+/// The kind that one line is enough to tell.
+fn sign(line: &str) -> Option<HostsFileKind> {
+    if ansible::is_section(line) {
+        return Some(HostsFileKind::Ansible);
+    }
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    let is_address = |word: &str| word.parse::<IpAddr>().is_ok();
+    let begins = |word: &str, keys: &[&str]| {
+        keys.iter().any(|key| word.strip_prefix(key).is_some_and(|rest| rest.starts_with('=')))
+    };
+    for word in words {
+        if is_address(first) && !is_address(word) && !word.contains('=') {
+            return Some(HostsFileKind::EtcHosts);
+        }
+        if word.starts_with("ansible_") && word.contains('=') {
+            return Some(HostsFileKind::Ansible);
+        }
+        if begins(word, &["slots", "max_slots", "max-slots"]) {
+            return Some(HostsFileKind::OpenMpi);
+        }
+        if begins(word, &["ifname", "binding"]) {
+            return Some(HostsFileKind::Mpich);
+        }
+        if begins(word, &["np"]) {
+            return Some(HostsFileKind::Pbs);
+        }
+        if word.contains('=') {
+            return Some(HostsFileKind::Genders);
+        }
+    }
+    None
+}
+
+/// The number of `n1:4`, which says two things; `u@n1:22` and `[::1]:22` say one.
+fn number_behind(word: &str) -> Option<&str> {
+    let (name, number) = word.rsplit_once(':')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !name.is_empty() && !name.contains([':', '@'])).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_tells_the_kind() {
+        let table = [
+            ("n1\nn2\n", HostsFileKind::List),
+            ("# all\nn[1-4] gpu1,gpu2\n@compute!n3", HostsFileKind::List),
+            ("10.0.0.1\n10.0.0.2 10.0.0.3\n::1\n", HostsFileKind::List),
+            ("[1-3]\n[fe80::1]\n[::1]:22\nu@n1:22\n", HostsFileKind::List),
+            ("", HostsFileKind::List),
+            ("n1\nn2 slots=2\n", HostsFileKind::OpenMpi),
+            ("n1 max_slots=2", HostsFileKind::OpenMpi),
+            ("n1:2 ifname=ib0\n", HostsFileKind::Mpich),
+            ("n1 np=4 gpus=1\n", HostsFileKind::Pbs),
+            ("web:2222\n[db]\nd1\n", HostsFileKind::Ansible),
+            ("web1 ansible_host=10.0.0.5", HostsFileKind::Ansible),
+            ("127.0.0.1 localhost\n", HostsFileKind::EtcHosts),
+            ("n[1-4] compute,ib=hdr\n", HostsFileKind::Genders),
+        ];
+        for (text, kind) in table {
+            assert_eq!(HostsFileKind::of_text(text), Ok(kind), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_may_be_a_port_or_a_count_is_refused() {
+        for text in ["n0\nn1:4\n", "n1:22,n2", "n[1-4]:22"] {
+            let error = HostsFileKind::of_text(text).unwrap_err();
+            assert!(error.message.contains("a port in a list of hosts, and"), "{error:?}");
+            let fix = error.fix.unwrap();
+            assert!(fix.contains("list:FILE") && fix.contains("mpich:FILE"), "{fix}");
+        }
+        assert_eq!(HostsFileKind::of_text("n0\nn1:4\n").unwrap_err().line, 2);
+    }
+
+    #[test]
+    fn an_inventory_in_yaml_is_refused_with_a_way_to_read_it() {
+        let error = HostsFileKind::of_text("---\nall:\n  hosts:\n    web1:\n").unwrap_err();
+        assert_eq!(error.line, 1);
+        assert!(error.fix.unwrap().contains("ansible all --list-hosts"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Hostfiles of those that launch jobs: a host a line, and how many processes it takes, which is no
+//! matter here.
+
+use super::{Entry, FormatError, lines, quoted};
+
+/// Open MPI: `n1 slots=2 max_slots=4` (its manual, "Scheduling processes across hosts").
+pub(super) fn open_mpi(text: &str) -> Result<Vec<Entry>, FormatError> {
+    let mut entries = Vec::new();
+    for (line, said) in lines(text) {
+        let mut words = said.split_whitespace();
+        let Some(host) = words.next() else { continue };
+        if host.starts_with('^') {
+            return Err(FormatError::new(line, "hosts that are left out are not read here")
+                .fix("take the line out, and name the hosts behind `!` in -H"));
+        }
+        if let Some((name, slots)) = host.split_once(':').filter(|(_, slots)| is_number(slots)) {
+            return Err(FormatError::new(line, format!("{} has a number", quoted(host)))
+                .fix(format!("write `{name} slots={slots}`, or read it as mpich:FILE")));
+        }
+        refuse_bare(line, words)?;
+        entries.push(Entry { line, hosts: host.to_owned() });
+    }
+    Ok(entries)
+}
+
+/// MPICH's Hydra: `n1:2 ifname=ib0 user=bob`.
+pub(super) fn mpich(text: &str) -> Result<Vec<Entry>, FormatError> {
+    let mut entries = Vec::new();
+    for (line, said) in lines(text) {
+        let mut words = said.split_whitespace();
+        let Some(host) = words.next() else { continue };
+        let name = match host.rsplit_once(':') {
+            Some((name, count)) if !name.contains(':') || name.ends_with(']') => {
+                if !is_number(count) {
+                    let message = format!("{} has no number behind its `:`", quoted(host));
+                    return Err(FormatError::new(line, message)
+                        .fix("write how many processes the host takes, as in n1:4"));
+                }
+                name
+            }
+            _ => host,
+        };
+        let user = words.clone().find_map(|word| word.strip_prefix("user="));
+        refuse_bare(line, words)?;
+        let user = user.map_or(String::new(), |user| format!("{user}@"));
+        entries.push(Entry { line, hosts: format!("{user}{name}") });
+    }
+    Ok(entries)
+}
+
+/// `PBS_NODEFILE` has a line for each slot; TORQUE's `nodes` has properties behind the host.
+pub(super) fn pbs(text: &str) -> Vec<Entry> {
+    let host = |(line, said): (usize, &str)| {
+        let hosts = said.split_whitespace().next()?.to_owned();
+        Some(Entry { line, hosts })
+    };
+    lines(text).filter_map(host).collect()
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn refuse_bare<'a>(line: usize, words: impl Iterator<Item = &'a str>) -> Result<(), FormatError> {
+    let mut bare = words.filter(|word| !word.contains('='));
+    match bare.next() {
+        None => Ok(()),
+        Some(word) => Err(FormatError::new(line, format!("{} is no setting", quoted(word)))
+            .fix("write one host a line, or read the file as list:FILE")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(entries: Vec<Entry>) -> Vec<String> {
+        entries.into_iter().map(|entry| entry.hosts).collect()
+    }
+
+    #[test]
+    fn the_host_is_the_first_word() {
+        let text = "# mine\nfoo.example.com\n\nbar slots=2 max_slots=4 # two\n";
+        assert_eq!(hosts(open_mpi(text).unwrap()), ["foo.example.com", "bar"]);
+        let text = "donner:2\nfoo\nshakey:4 user=bob ifname=ib0\nfe80::1\n[fe80::1]:2\n";
+        assert_eq!(
+            hosts(mpich(text).unwrap()),
+            ["donner", "foo", "bob@shakey", "fe80::1", "[fe80::1]"]
+        );
+        assert_eq!(hosts(pbs("n1\nn1\nn2 np=4 bigmem\n")), ["n1", "n1", "n2"]);
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_refused_with_its_line() {
+        let error = open_mpi("n1\nn2:4\n").unwrap_err();
+        assert_eq!(error.line, 2);
+        assert_eq!(error.fix.unwrap(), "write `n2 slots=4`, or read it as mpich:FILE");
+        assert_eq!(open_mpi("n1 n2").unwrap_err().message, "`n2` is no setting");
+        assert!(open_mpi("^n1").is_err());
+        assert!(mpich("n1:x").unwrap_err().message.contains("no number"));
+        assert!(mpich("n1:4 n2:4").is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! What is read so far, and how much more may be: one reading is one expression with all that its
+//! groups and files lead to.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::error::Fault;
+use super::lookup::{Found, GroupName, Line, LineError, Lookup, LookupError, Within};
+use super::{Host, HostSet, HostSetError};
+
+/// Groups within groups, at most.
+const MAX_DEPTH: usize = 32;
+/// Groups, at most: each may be a command that is run.
+const MAX_GROUPS: usize = 4_096;
+
+pub(super) struct Reading<'lookup> {
+    lookup: &'lookup dyn Lookup,
+    /// Bounds the work: a set may name the same hosts again and again.
+    built: usize,
+    /// What is being read, the expression itself not counted.
+    levels: Vec<Level>,
+    /// Groups that were read: one that is named again costs no second look.
+    groups: HashMap<GroupName, Vec<Host>>,
+}
+
+/// A group, a file or stdin that is being read.
+struct Level {
+    group: Option<GroupName>,
+    within: Within,
+}
+
+impl<'lookup> Reading<'lookup> {
+    pub(super) fn new(lookup: &'lookup dyn Lookup) -> Self {
+        Self { lookup, built: 0, levels: Vec::new(), groups: HashMap::new() }
+    }
+
+    /// Asks whether so many hosts may be built.
+    pub(super) fn take(&mut self, hosts: usize, term: &Range<usize>) -> Result<(), Fault> {
+        self.built = self.built.saturating_add(hosts);
+        if hosts > HostSet::MAX_HOSTS || self.built > 16 * HostSet::MAX_HOSTS {
+            return Err(super::too_many(term.clone()));
+        }
+        Ok(())
+    }
+
+    /// The hosts of a group.
+    pub(super) fn group(
+        &mut self,
+        mut group: GroupName,
+        term: &Range<usize>,
+    ) -> Result<Vec<Host>, Fault> {
+        match self.levels.last().map(|level| &level.within) {
+            None => {}
+            Some(Within::Groups(source)) => {
+                if group.source.is_none() {
+                    group.source.clone_from(source);
+                }
+            }
+            Some(Within::Hosts) => {
+                return Err(Fault::new(term.clone(), "this file names hosts, and no groups")
+                    .fix("write the hosts, or read it as list:FILE"));
+            }
+        }
+        if let Some(hosts) = self.groups.get(&group) {
+            let hosts = hosts.clone();
+            self.take(hosts.len(), term)?;
+            return Ok(hosts);
+        }
+        let open = self.levels.iter().filter_map(|level| level.group.as_ref());
+        if open.clone().any(|one| *one == group) {
+            let way: Vec<String> = open.chain([&group]).map(ToString::to_string).collect();
+            let message = format!("this group is made of itself, by way of {}", way.join(" > "));
+            return Err(Fault::new(term.clone(), message));
+        }
+        if self.levels.len() >= MAX_DEPTH {
+            return Err(Fault::new(term.clone(), "groups within groups, more than 32 deep"));
+        }
+        if self.groups.len() >= MAX_GROUPS {
+            return Err(Fault::new(term.clone(), "more than 4,096 groups"));
+        }
+        let found = self.lookup.group(&group).map_err(|error| not_found(error, term))?;
+        let hosts = self.found(Some(group.clone()), found, term)?;
+        self.groups.insert(group, hosts.clone());
+        Ok(hosts)
+    }
+
+    /// The hosts of a file.
+    pub(super) fn file(&mut self, name: &str, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
+        if !self.levels.is_empty() {
+            return Err(Fault::new(term.clone(), "a file is named on the command line only"));
+        }
+        let found = self.lookup.file(name).map_err(|error| not_found(error, term))?;
+        self.found(None, found, term)
+    }
+
+    /// The hosts on stdin.
+    pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
+        if !self.levels.is_empty() {
+            return Err(Fault::new(term.clone(), "stdin is named on the command line only")
+                .fix("to take hosts away, write `!`"));
+        }
+        let found = self.lookup.stdin().map_err(|error| not_found(error, term))?;
+        self.found(None, found, term)
+    }
+
+    fn found(
+        &mut self,
+        group: Option<GroupName>,
+        found: Found,
+        term: &Range<usize>,
+    ) -> Result<Vec<Host>, Fault> {
+        let hosts = self.lines(group, found).map_err(|LineError { place, error }| {
+            Fault::new(term.clone(), format!("wrong in {place}")).within(error)
+        })?;
+        self.take(hosts.len(), term)?;
+        Ok(hosts)
+    }
+
+    /// The hosts of lines that were found.
+    pub(super) fn lines(
+        &mut self,
+        group: Option<GroupName>,
+        found: Found,
+    ) -> Result<Vec<Host>, LineError> {
+        let Found { lines, within } = found;
+        self.levels.push(Level { group, within });
+        let mut all = HostSet::default();
+        for Line { text, place } in lines {
+            let read = self.expression(&text).and_then(|set| {
+                all.hosts.extend(set.hosts);
+                let fault = || HostSetError::new(&text, super::too_many(0..text.chars().count()));
+                if all.len() > HostSet::MAX_HOSTS { Err(fault()) } else { Ok(()) }
+            });
+            read.map_err(|error| LineError { place, error })?;
+        }
+        self.levels.pop();
+        Ok(all.into_iter().collect())
+    }
+
+    /// Reads an expression whose groups are those of the innermost level.
+    pub(super) fn expression(&mut self, text: &str) -> Result<HostSet, HostSetError> {
+        let chars: Vec<char> = text.chars().collect();
+        super::read_set(&mut super::Cursor::new(&chars), self)
+            .map_err(|fault| HostSetError::new(text, fault))
+    }
+}
+
+fn not_found(error: LookupError, term: &Range<usize>) -> Fault {
+    let fault = Fault::new(term.clone(), error.message);
+    match error.fix {
+        Some(fix) => fault.fix(fix),
+        None => fault,
+    }
+}

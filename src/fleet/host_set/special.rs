@@ -1,0 +1,110 @@
+//! Terms that name hosts kept elsewhere: `@group`, `^file`, and `-` for stdin.
+
+use super::Host;
+use super::cursor::Cursor;
+use super::error::Fault;
+use super::lookup::GroupName;
+use super::reading::Reading;
+use super::term::{self, Part};
+
+/// Reads one of them; `None` for any other term.
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    end: usize,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Vec<Host>>, Fault> {
+    let start = cursor.at;
+    let span = start..end;
+    let hosts = match cursor.peek() {
+        Some('@') => read_group(&mut cursor.until(end), reading)?,
+        Some('^') if end == start + 1 => {
+            return Err(Fault::new(span, "no file is named").fix("write ^FILE"));
+        }
+        Some('^') => reading.file(&cursor.text(start + 1, end), &span)?,
+        Some('-') if end == start + 1 => reading.stdin(&span)?,
+        Some('-') => {
+            return Err(Fault::new(start..=start, "a host name does not begin with `-`"));
+        }
+        _ => return Ok(None),
+    };
+    cursor.at = end;
+    Ok(Some(hosts))
+}
+
+/// `@group`, `@source:group`, `@racks:rack[1-3]`, `@*`, `@source:*`.
+fn read_group(inner: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<Host>, Fault> {
+    let (start, end) = (inner.at, inner.end());
+    inner.at += 1;
+    if inner.peek() == Some('@') {
+        return Err(Fault::new(start..end, "the names of groups are no hosts")
+            .fix("write one `@` for the hosts of a group"));
+    }
+    let source = read_source(inner)?;
+    let mut hosts = Vec::new();
+    for name in read_names(inner, start, reading)? {
+        hosts.extend(reading.group(GroupName { source: source.clone(), name }, &(start..end))?);
+    }
+    Ok(hosts)
+}
+
+fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
+    let Some(colon) = inner.find(|c| c == ':' || c == '[') else { return Ok(None) };
+    if inner.text(colon, colon + 1) != ":" {
+        return Ok(None);
+    }
+    let source = inner.text(inner.at, colon);
+    if source.is_empty() {
+        return Err(Fault::new(colon..=colon, "no source of groups before this `:`"));
+    }
+    while inner.at < colon {
+        refuse_character(inner)?;
+    }
+    inner.at = colon + 1;
+    Ok(Some(source))
+}
+
+fn read_names(
+    inner: &mut Cursor<'_>,
+    start: usize,
+    reading: &mut Reading<'_>,
+) -> Result<Vec<String>, Fault> {
+    let (from, end) = (inner.at, inner.end());
+    match inner.text(from, end).as_str() {
+        "" => return Err(Fault::new(start..end, "no group is named").fix("write @GROUP")),
+        GroupName::ALL => return Ok(vec![GroupName::ALL.into()]),
+        _ => {}
+    }
+    let mut parts = Vec::new();
+    while let Some(c) = inner.peek() {
+        if c == '[' {
+            parts.push(term::read_numbers(inner)?);
+        } else {
+            let at = inner.at;
+            // What is a word of an option to a command that is asked for the group.
+            if at == from && c == '-' {
+                return Err(Fault::new(at..=at, "the name of a group does not begin with `-`"));
+            }
+            refuse_character(inner)?;
+            parts.push(Part::Text(inner.text(at, inner.at)));
+        }
+    }
+    let names = from..end;
+    term::refuse_length(&parts, &names)?;
+    reading.take(term::count(&parts), &names)?;
+    Ok(term::combine(&parts))
+}
+
+/// Moves over a character that may stand in the name of a group; such a name goes into commands of
+/// a shell, where others would do more than name.
+fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), Fault> {
+    let at = inner.at;
+    match inner.peek() {
+        Some(c) if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '=' | '/') => {
+            inner.at += 1;
+            Ok(())
+        }
+        Some('*' | '?') => Err(Fault::new(at..=at, "wildcards are not offered")
+            .fix("write @* or @SOURCE:* for every host, or a range, as in @rack[1-4]")),
+        _ => Err(Fault::new(at..=at, "this character is not allowed in the name of a group")),
+    }
+}

@@ -1,0 +1,265 @@
+//! What this machine knows of the hosts of its site: groups, lists, the job it runs in.
+//!
+//! Groups are asked of `ClusterShell`'s configuration first; `genders`, `dsh`, `slurm` and `slurmstate`
+//! are known without one, and `@job` is always the job's nodes. Files are read in bounds, and
+//! commands run with a limit of time and output, when they are asked for and not before.
+
+mod clustershell;
+mod command;
+mod dsh;
+mod job;
+mod slurm;
+mod text;
+
+use std::cell::OnceCell;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::host_lists::{self, Entry, FormatError, Genders, HostsFileKind};
+use super::host_set::{Found, GroupName, Line, Lookup, LookupError, Within};
+use clustershell::Sources;
+use command::Commands;
+
+/// The group without a source that is the nodes of the job.
+const JOB: &str = "job";
+
+/// A group that a file lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedGroup {
+    /// How a host set names it.
+    pub group: GroupName,
+    /// The file.
+    pub place: String,
+    /// The host sets in it, where the file spells them out.
+    pub hosts: Vec<String>,
+}
+
+/// The text of a file, if there is one that is no larger than those that name hosts.
+pub(super) fn text_of(path: &Path) -> Option<String> {
+    text::of_file(path).ok()
+}
+
+/// Where a machine keeps what it knows.
+#[derive(Debug, Clone, Default)]
+pub struct SitePlaces {
+    /// Directories with a configuration of `ClusterShell`, the one that decides last.
+    pub clustershell: Vec<PathBuf>,
+    /// The genders file.
+    pub genders: PathBuf,
+    /// Directories with groups of dsh, the first one that has a group decides.
+    pub dsh: Vec<PathBuf>,
+    /// `SLURM_JOB_NODELIST`.
+    pub slurm_job: Option<String>,
+    /// `PBS_NODEFILE`.
+    pub pbs_job: Option<PathBuf>,
+}
+
+impl SitePlaces {
+    /// Those of this process.
+    #[must_use]
+    pub fn here() -> Self {
+        let directory =
+            |name: &str| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let home = directory("HOME");
+        let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
+        // ClusterShell/Defaults.py, config_paths().
+        let clustershell = [
+            Some("/etc/clustershell".into()),
+            in_home(".local/etc/clustershell"),
+            directory("XDG_CONFIG_HOME")
+                .or_else(|| in_home(".config"))
+                .map(|it| it.join("clustershell")),
+            directory("CLUSTERSHELL_CFGDIR"),
+        ];
+        Self {
+            clustershell: clustershell.into_iter().flatten().collect(),
+            genders: "/etc/genders".into(),
+            // pdsh(1), "dshgroup module options".
+            dsh: in_home(".dsh/group").into_iter().chain(["/etc/dsh/group".into()]).collect(),
+            slurm_job: env::var("SLURM_JOB_NODELIST").ok().filter(|nodes| !nodes.trim().is_empty()),
+            pbs_job: directory("PBS_NODEFILE"),
+        }
+    }
+}
+
+/// The site as this machine knows it. What was read once is kept.
+#[derive(Debug)]
+pub struct Site {
+    places: SitePlaces,
+    commands: Commands,
+    sources: OnceCell<Result<Sources, LookupError>>,
+}
+
+impl Site {
+    /// The site of this machine.
+    #[must_use]
+    pub fn here() -> Self {
+        Self::new(SitePlaces::here())
+    }
+
+    /// A site that is written down in these places.
+    #[must_use]
+    pub fn new(places: SitePlaces) -> Self {
+        Self { places, commands: Commands::default(), sources: OnceCell::new() }
+    }
+
+    /// The hosts of a file, `[KIND:]FILE`; `-` is stdin. Without a kind the content tells it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not of the kind.
+    pub fn hosts_file(&self, name: &str) -> Result<Found, LookupError> {
+        let (kind, path) = match name.split_once(':') {
+            Some((word, path)) if HostsFileKind::of_word(word).is_some() => {
+                (HostsFileKind::of_word(word), path)
+            }
+            _ => (None, name),
+        };
+        let (text, place) = if path == "-" {
+            (text::stdin()?, "stdin".to_owned())
+        } else {
+            (
+                text::of_file(Path::new(path)).map_err(|error| with_kinds(error, name))?,
+                path.to_owned(),
+            )
+        };
+        let is_genders = Path::new(path).file_name().is_some_and(|file| file == "genders");
+        let kind = match kind {
+            Some(kind) => Ok(kind),
+            None if is_genders => Ok(HostsFileKind::Genders),
+            None => HostsFileKind::of_text(&text),
+        };
+        let read = |kind: HostsFileKind| kind.read(&text).map(|entries| (kind, entries));
+        let (kind, entries) = kind.and_then(read).map_err(|error| wrong_line(&place, error))?;
+        if entries.is_empty() {
+            return Err(LookupError::new(format!("{place} names no host"))
+                .fix("write a host a line, or say which kind of file it is"));
+        }
+        let within = match kind {
+            HostsFileKind::List => Within::Groups(None),
+            _ => Within::Hosts,
+        };
+        Ok(Found { lines: placed(&place, entries), within })
+    }
+
+    /// The groups that files of this machine list; no command is run for them.
+    #[must_use]
+    pub fn listed_groups(&self) -> Vec<ListedGroup> {
+        let mut groups =
+            self.sources().map(|it| it.listed(&self.places.clustershell)).unwrap_or_default();
+        if let Ok(genders) = self.genders() {
+            let place = self.places.genders.display().to_string();
+            groups.extend(genders.attributes().into_iter().map(|name| {
+                let group = GroupName { source: Some("genders".into()), name: name.to_owned() };
+                let hosts = genders.hosts_with(name).into_iter().map(|entry| entry.hosts).collect();
+                ListedGroup { group, place: place.clone(), hosts }
+            }));
+        }
+        groups.extend(dsh::listed(&self.places.dsh));
+        if self.places.slurm_job.is_some() || self.places.pbs_job.is_some() {
+            let group = GroupName { source: None, name: JOB.into() };
+            groups.push(ListedGroup { group, place: "this job".into(), hosts: Vec::new() });
+        }
+        groups
+    }
+
+    fn sources(&self) -> Result<&Sources, LookupError> {
+        let read = || Sources::read(&self.places.clustershell);
+        self.sources.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    fn genders(&self) -> Result<Genders, LookupError> {
+        text::of_file(&self.places.genders).map(|text| Genders::parse(&text))
+    }
+
+    fn gender(&self, name: &str) -> Result<Found, LookupError> {
+        let genders = self.genders()?;
+        let entries = match name {
+            GroupName::ALL => genders.every_host(),
+            name => genders.hosts_with(name),
+        };
+        let place = self.places.genders.display().to_string();
+        if entries.is_empty() {
+            return Err(unknown(name, &place, genders.attributes()));
+        }
+        Ok(Found { lines: placed(&place, entries), within: Within::Hosts })
+    }
+}
+
+impl Lookup for Site {
+    fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
+        let name = group.name.as_str();
+        let Some(source) = group.source.as_deref() else {
+            return match name {
+                JOB => job::nodes(&self.places),
+                _ => self.sources()?.default_source()?.group(name, &self.commands),
+            };
+        };
+        let sources = self.sources()?;
+        if let Some(source) = sources.of_name(source)? {
+            return source.group(name, &self.commands);
+        }
+        match source {
+            "genders" => self.gender(name),
+            "dsh" => dsh::group(&self.places.dsh, name),
+            "slurm" => slurm::partition(name, &self.commands),
+            "slurmstate" => slurm::state(name, &self.commands),
+            _ => {
+                let known = sources.names().chain(["genders", "dsh", "slurm", "slurmstate"]);
+                let known: Vec<&str> = known.collect();
+                Err(LookupError::new(format!("there is no group source {source}"))
+                    .fix(format!("write one of {}", few(known))))
+            }
+        }
+    }
+
+    fn file(&self, name: &str) -> Result<Found, LookupError> {
+        self.hosts_file(name)
+    }
+
+    fn stdin(&self) -> Result<Found, LookupError> {
+        // What other tools write is a list; a kind can be named with --hosts-file.
+        self.hosts_file("list:-")
+    }
+}
+
+/// A name before a colon that is no kind is a part of the file's name, or a slip.
+fn with_kinds(error: LookupError, name: &str) -> LookupError {
+    if !name.contains(':') {
+        return error;
+    }
+    let kinds: Vec<&str> = HostsFileKind::ALL.iter().map(|(word, _)| *word).collect();
+    error.fix(format!("a kind before the file is one of {}", kinds.join(", ")))
+}
+
+fn placed(place: &str, entries: Vec<Entry>) -> Vec<Line> {
+    let line = |Entry { line, hosts }| Line { text: hosts, place: format!("{place}:{line}") };
+    entries.into_iter().map(line).collect()
+}
+
+fn wrong_line(place: &str, error: FormatError) -> LookupError {
+    let FormatError { line, message, fix } = error;
+    LookupError { message: format!("{place}:{line}: {message}"), fix }
+}
+
+/// Lines for the hosts of a group of a file.
+fn listed(place: &str, group: &host_lists::Group, source: &str) -> Found {
+    let within = Within::Groups(Some(source.to_owned()));
+    Found { lines: placed(place, group.entries.clone()), within }
+}
+
+fn unknown<'a>(name: &str, place: &str, known: impl IntoIterator<Item = &'a str>) -> LookupError {
+    let known: Vec<&str> = known.into_iter().collect();
+    let error = LookupError::new(format!("{place} has no group {name}"));
+    if known.is_empty() {
+        return error.fix("it has none at all");
+    }
+    error.fix(format!("it has {}", few(known)))
+}
+
+/// Some of the names, and how many there are besides.
+fn few(names: Vec<&str>) -> String {
+    const MOST: usize = 20;
+    let over = names.len().saturating_sub(MOST);
+    let shown = names.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
+    if over == 0 { shown } else { format!("{shown} and {over} more") }
+}

@@ -1,0 +1,256 @@
+//! The group sources of `ClusterShell`, found as ClusterShell 1.9 does (`NodeUtils.py`).
+//!
+//! All `groups.conf` count, a setting of a later one replaces that of an earlier one. A source is a
+//! section with commands, there or in a file of `confdir`, or a part of a YAML file of `autodir`.
+//! Without any `groups.conf` the usual files beside it are read all the same.
+
+mod source;
+mod upcall;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::{ListedGroup, text, wrong_line};
+use crate::fleet::host_lists::{
+    ClusterShellConf, Group, Setting, read_flat_groups, read_yaml_groups,
+};
+use crate::fleet::host_set::{GroupName, LookupError};
+use source::{Origin, Source};
+use upcall::substitute;
+
+const CONF: &str = "groups.conf";
+const MAIN: &str = "Main";
+/// The source that flat files are.
+const LOCAL: &str = "local";
+/// Files of one directory, at most.
+const MOST_FILES: usize = 1_024;
+
+/// Every group source, and which is the usual one.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    sources: Vec<Source>,
+    default: Option<String>,
+}
+
+/// The settings of one section, each with the file that has it.
+type Section<'a> = BTreeMap<&'a str, (&'a Setting, &'a Origin)>;
+
+impl Sources {
+    /// Reads what is below the directories, of which the last decides.
+    pub(super) fn read(folders: &[PathBuf]) -> Result<Self, LookupError> {
+        let mut confs = Vec::new();
+        for folder in folders {
+            if let Some(conf) = read_conf(&folder.join(CONF))? {
+                confs.push((folder, conf));
+            }
+        }
+        let Some((folder, _)) = confs.last() else { return Self::without_conf(folders) };
+        let mut sources = Self::default();
+        let sections = sections(confs.iter().map(|(_, conf)| conf));
+        let main = |key: &str| {
+            let find = |(name, section): &(&str, Section<'_>)| {
+                (*name == MAIN)
+                    .then(|| section.get(key).map(|(setting, _)| setting.value.clone()))?
+            };
+            sections.iter().find_map(find).filter(|value| !value.is_empty())
+        };
+        for folder in directories(main("groupsdir").or_else(|| main("confdir")), folder) {
+            for path in files(&folder, "conf") {
+                // ClusterShell passes over what it may not read, too.
+                let Ok(Some(conf)) = read_conf(&path) else { continue };
+                sources.add_sections(&self::sections([&conf]), &folder)?;
+            }
+        }
+        for folder in directories(main("autodir"), folder) {
+            sources.add_yaml(&folder)?;
+        }
+        sources.add_sections(&sections, folder)?;
+        sources.default = main("default");
+        Ok(sources)
+    }
+
+    fn without_conf(folders: &[PathBuf]) -> Result<Self, LookupError> {
+        let mut sources = Self::default();
+        if let Some(path) = flat_file(folders) {
+            let groups = read_flat_groups(&text::of_file(&path)?);
+            sources.sources.push(Source::listed(LOCAL, groups, &path));
+        }
+        for folder in folders {
+            sources.add_yaml(&folder.join("groups.d"))?;
+        }
+        Ok(sources)
+    }
+
+    fn add_sections(
+        &mut self,
+        sections: &[(&str, Section<'_>)],
+        folder: &Path,
+    ) -> Result<(), LookupError> {
+        for (name, section) in sections.iter().filter(|(name, _)| *name != MAIN) {
+            let command = |key: &str| {
+                let (setting, origin) = section.get(key)?;
+                Some((setting.value.clone(), (*origin).clone()))
+            };
+            let Some(map) = command("map") else {
+                let origin = section.values().next().map(|(_, origin)| origin.path.display());
+                let place = origin.map_or(String::new(), |path| format!("{path}: "));
+                return Err(LookupError::new(format!("{place}the group source {name} has no map"))
+                    .fix(format!("write `map: COMMAND` below [{name}]")));
+            };
+            for name in name.split(',') {
+                let (all, list) = (command("all"), command("list"));
+                self.sources.push(Source::asked(name, folder, map.clone(), all, list));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_yaml(&mut self, folder: &Path) -> Result<(), LookupError> {
+        for path in files(folder, "yaml") {
+            let Ok(text) = text::of_file(&path) else { continue };
+            let place = path.display().to_string();
+            let sources = read_yaml_groups(&text).map_err(|error| wrong_line(&place, error))?;
+            self.sources.extend(
+                sources.into_iter().map(|(name, groups)| Source::listed(&name, groups, &path)),
+            );
+        }
+        Ok(())
+    }
+
+    /// The source of this name.
+    pub(super) fn of_name(&self, name: &str) -> Result<Option<&Source>, LookupError> {
+        let mut found = self.sources.iter().filter(|source| source.name == name);
+        match (found.next(), found.next()) {
+            (Some(one), Some(other)) => Err(LookupError::new(format!(
+                "the group source {name} is written down twice, in {} and {}",
+                one.place(),
+                other.place()
+            ))
+            .fix("take one of them out")),
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// The source of groups that are named without one.
+    pub(super) fn default_source(&self) -> Result<&Source, LookupError> {
+        if let Some(name) = &self.default {
+            return self.of_name(name)?.ok_or_else(|| {
+                LookupError::new(format!("the usual group source {name} is not written down"))
+                    .fix(format!("mend `default` in {CONF}: there is {}", self.list()))
+            });
+        }
+        self.sources.first().ok_or_else(|| {
+            LookupError::new("ClusterShell has no groups on this machine").fix(
+                "write groups into ~/.config/clustershell/groups.d/local.cfg as `compute: n[1-16]`, or the hosts here",
+            )
+        })
+    }
+
+    /// The names of all sources.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.name.as_str())
+    }
+
+    fn list(&self) -> String {
+        super::few(self.names().collect())
+    }
+
+    /// The groups that files list, each with its place; of a source with commands those of the flat
+    /// file that such commands usually read.
+    pub(super) fn listed(&self, folders: &[PathBuf]) -> Vec<ListedGroup> {
+        let usual = self.default_source().map(|source| source.name.clone()).ok();
+        let named = |source: &str, groups: &[Group], place: &str| {
+            let source = (usual.as_deref() != Some(source)).then(|| source.to_owned());
+            let name = |group: &Group| {
+                let name = GroupName { source: source.clone(), name: group.name.clone() };
+                let hosts = group.entries.iter().map(|entry| entry.hosts.clone()).collect();
+                ListedGroup { group: name, place: place.to_owned(), hosts }
+            };
+            groups.iter().map(name).collect::<Vec<_>>()
+        };
+        let mut all = Vec::new();
+        for source in &self.sources {
+            match source.groups() {
+                Some(groups) => all.extend(named(&source.name, groups, &source.place())),
+                None if source.name == LOCAL => {
+                    let flat = flat_file(folders);
+                    let text = flat.as_ref().and_then(|path| text::of_file(path).ok());
+                    let place = flat.map_or(String::new(), |path| path.display().to_string());
+                    let groups = text.map(|text| read_flat_groups(&text)).unwrap_or_default();
+                    all.extend(named(LOCAL, &groups, &place));
+                }
+                None => {}
+            }
+        }
+        all
+    }
+}
+
+/// The flat file with groups that decides, as the `local` source of ClusterShell's own
+/// configuration finds it.
+pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
+    let with_conf = folders.iter().rev().find(|folder| folder.join(CONF).is_file());
+    let folders: Vec<&PathBuf> =
+        with_conf.map_or_else(|| folders.iter().rev().collect(), |one| vec![one]);
+    let files = |folder: &PathBuf| [folder.join("groups"), folder.join("groups.d/local.cfg")];
+    folders.into_iter().flat_map(files).find(|path| path.is_file())
+}
+
+/// A configuration and who may have written it; `None` where there is none, or none to be read.
+fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupError> {
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let place = path.display().to_string();
+    let origin = Origin { path: path.to_owned(), metadata: file.metadata().ok().into() };
+    let conf = ClusterShellConf::parse(&text::of(file, &place)?);
+    conf.map(|conf| Some((conf, origin))).map_err(|error| wrong_line(&place, error))
+}
+
+/// The sections in the order in which they first appear.
+fn sections<'a>(
+    confs: impl IntoIterator<Item = &'a (ClusterShellConf, Origin)>,
+) -> Vec<(&'a str, Section<'a>)> {
+    let mut sections: Vec<(&str, Section<'_>)> = Vec::new();
+    for (conf, origin) in confs {
+        for setting in &conf.settings {
+            let place = sections.iter().position(|(name, _)| *name == setting.section);
+            let place = place.unwrap_or_else(|| {
+                sections.push((&setting.section, Section::new()));
+                sections.len() - 1
+            });
+            if let Some((_, section)) = sections.get_mut(place) {
+                section.insert(&setting.key, (setting, origin));
+            }
+        }
+    }
+    sections
+}
+
+/// The directories of a setting, each once.
+fn directories(setting: Option<String>, folder: &Path) -> Vec<PathBuf> {
+    let words = setting.and_then(|words| shlex::split(&words)).unwrap_or_default();
+    let folder = folder.display().to_string();
+    let mut found: Vec<PathBuf> = Vec::new();
+    for word in words {
+        let path: PathBuf =
+            PathBuf::from(substitute(&word, &[("CFGDIR", &folder)])).components().collect();
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The files of a directory with this ending, in order.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_FILES).flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|one| one == ending))
+        .filter(|path| {
+            !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+        })
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,150 @@
+//! Commands that know hosts: each with a limit of time and output, all of them with one deadline.
+
+use std::cell::OnceCell;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::text::{MOST_BYTES, plain};
+use crate::clock::Deadline;
+use crate::fleet::host_set::LookupError;
+use crate::fleet::pipe::Tail;
+use crate::fleet::poll;
+
+/// How long one command may take.
+const ONE: Duration = Duration::from_secs(10);
+/// How long all of them may take.
+const ALL: Duration = Duration::from_secs(30);
+
+/// Runs commands until their common deadline, which begins with the first.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    deadline: OnceCell<Deadline>,
+}
+
+/// How a command ended.
+pub(super) struct Ended {
+    /// What it printed.
+    pub(super) text: String,
+    /// Whether it says that all went well.
+    pub(super) is_success: bool,
+    /// What it said last, or how it ended.
+    pub(super) last_words: String,
+}
+
+impl Commands {
+    /// Runs a command; `name` is what errors call it.
+    pub(super) fn run(&self, mut command: Command, name: &str) -> Result<Ended, LookupError> {
+        let all = *self.deadline.get_or_init(|| Deadline::after(ALL));
+        let deadline = all.earlier(Deadline::after(ONE));
+        // A group of its own, so that all of a pipeline can be ended.
+        let started = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut child = started
+            .map_err(|error| LookupError::new(format!("cannot run {name}: {}", plain(&error))))?;
+        let mut tail = Tail::default();
+        let heard = listen(&mut child, &mut tail, deadline);
+        if heard.is_err() {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        }
+        let status = child.wait();
+        let bytes = heard.map_err(|stop| match stop {
+            Stop::Late => LookupError::new(format!("{name} takes too long, and was ended"))
+                .fix("write the hosts, or try it by itself"),
+            Stop::Long => LookupError::new(format!("{name} prints more than 4 MiB, and was ended")),
+            Stop::Broken(error) => {
+                LookupError::new(format!("cannot read what {name} prints: {}", plain(&error)))
+            }
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| LookupError::new(format!("what {name} prints is no text")))?;
+        let said = tail.bytes();
+        let said = String::from_utf8_lossy(&said);
+        let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let ended = status.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        Ok(Ended {
+            text,
+            is_success: status.is_ok_and(|status| status.success()),
+            last_words: said.map_or(ended, |line| line.chars().take(200).collect()),
+        })
+    }
+}
+
+enum Stop {
+    Late,
+    Long,
+    Broken(io::Error),
+}
+
+/// Reads stdout to its end. Who still holds stderr then is not waited for.
+fn listen(child: &mut Child, tail: &mut Tail, deadline: Deadline) -> Result<Vec<u8>, Stop> {
+    let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+    let mut text = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    while let Some(out) = &mut stdout {
+        let mut fds = vec![PollFd::new(out, PollFlags::IN)];
+        fds.extend(stderr.as_ref().map(|stderr| PollFd::new(stderr, PollFlags::IN)));
+        poll::wait(&mut fds, Some(deadline.remaining())).map_err(Stop::Broken)?;
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        if deadline.is_over() {
+            return Err(Stop::Late);
+        }
+        if ready.get(1) == Some(&true)
+            && let Some(open) = &mut stderr
+        {
+            match open.read(&mut buffer) {
+                Ok(count @ 1..) => tail.push(&buffer[..count]),
+                _ => stderr = None,
+            }
+        }
+        if ready.first() == Some(&true) {
+            match out.read(&mut buffer) {
+                Ok(0) => stdout = None,
+                Ok(count) => text.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Stop::Broken(error)),
+            }
+            if text.len() > MOST_BYTES {
+                return Err(Stop::Long);
+            }
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limit: Duration) -> Result<Ended, LookupError> {
+        let commands = Commands { deadline: OnceCell::from(Deadline::after(limit)) };
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        commands.run(command, "it")
+    }
+
+    #[test]
+    fn what_it_prints_and_says_last_is_kept() {
+        let long = Duration::from_secs(30);
+        let ended = run("echo n1; echo why >&2; exit 3", long).unwrap();
+        assert_eq!((ended.text.as_str(), ended.is_success), ("n1\n", false));
+        let ended = run("exit 3", long).unwrap();
+        assert_eq!(ended.last_words, "exit status: 3");
+    }
+
+    #[test]
+    fn a_command_that_never_ends_is_ended_with_its_children() {
+        let error = run("sleep 1000 | cat", Duration::from_millis(50)).err().unwrap();
+        assert_eq!(error.message, "it takes too long, and was ended");
+        let error = run("cat /dev/zero", Duration::from_secs(30)).err().unwrap();
+        assert_eq!(error.message, "it prints more than 4 MiB, and was ended");
+    }
+}

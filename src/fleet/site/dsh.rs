@@ -1,0 +1,57 @@
+//! Groups of dsh: a file for each, with a host a line and `#include GROUP` (pdsh(1), "dshgroup").
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{ListedGroup, text, unknown};
+use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
+
+const SOURCE: &str = "dsh";
+
+/// The hosts of a group.
+pub(super) fn group(folders: &[PathBuf], name: &str) -> Result<Found, LookupError> {
+    let within = Within::Groups(Some(SOURCE.into()));
+    if name == GroupName::ALL {
+        let line = |one: ListedGroup| Line { text: one.group.to_string(), place: one.place };
+        return Ok(Found { lines: listed(folders).into_iter().map(line).collect(), within });
+    }
+    let is_name = !name.contains('/') && !name.starts_with('.');
+    let Some(path) =
+        folders.iter().map(|folder| folder.join(name)).find(|path| is_name && path.is_file())
+    else {
+        let known = listed(folders);
+        let known = known.iter().map(|one| one.group.name.as_str());
+        return Err(unknown(name, "dsh", known));
+    };
+    let place = path.display().to_string();
+    let line = |(index, line): (usize, &str)| {
+        let text = match line.trim().strip_prefix("#include") {
+            Some(group) => format!("@{}", group.trim()),
+            None => line.split('#').next().unwrap_or_default().trim().to_owned(),
+        };
+        (!text.is_empty()).then(|| Line { text, place: format!("{place}:{}", index + 1) })
+    };
+    let text = text::of_file(&path)?;
+    Ok(Found { lines: text.lines().enumerate().filter_map(line).collect(), within })
+}
+
+/// The groups that there are, each with its file.
+pub(super) fn listed(folders: &[PathBuf]) -> Vec<ListedGroup> {
+    const MOST: usize = 4_096;
+    let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().take(MOST).flatten();
+    let named = |path: &Path| {
+        let name = path.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
+        let group = GroupName { source: Some(SOURCE.into()), name };
+        path.is_file().then(|| ListedGroup {
+            group,
+            place: path.display().to_string(),
+            hosts: Vec::new(),
+        })
+    };
+    let mut groups: Vec<_> =
+        folders.iter().flat_map(files).filter_map(|entry| named(&entry.path())).collect();
+    groups.sort_by(|one, other| crate::names::compare(&one.group.name, &other.group.name));
+    // A file of the first folder hides its namesakes.
+    groups.dedup_by(|one, other| one.group == other.group);
+    groups
+}

@@ -1,0 +1,23 @@
+//! The nodes of the batch job that this process belongs to.
+
+use super::{SitePlaces, placed, text, wrong_line};
+use crate::fleet::host_lists::HostsFileKind;
+use crate::fleet::host_set::{Found, Line, LookupError, Within};
+
+/// Slurm says a host set (srun(1)), PBS names a file with a line for each slot.
+pub(super) fn nodes(places: &SitePlaces) -> Result<Found, LookupError> {
+    if let Some(nodes) = &places.slurm_job {
+        let line = Line { text: nodes.clone(), place: "SLURM_JOB_NODELIST".into() };
+        return Ok(Found { lines: vec![line], within: Within::Hosts });
+    }
+    let Some(path) = &places.pbs_job else {
+        let message = "this is no job: neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set";
+        return Err(LookupError::new(message)
+            .fix("run it in a job (salloc, srun, qsub), or write the hosts"));
+    };
+    let place = path.display().to_string();
+    let entries = HostsFileKind::Pbs
+        .read(&text::of_file(path)?)
+        .map_err(|error| wrong_line(&place, error))?;
+    Ok(Found { lines: placed(&place, entries), within: Within::Hosts })
+}

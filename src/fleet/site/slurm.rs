@@ -1,0 +1,49 @@
+//! Partitions and states of Slurm, asked of `sinfo`.
+
+use std::process::Command;
+
+use super::command::Commands;
+use super::unknown;
+use crate::fleet::host_set::{Found, GroupName, Line, LookupError, Within};
+
+/// The nodes of a partition.
+pub(super) fn partition(name: &str, commands: &Commands) -> Result<Found, LookupError> {
+    let nodes = match name {
+        GroupName::ALL => sinfo(&["%N"], commands)?,
+        name => sinfo(&["%N", "-p", name], commands)?,
+    };
+    if nodes.trim().is_empty() {
+        // An unknown partition is no error to sinfo; %R is its name without the mark of the usual one.
+        let partitions = sinfo(&["%R"], commands)?;
+        if !partitions.split_whitespace().any(|known| known == name) {
+            return Err(unknown(name, "Slurm", partitions.split_whitespace()));
+        }
+    }
+    Ok(found(&nodes))
+}
+
+/// The nodes in a state, of which there may be none.
+pub(super) fn state(name: &str, commands: &Commands) -> Result<Found, LookupError> {
+    match name {
+        GroupName::ALL => sinfo(&["%N"], commands),
+        name => sinfo(&["%N", "-t", name], commands),
+    }
+    .map(|nodes| found(&nodes))
+}
+
+fn sinfo(arguments: &[&str], commands: &Commands) -> Result<String, LookupError> {
+    let mut command = Command::new("sinfo");
+    command.args(["-h", "-o"]).args(arguments);
+    let ended = commands.run(command, "sinfo")?;
+    if ended.is_success {
+        return Ok(ended.text);
+    }
+    Err(LookupError::new(format!("sinfo gives no answer: {}", ended.last_words))
+        .fix("try sinfo by itself, or write the hosts"))
+}
+
+fn found(nodes: &str) -> Found {
+    let line = |text: &str| Line { text: text.to_owned(), place: "what sinfo prints".into() };
+    let lines = nodes.lines().map(str::trim).filter(|line| !line.is_empty());
+    Found { lines: lines.map(line).collect(), within: Within::Hosts }
+}

@@ -1,0 +1,47 @@
+//! Text of files and of stdin, in bounds.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::fleet::host_set::LookupError;
+
+/// More than this names no hosts: 65,536 names of 60 letters.
+pub(super) const MOST_BYTES: usize = 4 << 20;
+
+/// The text of a file. A directory and what never ends are errors; a pipe of the shell is a file.
+pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
+    let place = path.display().to_string();
+    let file = File::open(path).map_err(|error| {
+        let what = LookupError::new(format!("cannot open {place}: {}", plain(&error)));
+        what.fix(match error.kind() {
+            io::ErrorKind::NotFound => "look for a slip in its name",
+            _ => "look at its name and rights",
+        })
+    })?;
+    of(file, &place)
+}
+
+/// What is written to stdin, which is read once.
+pub(super) fn stdin() -> Result<String, LookupError> {
+    static STDIN: OnceLock<Result<String, LookupError>> = OnceLock::new();
+    STDIN.get_or_init(|| of(io::stdin().lock(), "stdin")).clone()
+}
+
+pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
+    let mut bytes = Vec::new();
+    from.take(MOST_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| LookupError::new(format!("cannot read {place}: {}", plain(&error))))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(LookupError::new(format!("{place} is larger than 4 MiB")));
+    }
+    String::from_utf8(bytes).map_err(|_| LookupError::new(format!("{place} is no text")))
+}
+
+/// The error in the words of errno(3), without its number.
+pub(super) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}

@@ -1,0 +1,273 @@
+//! What a site writes down: groups, lists, jobs, each as it is found, and as it is wrong.
+#![allow(clippy::unwrap_used, reason = "without its files a test must end")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rdmactl::fleet::{HostSet, Site, SitePlaces};
+use tempfile::TempDir;
+
+/// A directory with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn places(folder: &Path) -> SitePlaces {
+    SitePlaces {
+        clustershell: vec![folder.join("system"), folder.join("user")],
+        genders: folder.join("genders"),
+        dsh: vec![folder.join("mine"), folder.join("dsh")],
+        ..SitePlaces::default()
+    }
+}
+
+fn found(expression: &str, places: SitePlaces) -> Result<String, String> {
+    let set = HostSet::find(expression, &Site::new(places));
+    set.map(|set| set.fold()).map_err(|error| error.to_string())
+}
+
+/// ClusterShell's own groups.conf, groups.d/cluster.yaml.example and local.cfg, shortened.
+const CONF: &str = r"
+[Main]
+default: local
+confdir: $CFGDIR/groups.conf.d /nowhere
+autodir: $CFGDIR/groups.d
+
+[local]
+map: [ -f $CFGDIR/groups ] && f=$CFGDIR/groups || f=$CFGDIR/groups.d/local.cfg; sed -n 's/^$GROUP:\(.*\)/\1/p' $f
+all: [ -f $CFGDIR/groups ] && f=$CFGDIR/groups || f=$CFGDIR/groups.d/local.cfg; sed -n 's/^all:\(.*\)/\1/p' $f
+list: [ -f $CFGDIR/groups ] && f=$CFGDIR/groups || f=$CFGDIR/groups.d/local.cfg; sed -n 's/^\([0-9A-Za-z_-]*\):.*/\1/p' $f
+";
+const MORE: &str = "[seq,sq]\nmap: echo 'n$GROUP'\n    echo $SOURCE\nlist: echo 1; echo 2\n\
+                    [bare]\nmap: test $GROUP = known && echo n7\n\
+                    [quiet]\nmap: true\nreverse: echo $NODE\n";
+const LOCAL: &str = "adm: example0\noss: example4 example5\ncompute: example[32-159]\nempty:\n\
+                     all: example[4-6,32-159]\nwrong: example[1-\nwheel: @wheel\n";
+const RACKS: &str = "roles:\n    adm: 'example0'\n    io: '@racks:rack2,example2'\n    all: '@io'\nracks:\n    \
+                     rack1: 'example[0,2]'\n    rack2: 'example[4-5]'\n    old: '@rack[1,2]'\n    rack5:\n        \
+                     - 'example[200-205]'\n        - 'example245'\n";
+
+fn clustershell() -> TempDir {
+    folder(&[
+        ("system/groups.conf", CONF),
+        ("system/groups.conf.d/more.conf", MORE),
+        ("system/groups.d/local.cfg", LOCAL),
+        ("system/groups.d/racks.yaml", RACKS),
+        ("system/groups.d/racks.yaml.example", "not: [read"),
+    ])
+}
+
+#[test]
+fn groups_of_clustershell_are_what_nodeset_says() {
+    let folder = clustershell();
+    let table = [
+        ("@compute", "example[32-159]"),
+        ("@local:oss", "example[4-5]"),
+        ("@empty", ""),
+        ("@*", "example[4-6,32-159]"),
+        ("@roles:io", "example[2,4-5]"),
+        ("@roles:*", "example[2,4-5]"),
+        ("@racks:old", "example[0,2,4-5]"),
+        ("@racks:rack[1-2,5]!example0", "example[2,4-5,200-205,245]"),
+        ("@racks:*", "example[0,2,4-5,200-205,245]"),
+        ("@seq:1", "n1,seq"),
+        ("@sq:1", "n1,sq"),
+        ("@sq:*", "n[1-2],sq"),
+        ("@bare:known", "n7"),
+    ];
+    for (expression, expected) in table {
+        assert_eq!(
+            found(expression, places(folder.path())).as_deref(),
+            Ok(expected),
+            "{expression}"
+        );
+    }
+}
+
+#[test]
+fn what_clustershell_cannot_say_is_named_with_what_it_can() {
+    let folder = clustershell();
+    let table = [
+        ("n1,@nogrp", "has no group nogrp: it has adm, oss, compute, empty, all, wrong, wheel"),
+        ("@racks:rack9", "has no group rack9: it has rack1, rack2, old, rack5"),
+        (
+            "@nosource:x",
+            "there is no group source nosource: write one of seq, sq, bare, quiet, roles, racks, local",
+        ),
+        ("@wrong", "wrong in what local answers"),
+        ("@wheel", "made of itself, by way of @wheel > @local:wheel > @local:wheel"),
+        ("@bare:unknown", "failed: exit status: 1"),
+        ("@quiet:x", "the group source quiet names no host for x"),
+        ("@quiet:*", "the group source quiet cannot say what all hosts are"),
+        ("@seq:a/b", "no group with a `/`"),
+    ];
+    for (expression, said) in table {
+        let error = found(expression, places(folder.path())).unwrap_err();
+        assert!(error.contains(said), "{expression}: {error}");
+        assert!(error.contains("^^"), "{error}");
+    }
+}
+
+#[test]
+fn a_later_configuration_replaces_settings_of_an_earlier_one() {
+    let folder = clustershell();
+    let user = folder.path().join("user");
+    fs::create_dir(&user).unwrap();
+    fs::write(
+        user.join("groups.conf"),
+        "[Main]\ndefault: mine\nautodir=$CFGDIR/y\n[mine]\nmap: echo m1\n",
+    )
+    .unwrap();
+    fs::create_dir(user.join("y")).unwrap();
+    fs::write(user.join("y/a.yaml"), "mine2:\n  g: n1\n").unwrap();
+    let found = |expression| found(expression, places(folder.path()));
+    assert_eq!(found("@x").as_deref(), Ok("m1"));
+    assert_eq!(found("@mine2:g").as_deref(), Ok("n1"));
+    // Its commands are the earlier file's, its directory the later one's.
+    assert!(found("@local:compute").unwrap_err().contains("failed"));
+    fs::write(user.join("y/b.yaml"), "mine:\n  g: n1\n").unwrap();
+    assert!(found("@mine:g").unwrap_err().contains("written down twice"), "{:?}", found("@mine:g"));
+    fs::write(user.join("y/b.yaml"), "mine:\n- g\n").unwrap();
+    let error = found("@mine:g").unwrap_err();
+    assert!(error.contains("y/b.yaml:2: this is no group: write SOURCE:"), "{error}");
+}
+
+#[test]
+fn without_a_configuration_the_usual_files_are_read() {
+    let folder = folder(&[
+        ("system/groups.d/local.cfg", "a: n[1-2]\nb: @a,n3\n"),
+        ("system/groups.d/r.yaml", "racks:\n  r1: n1\n"),
+    ]);
+    let ask = |expression| found(expression, places(folder.path()));
+    assert_eq!(ask("@b").as_deref(), Ok("n[1-3]"));
+    assert_eq!(ask("@*!@racks:r1").as_deref(), Ok("n[2-3]"));
+    assert!(ask("@c").unwrap_err().contains("has no group c: it has a, b"));
+    // The file of older releases goes before.
+    fs::write(folder.path().join("system/groups"), "a: old\n").unwrap();
+    assert_eq!(ask("@a").as_deref(), Ok("old"));
+    let error = found("@a", SitePlaces::default()).unwrap_err();
+    assert!(error.contains("ClusterShell has no groups on this machine"), "{error}");
+}
+
+#[test]
+fn commands_of_a_file_that_others_may_write_are_not_run() {
+    let folder = clustershell();
+    let conf = folder.path().join("system/groups.conf");
+    for mode in [0o664, 0o646] {
+        fs::set_permissions(&conf, fs::Permissions::from_mode(mode)).unwrap();
+        let error = found("@compute", places(folder.path())).unwrap_err();
+        assert!(error.contains("are not run") && error.contains("chmod go-w"), "{error}");
+        // What is only read may be anybody's.
+        assert_eq!(found("@racks:rack2", places(folder.path())).as_deref(), Ok("example[4-5]"));
+    }
+}
+
+#[test]
+fn genders_and_dsh_are_known_without_a_configuration() {
+    let folder = folder(&[
+        (
+            "genders",
+            "# all\nslc0 passwdhost\nn[1-4] compute,ib=hdr\nn5 compute,ib=ndr\nx[1- broken\n",
+        ),
+        ("dsh/web", "www1\nwww[2-3] # two\n#include db\n"),
+        ("dsh/db", "db1\n"),
+        ("mine/db", "db7\n"),
+        ("dsh/.hidden", "h1\n"),
+        ("dsh/wheel", "#include wheel\n"),
+    ]);
+    let ask = |expression| found(expression, places(folder.path()));
+    assert_eq!(ask("@genders:compute").as_deref(), Ok("n[1-5]"));
+    assert_eq!(ask("@genders:ib=ndr").as_deref(), Ok("n5"));
+    let error = ask("@genders:gpu").unwrap_err();
+    assert!(error.contains("has no group gpu: it has broken, compute, ib,"), "{error}");
+    let error = ask("@genders:broken").unwrap_err();
+    assert!(error.contains("genders:5\nx[1-\n ^^^ this bracket is never closed"), "{error}");
+    assert_eq!(ask("@dsh:web").as_deref(), Ok("db7,www[1-3]"));
+    assert!(ask("@dsh:wheel").unwrap_err().contains("made of itself"));
+    assert!(ask("@dsh:x").unwrap_err().contains("has no group x: it has db, web, wheel"));
+    assert!(ask("@dsh:../genders").unwrap_err().contains("has no group"));
+    let error = found("@genders:x", SitePlaces::default()).unwrap_err();
+    assert!(error.contains("cannot open"), "{error}");
+}
+
+#[test]
+fn the_job_is_what_slurm_or_pbs_says() {
+    let folder = folder(&[("nodefile", "n1\nn1\nn2\n"), ("broken", "n[1-\n")]);
+    let of = |slurm: Option<&str>, pbs: Option<&str>| SitePlaces {
+        slurm_job: slurm.map(str::to_owned),
+        pbs_job: pbs.map(|name| folder.path().join(name)),
+        ..SitePlaces::default()
+    };
+    assert_eq!(found("@job", of(Some("n[1-3],gpu01"), None)).as_deref(), Ok("gpu01,n[1-3]"));
+    assert_eq!(found("@job!n1", of(None, Some("nodefile"))).as_deref(), Ok("n2"));
+    let error = found("@job", of(Some("n[1-"), None)).unwrap_err();
+    assert!(error.contains("wrong in SLURM_JOB_NODELIST\nn[1-\n ^^^"), "{error}");
+    assert!(found("@job", of(None, Some("broken"))).unwrap_err().contains("broken:1\n"));
+    assert!(found("@job", of(None, Some("nowhere"))).unwrap_err().contains("cannot open"));
+    assert!(found("@job", of(None, None)).unwrap_err().contains("this is no job"));
+}
+
+#[test]
+fn a_file_of_hosts_is_read_as_its_kind() {
+    let folder = folder(&[
+        ("list", "# all\nn[1-4]!n2\nuser@n9\n"),
+        ("openmpi", "foo\nbar slots=2\n"),
+        ("counts", "donner:2\nfoo\n"),
+        ("inventory", "[web]\nwww[01:05:2]\n[dc:children]\nweb\n"),
+        ("etc", "127.0.0.1 localhost\n10.0.0.1 n1 n1.example\n"),
+        ("genders", "n[1-2] compute\n"),
+        ("groups", "@racks:r1\n"),
+        ("bad", "n1\n\nn[1-03]\n"),
+        ("empty", "# nothing\n"),
+        ("sneaky", "[web]\n@all\n"),
+        ("list:x", "odd\n"),
+    ]);
+    let read = |kind: &str, name: &str| {
+        let path = folder.path().join(name);
+        found(&format!("^{kind}{}", path.display()), SitePlaces::default())
+    };
+    let table = [
+        ("", "list", "n[1,3-4],user@n9"),
+        ("", "openmpi", "bar,foo"),
+        ("mpich:", "counts", "donner,foo"),
+        ("list:", "counts", "donner:2,foo"),
+        ("", "inventory", "www[01,03,05]"),
+        ("", "etc", "n1"),
+        ("", "genders", "n[1-2]"),
+        ("pbs:", "genders", "n[1-2]"),
+        ("", "list:x", "odd"),
+    ];
+    for (kind, name, expected) in table {
+        assert_eq!(read(kind, name).as_deref(), Ok(expected), "{kind}{name}");
+    }
+    let table = [
+        ("", "counts", "counts:1: `donner:2` is a port in a list of hosts, and 2 processes"),
+        ("", "bad", "bad:3\nn[1-03]\n  ^^^^ widths differ: write [01-03] or [1-3]"),
+        ("", "empty", "names no host"),
+        ("", "nowhere", "cannot open"),
+        ("", "", "cannot read"),
+        ("", "sneaky", "this file names hosts, and no groups"),
+        ("", "groups", "no group source racks"),
+    ];
+    for (kind, name, said) in table {
+        let error = read(kind, name).unwrap_err();
+        assert!(error.contains(said), "{kind}{name}: {error}");
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let error = found("^/dev/zero", SitePlaces::default()).unwrap_err();
+    assert!(error.contains("/dev/zero is larger than 4 MiB"), "{error}");
+    let folder = folder(&[]);
+    fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
+    let error = found(&format!("^{}/bytes", folder.path().display()), SitePlaces::default());
+    assert!(error.unwrap_err().contains("is no text"));
+}
