@@ -12,6 +12,7 @@ mod duration;
 pub mod flags;
 mod gids;
 mod global;
+mod hosts;
 mod ping;
 mod ports;
 mod resources;
@@ -30,6 +31,7 @@ pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
+pub use hosts::HostsArgs;
 pub use ping::PingArgs;
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
@@ -102,6 +104,8 @@ pub enum Command {
     Connections(ConnectionsArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
     Ping(PingArgs),
+    /// List the hosts that sets, groups and files name: expand, fold, count.
+    Hosts(HostsArgs),
     /// Record what hosts answer, to be read again with --from.
     Capture(CaptureArgs),
     /// Print what ibstat and other older tools print, byte for byte.

@@ -1,6 +1,7 @@
 //! Joins everything: one file for each subcommand, and the way from an outcome to an exit code.
 
 mod agent;
+mod asked;
 mod capture;
 mod compat;
 mod complete;
@@ -11,6 +12,7 @@ mod devices;
 mod flags;
 mod fleet;
 mod gids;
+mod hosts;
 mod interrupt;
 mod listing;
 mod live_hosts;
@@ -81,6 +83,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Resources(args) => resources::run(global, args, term),
         Command::Connections(args) => connections::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
+        Command::Hosts(args) => hosts::run(global, args, term),
         Command::Capture(args) => capture::run(global, args, term),
         Command::Compat(args) => compat::run(global, args, term),
         Command::Completions(args) => completions::run(args, term),

@@ -8,6 +8,7 @@ mod column_help;
 mod connections;
 mod csv;
 mod escape;
+mod hosts;
 mod json;
 mod notes;
 mod ping;
@@ -20,9 +21,10 @@ pub use column_help::column_help;
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;
+pub use hosts::{HostEntry, HostsDocument, hosts_csv};
 pub use json::{
-    ConnectionsDocument, PingDocument, ReportDocument, connections_schema, ping_schema,
-    report_schema, to_json, to_json_lines,
+    ConnectionsDocument, PingDocument, ReportDocument, connections_schema, hosts_schema,
+    ping_schema, report_schema, to_json, to_json_lines,
 };
 pub use notes::{Note, notes};
 pub use ping::{render_findings, render_matrix};

@@ -1,7 +1,8 @@
 //! What wrong usage is answered, and hosts that are not there.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 fn rdmactl(arguments: &[&str]) -> (i32, String, String) {
     let output =
@@ -15,6 +16,82 @@ fn a_wrong_host_set_is_pointed_at() {
     let (code, stdout, stderr) = rdmactl(&["ping", "--matrix", "n[1-"]);
     assert_eq!((code, stdout.as_str()), (2, ""));
     assert!(stderr.contains("n[1-\n ^^^"), "{stderr}");
+}
+
+/// The program with this on stdin, away from what the machine knows of hosts and jobs.
+fn fed(arguments: &[&str], stdin: &str) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(arguments)
+        .env_remove("PBS_NODEFILE")
+        .env("SLURM_JOB_NODELIST", "n[1-3],gpu01")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rdmactl runs");
+    let sent = child.stdin.take().map(|mut input| input.write_all(stdin.as_bytes()));
+    // A program that reads nothing may be gone.
+    drop(sent);
+    let output = child.wait_with_output().expect("rdmactl ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn hosts_are_expanded_folded_and_counted() {
+    let ok = |arguments: &[&str], stdin: &str| {
+        let (code, stdout, stderr) = fed(&[&["hosts"], arguments].concat(), stdin);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
+        stdout
+    };
+    assert_eq!(ok(&["n[9-11]!n10", "x:22"], ""), "n9\nn11\nx:22\n");
+    assert_eq!(ok(&["--fold", "n3", "n1", "n2"], ""), "n[1-3]\n");
+    assert_eq!(ok(&["--size", "n[1-3],n3"], ""), "3\n");
+    assert_eq!(ok(&["--size", "n1!n1"], ""), "0\n");
+    assert_eq!(ok(&["n1!n1"], ""), "");
+    assert_eq!(ok(&["--fold", "@job!n2"], ""), "gpu01,n[1,3]\n");
+    // The last line counts without its end.
+    assert_eq!(ok(&["--fold", "-"], "# all\nnode11\nnode12"), "node[11-12]\n");
+    assert_eq!(ok(&["--fold", "-", "-H", "n1,-"], "n2\nn3\n"), "n[1-3]\n");
+    let inventory = "[web]\nwww[1:2] ansible_user=bob\n[web:vars]\nx=y\n";
+    assert_eq!(ok(&["--fold", "--hosts-file", "-"], inventory), "bob@www[1-2]\n");
+    assert_eq!(ok(&["--fold", "-H", "n1", "--hosts-file", "mpich:-"], "n2:4\n"), "n[1-2]\n");
+    assert_eq!(
+        ok(&["-f", "csv", "u@n1:22", "n2"], ""),
+        "host,user,name,port\nu@n1:22,u,n1,22\nn2,,n2,\n"
+    );
+    assert_eq!(ok(&["-f", "plain", "n[1-2]"], ""), "n1\nn2\n");
+    let json: serde_json::Value =
+        serde_json::from_str(&ok(&["--json", "u@n1:22,n2"], "")).expect("JSON");
+    assert_eq!(json["schema"], "rdmactl.hosts/1");
+    assert_eq!((&json["size"], &json["folded"]), (&2.into(), &"n2,u@n1:22".into()));
+    assert_eq!(json["hosts"][0]["port"], 22);
+    assert!(json["hosts"][1]["user"].is_null());
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("schema/rdmactl.hosts.json")).expect("the schema");
+    assert!(jsonschema::is_valid(&schema, &json));
+    let lines = ok(&["-f", "ndjson", "n[1-2]"], "");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| jsonschema::is_valid(&schema, line)));
+}
+
+#[test]
+fn a_wrong_list_of_hosts_is_named_with_its_line() {
+    let wrong = |arguments: &[&str], stdin: &str, said: &str| {
+        let (code, stdout, stderr) = fed(&[&["hosts"], arguments].concat(), stdin);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(said), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains('\u{1b}'), "{stderr}");
+    };
+    wrong(&["-"], "n1\nn[1-\n", "-\n^ wrong in stdin:2\nn[1-\n ^^^ this bracket is never closed");
+    wrong(&["--hosts-file", "-"], "n1\nn2:4\n", "stdin:2: `n2:4` is a port in a list of hosts");
+    wrong(&["--hosts-file", "-"], "n1\nn2:4\n", "  fix: write list:FILE for the one, mpich:FILE");
+    wrong(&["--hosts-file", "list:-"], "n1\nn\u{1b}[2J\n", "stdin:2: no host set:");
+    wrong(&["--hosts-file", "openmpi:-"], "n1 \u{1b}[2J\n", "stdin:1: `\\x1b[2J` is no setting");
+    wrong(&["--hosts-file", "-"], "# nothing\n", "stdin names no host");
+    wrong(&["--hosts-file", "kind:/nowhere"], "", "a kind before the file is one of list, openmpi");
+    wrong(&["n1,^/nowhere"], "", "n1,^/nowhere\n   ^^^^^^^^^ cannot open /nowhere");
 }
 
 #[test]
@@ -59,6 +136,20 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["capture", "--json"], "capture has no use for --json"),
         (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
         (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),
+        (
+            &["--hosts-file", "/tmp/x", "ping", "--matrix", "n[1-2]"],
+            "--matrix contradicts --hosts-file",
+        ),
+        (
+            &["--from", "/tmp/x", "devices", "--hosts-file", "/tmp/y"],
+            "--hosts-file contradicts --from",
+        ),
+        (&["hosts", "n1", "--save", "/tmp/x"], "hosts has no use for --save"),
+        (&["hosts", "n1", "--watch"], "hosts has no use for --watch"),
+        (&["hosts", "n1", "-f", "prom"], "hosts has no use for --format prom"),
+        (&["hosts", "n1", "--fold", "--json"], "--fold contradicts --format and --json"),
+        (&["hosts"], "hosts needs a host set"),
+        (&["devices", "-H", "n1!n1"], "the host set is empty"),
     ];
     for (arguments, said) in refused {
         let (code, stdout, stderr) = rdmactl(arguments);

@@ -30,6 +30,10 @@ fn home() -> TempDir {
     let groups = home.path().join(".local/etc/clustershell/groups.d");
     fs::create_dir_all(&groups).expect("a directory");
     fs::write(groups.join("local.cfg"), "compute: cn[01-16]\nall: @compute\n").expect("a file");
+    fs::write(groups.join("racks.yaml"), "racks:\n  first: rn[01-08]\n").expect("a file");
+    // What a command would say is not asked for.
+    let conf = "[Main]\ndefault: local\nautodir: $CFGDIR/groups.d\n[local]\nmap: touch ~/hit\nlist: touch ~/hit\n";
+    fs::write(home.path().join(".local/etc/clustershell/groups.conf"), conf).expect("a file");
     home
 }
 
@@ -116,7 +120,7 @@ impl Drop for Terminal {
 }
 
 /// Lines, and what each is after Tab in any shell.
-const LINES: [(&str, &str); 11] = [
+const LINES: [(&str, &str); 13] = [
     ("rdmactl dev", "rdmactl devices"),
     ("rdmactl devices -o port.stat", "rdmactl devices -o port.state"),
     ("rdmactl devices -o host,port.stat", "rdmactl devices -o host,port.state"),
@@ -127,6 +131,8 @@ const LINES: [(&str, &str); 11] = [
     ("rdmactl devices -H gatew", "rdmactl devices -H gateway17"),
     ("rdmactl ping stor", "rdmactl ping stor-a"),
     ("rdmactl ping --matrix cn", "rdmactl ping --matrix cn[01-16]"),
+    ("rdmactl devices -H @rack", "rdmactl devices -H @racks:first"),
+    ("rdmactl hosts gatew", "rdmactl hosts gateway17"),
     ("rdmactl resources cm", "rdmactl resources cm_id"),
 ];
 

@@ -240,12 +240,13 @@ fn a_group_that_is_made_of_itself_is_an_error() {
 
 #[test]
 fn groups_that_multiply_are_read_once_each() {
+    const DEEPEST: usize = 30;
     struct Doubling;
     impl Lookup for Doubling {
         fn group(&self, group: &GroupName) -> Result<Found, LookupError> {
             let depth: usize = group.name.trim_start_matches('g').parse().unwrap_or(0);
             let text = format!("@g{0},@g{0},n{depth}", depth + 1);
-            let text = if depth == self.deepest() { "n[1-4096]".to_owned() } else { text };
+            let text = if depth == DEEPEST { "n[1-64]".to_owned() } else { text };
             let lines = vec![Line { text, place: group.name.clone() }];
             Ok(Found { lines, within: Within::Groups(None) })
         }
@@ -256,12 +257,7 @@ fn groups_that_multiply_are_read_once_each() {
             Err(LookupError::new("none"))
         }
     }
-    impl Doubling {
-        fn deepest(&self) -> usize {
-            30
-        }
-    }
-    assert_eq!(HostSet::find("@g1", &Doubling).map(|set| set.len()), Ok(4096));
+    assert_eq!(HostSet::find("@g1", &Doubling).map(|set| set.len()), Ok(64));
     let error = HostSet::find("n1,@g31", &Doubling).unwrap_err();
     assert!(error.to_string().contains("32 deep"), "{error}");
 }

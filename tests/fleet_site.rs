@@ -33,7 +33,7 @@ fn found(expression: &str, places: SitePlaces) -> Result<String, String> {
     set.map(|set| set.fold()).map_err(|error| error.to_string())
 }
 
-/// ClusterShell's own groups.conf, groups.d/cluster.yaml.example and local.cfg, shortened.
+/// `ClusterShell`'s own groups.conf, groups.d/cluster.yaml.example and local.cfg, shortened.
 const CONF: &str = r"
 [Main]
 default: local

@@ -197,6 +197,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("report", rdmactl::render::report_schema()),
         ("connections", rdmactl::render::connections_schema()),
         ("ping", rdmactl::render::ping_schema()),
+        ("hosts", rdmactl::render::hosts_schema()),
     ];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");

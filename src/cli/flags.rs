@@ -7,7 +7,7 @@
 type Group = &'static [&'static str];
 
 /// Other hosts.
-const HOSTS: Group = &["hosts"];
+const HOSTS: Group = &["hosts", "hosts-file"];
 /// Another place than a living host.
 const PLACES: Group = &["from", "root"];
 /// A file for the raw answers.
@@ -22,8 +22,9 @@ const WATCH: Group = &["watch", "count"];
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [(Group, &str); 4] = [
+const CONTRARY: [(Group, &str); 5] = [
     (&["hosts", "from", "root"], "leave one of them out"),
+    (&["hosts-file", "from", "root"], "leave one of them out"),
     (&["format", "json"], "leave one of them out"),
     (&["from", "watch"], "leave --watch out: a file says the same each time"),
     // Rates need both readings; a file of many would be another kind of file.
@@ -57,6 +58,14 @@ const TABLE: &[Row] = &[
             (&[FOLD], "leave it out: no two pairs are one row"),
             (&[WATCH], "leave it out, and run ping again"),
             (&[SAVE], "leave it out, and keep what ping found with --json > FILE"),
+        ],
+    ),
+    (
+        "hosts",
+        &[
+            (&[PLACES, SAVE], "leave it out: hosts asks nobody, and reads only what names hosts"),
+            (&[ROWS, FOLD], "leave it out; choose the form with --fold, --size or --format"),
+            (&[WATCH], "leave it out, and run hosts again"),
         ],
     ),
     (

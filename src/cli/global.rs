@@ -9,9 +9,12 @@ use super::duration;
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Global {
-    /// Ask these hosts over SSH, as in n[01-16],gpu3; without it, this host
+    /// Ask these hosts over SSH, as in n[01-16],gpu3 or @GROUP; without it, this host
     #[arg(short = 'H', long, value_name = "SET", global = true, conflicts_with_all = ["from", "root"], help_heading = "Where to look")]
     pub hosts: Option<String>,
+    /// Ask also the hosts of this file; KIND is list, openmpi, mpich, ansible, etchosts, genders or pbs, else its content tells
+    #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Where to look")]
+    pub hosts_file: Option<String>,
     /// Read a file that rdmactl wrote, instead of a host
     #[arg(
         long,
@@ -102,6 +105,12 @@ pub struct Global {
 }
 
 impl Global {
+    /// Whether other hosts are named.
+    #[must_use]
+    pub fn names_hosts(&self) -> bool {
+        self.hosts.is_some() || self.hosts_file.is_some()
+    }
+
     /// The form of the answer, by either flag.
     #[must_use]
     pub fn output(&self) -> Format {

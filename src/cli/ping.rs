@@ -14,7 +14,7 @@ pub struct PingArgs {
     #[arg(value_name = "HOST", conflicts_with = "matrix")]
     pub host: Option<String>,
     /// Ping every ordered pair of these hosts; -v or -o lists the pairs
-    #[arg(long, value_name = "SET", conflicts_with = "hosts")]
+    #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"])]
     pub matrix: Option<String>,
     /// Round trips to measure for each pair
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]

@@ -9,14 +9,14 @@ use crate::render::notes;
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Outcome, fleet, local};
+use super::{Outcome, asked, fleet, local};
 
 /// Records what the flags name to a file or to stdout.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
     let (mut capture, reports) = if let Some(path) = &global.from {
         (Capture::read(path)?, Vec::new())
-    } else if let Some(set) = &global.hosts {
-        let (reports, capture) = fleet::record_hosts(global, set, &Parts::all())?;
+    } else if let Some(hosts) = asked::hosts(global)? {
+        let (reports, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         (capture, reports)
     } else {
         let (report, capture) = local::record(global, &Parts::all())?;
@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         term.answer(text)?;
     }
     // A copy is complete; a recording lacks what its hosts did not say.
-    for note in notes(&reports, global.hosts.is_some()) {
+    for note in notes(&reports, global.names_hosts()) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))

@@ -13,7 +13,7 @@ use crate::render::escape;
 use crate::source::{Live, Source, VerbsChild};
 use crate::term::Term;
 
-use super::{Advice, Outcome, fleet};
+use super::{Advice, Outcome, asked, fleet};
 
 /// The command line of a link that is named like a tool: `ibstat -l` is `rdmactl compat ibstat -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
@@ -73,9 +73,9 @@ fn source(global: &Global) -> anyhow::Result<Origin> {
     if let Some(path) = &global.from {
         return only_host(Capture::read(path)?, &path.display().to_string());
     }
-    if let Some(set) = &global.hosts {
-        let (_, capture) = fleet::record_hosts(global, set, &Parts::all())?;
-        return only_host(capture, set);
+    if let Some(hosts) = asked::hosts(global)? {
+        let (_, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
+        return only_host(capture, "the set");
     }
     if let Some(root) = &global.root {
         let live = Live::with_root(root)

@@ -10,7 +10,7 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Found, Host, HostSet, Limits, Notice, Observer, Reach, Resolver, UploadPolicy,
+    Connector, Found, Host, Limits, Notice, Observer, Reach, Resolver, UploadPolicy,
     Watchdog, allow_descriptors, fan_out,
 };
 use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
@@ -18,7 +18,7 @@ use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
 
 use super::outcome::say;
-use super::{Advice, interrupt, terminal};
+use super::{interrupt, terminal};
 
 /// How long an agent that gave its report may take to leave.
 pub(super) const LEAVE: Duration = Duration::from_secs(1);
@@ -58,20 +58,6 @@ pub(super) fn cancelled() -> HostFailure {
     HostFailure::new(Reason::Cancelled, "the run was ended before this host was done")
 }
 
-/// The hosts that an expression names.
-///
-/// # Errors
-/// The expression is wrong: the error points at the place.
-pub(super) fn host_set(expression: &str) -> anyhow::Result<Vec<Host>> {
-    let set = HostSet::parse(expression).map_err(|error| {
-        Advice::error(format!("no host set:\n{error}"), "write host sets as in n[01-16,20],gpu3")
-    })?;
-    if set.is_empty() {
-        return Err(Advice::error("the host set is empty", "name at least one host"));
-    }
-    Ok(set.iter().cloned().collect())
-}
-
 /// What one host gave, and how.
 pub(super) struct Given<T> {
     pub(super) what: T,
@@ -80,16 +66,16 @@ pub(super) struct Given<T> {
     left: Option<String>,
 }
 
-/// A host of the set with what it gave, or why it gave nothing.
+/// A host with what it gave, or why it gave nothing.
 pub(super) type Asked<T> = (Host, Result<Given<T>, HostFailure>);
 
-/// Asks every host of the set, and gives one report for each, in the order of the set.
+/// Asks every host, and gives one report for each, in the same order.
 ///
 /// # Errors
-/// The set cannot be read. A host that gives no answer is a report with its failure.
+/// Nobody can be asked. A host that gives no answer is a report with its failure.
 pub(super) fn report_hosts(
     global: &Global,
-    hosts: &str,
+    hosts: Vec<Host>,
     parts: &Parts,
 ) -> anyhow::Result<Vec<HostReport>> {
     let ask = |observer: &Observer, deadline| observer.report(parts, deadline);
@@ -106,13 +92,13 @@ fn report(host: &Host, result: Result<Given<HostReport>, HostFailure>) -> HostRe
     }
 }
 
-/// Has every host of the set record its raw answers; each with the report that they make.
+/// Has every host record its raw answers; each with the report that they make.
 ///
 /// # Errors
 /// As for [`report_hosts`].
 pub(super) fn record_hosts(
     global: &Global,
-    hosts: &str,
+    hosts: Vec<Host>,
     parts: &Parts,
 ) -> anyhow::Result<(Vec<HostReport>, Capture)> {
     let taken_ns = clock::wall_ns();
@@ -141,10 +127,9 @@ pub(super) fn record_hosts(
 
 fn ask_hosts<T: Send>(
     global: &Global,
-    hosts: &str,
+    hosts: Vec<Host>,
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
 ) -> anyhow::Result<Vec<Asked<T>>> {
-    let hosts = host_set(hosts)?;
     let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
     let (reach, watchdog) = reach(global, upload)?;
     let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =

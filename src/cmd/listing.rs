@@ -12,7 +12,7 @@ use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::watch::Watch;
-use super::{Advice, Outcome, fleet};
+use super::{Advice, Outcome, asked, fleet};
 
 /// What makes one listing different from the others.
 pub(super) struct Recipe<'recipe, L: Listing> {
@@ -148,14 +148,14 @@ fn text<L: Listing>(
 
 /// Reads what the flags name.
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
-    let Some(set) = &global.hosts else { return local::read(global, parts) };
+    let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let hosts = if let Some(path) = &global.save {
-        let (reports, capture) = fleet::record_hosts(global, set, parts)?;
+        let (reports, capture) = fleet::record_hosts(global, hosts, parts)?;
         local::save(&capture, path)?;
         reports
     } else {
-        fleet::report_hosts(global, set, parts)?
+        fleet::report_hosts(global, hosts, parts)?
     };
     Ok(Reports { hosts, hosts_named: true, taken_ns })
 }

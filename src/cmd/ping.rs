@@ -21,10 +21,10 @@ use crate::render::{
 };
 use crate::term::Term;
 
-use super::fleet::{cancelled, host_set, reach};
+use super::fleet::{cancelled, reach};
 use super::outcome::say;
 use super::view::{Hosts, View};
-use super::{Advice, Outcome};
+use super::{Advice, Outcome, asked};
 
 /// How long an answer to one message may take.
 const REPLY: Duration = Duration::from_secs(1);
@@ -94,14 +94,15 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
 
 fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let there = |set: &str| -> anyhow::Result<Vec<Place>> {
-        Ok(host_set(set)?.into_iter().map(Place::There).collect())
+        Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
     };
     if let Some(set) = &args.matrix {
         // clap sees this only when both stand behind the command.
-        if global.hosts.is_some() {
+        if global.names_hosts() {
+            let flag = if global.hosts.is_some() { "--hosts" } else { "--hosts-file" };
             return Err(Advice::error(
-                "--matrix contradicts --hosts",
-                "name the hosts of a matrix behind --matrix only",
+                format!("--matrix contradicts {flag}"),
+                "name the hosts of a matrix behind --matrix only; those of a file are ^FILE",
             ));
         }
         let places = there(set)?;
@@ -120,8 +121,8 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         ));
     };
     let target = there(target)?;
-    let mut places = match &global.hosts {
-        Some(set) => there(set)?,
+    let mut places = match asked::hosts(global)? {
+        Some(hosts) => hosts.into_iter().map(Place::There).collect(),
         None => vec![Place::Here],
     };
     if places.len() != 1 {

@@ -11,7 +11,7 @@ use crate::model::Parts;
 
 use super::live_hosts::LiveHosts;
 use super::local::{self, Reports};
-use super::{fleet, interrupt};
+use super::{asked, fleet, interrupt};
 
 /// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
 const WORD: Duration = Duration::from_secs(20);
@@ -39,8 +39,7 @@ impl<'global> Watch<'global> {
         every: Duration,
         parts: Parts,
     ) -> anyhow::Result<Self> {
-        let (watchdog, hosts) = if let Some(set) = &global.hosts {
-            let set = fleet::host_set(set)?;
+        let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
             let upload =
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
             let (reach, watchdog) = fleet::reach(global, upload)?;

@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+use super::HostsDocument;
 use crate::model::ping::PingReport;
 use crate::model::{Connection, HostFailure, HostReport, Problems, Via};
 
@@ -112,6 +113,12 @@ impl<'report> PingDocument<'report> {
 #[must_use]
 pub fn ping_schema() -> serde_json::Value {
     schema_of::<PingDocument<'_>>()
+}
+
+/// The JSON Schema of `rdmactl hosts --json`.
+#[must_use]
+pub fn hosts_schema() -> serde_json::Value {
+    schema_of::<HostsDocument>()
 }
 
 /// Any document as indented JSON with a final line break.

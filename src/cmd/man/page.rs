@@ -66,6 +66,9 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     ];
     if takes("hosts") {
         environment.push(("SSH_AUTH_SOCK", "the SSH agent that holds the keys"));
+        environment
+            .push(("CLUSTERSHELL_CFGDIR", "where groups of ClusterShell are looked for first"));
+        environment.push(("SLURM_JOB_NODELIST, PBS_NODEFILE", "the nodes of @job"));
     }
     if is_program || name == "completions" {
         let what = "set by the completion scripts: print what may stand at the cursor, and end";

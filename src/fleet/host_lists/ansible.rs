@@ -8,8 +8,10 @@ use std::collections::HashMap;
 
 use super::{Entry, FormatError, quoted};
 
-/// More names of one line are refused before they are built; ranges of numbers count as one.
-const MOST_NAMES: usize = 4_096;
+/// More names of one file are refused before they are built; ranges of numbers count as one.
+const MOST_NAMES: usize = 65_536;
+/// Longer patterns are refused: a name has 253 letters at most.
+const LONGEST: usize = 1_000;
 
 /// A host as all of its lines describe it.
 #[derive(Default)]
@@ -33,7 +35,7 @@ pub(super) fn is_section(line: &str) -> bool {
 /// The hosts of an inventory.
 pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
     let (mut described, mut places) = (Vec::<Described>::new(), HashMap::<String, usize>::new());
-    let mut names_hosts = true;
+    let (mut names_hosts, mut left) = (true, MOST_NAMES);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -58,7 +60,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
         let Some((name, variables)) = words.split_first() else { continue };
         let place = *places.entry(name.clone()).or_insert(described.len());
         if place == described.len() {
-            let names = spell_out(number, name)?;
+            let names = spell_out(number, name, &mut left)?;
             described.push(Described { line: number, names, ..Described::default() });
         }
         if let Some(host) = described.get_mut(place) {
@@ -122,7 +124,10 @@ impl Described {
 }
 
 /// The names that a pattern of Ansible stands for, numbers still as a range of this program.
-fn spell_out(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
+fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>, FormatError> {
+    if pattern.len() > LONGEST {
+        return Err(FormatError::new(line, "longer than a host name may be"));
+    }
     let mut names = vec![String::new()];
     let mut rest = pattern;
     while let Some((before, behind)) = rest.split_once('[') {
@@ -135,8 +140,8 @@ fn spell_out(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
         } else {
             read_range(line, range)?
         };
-        if names.len() * choices.len() > MOST_NAMES {
-            return Err(FormatError::new(line, "more than 4,096 names in one line"));
+        if names.len() * choices.len() > *left {
+            return Err(FormatError::new(line, "more than 65,536 names"));
         }
         names = names
             .iter()
@@ -144,6 +149,7 @@ fn spell_out(line: usize, pattern: &str) -> Result<Vec<String>, FormatError> {
             .collect();
         rest = after;
     }
+    *left = left.saturating_sub(names.len());
     Ok(names.into_iter().map(|name| name + rest).collect())
 }
 
@@ -234,7 +240,11 @@ mod tests {
             ("[a:b]\n", 1, "is no section"),
             ("h1 ansible_host={{x}}", 1, "template"),
             ("---\nall:", 1, "YAML"),
-            ("h[a:z][a:z][a:z]", 1, "more than 4,096"),
+            (
+                "h[a:z][a:z][a:z]\nh[a:z][a:z][a:z]0\nh[a:z][a:z][a:z]1\nh[a:z][a:z][a:z]2",
+                4,
+                "more than 65,536",
+            ),
         ];
         for (text, line, said) in table {
             let error = hosts(text).unwrap_err();

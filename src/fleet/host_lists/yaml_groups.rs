@@ -27,7 +27,9 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
                 | Event::DocumentStart(_)
                 | Event::DocumentEnd,
             ) => at,
-            (Place::Top, Event::MappingStart(..)) => Place::Sources,
+            (Place::Top, Event::MappingStart(..)) | (Place::Groups, Event::MappingEnd) => {
+                Place::Sources
+            }
             // An empty document is one empty value.
             (Place::Top, Event::Scalar(text, ..)) if is_nothing(&text) => Place::Top,
             (Place::Sources, Event::Scalar(name, ..)) => {
@@ -35,13 +37,16 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
                 Place::Source
             }
             (Place::Sources, Event::MappingEnd) => Place::Top,
-            (Place::Source, Event::MappingStart(..)) => Place::Groups,
+            (Place::Source, Event::MappingStart(..)) | (Place::List, Event::SequenceEnd) => {
+                Place::Groups
+            }
             (Place::Groups, Event::Scalar(name, ..)) => {
                 let group = Group { name: name.into_owned(), entries: Vec::new() };
-                sources.last_mut().map(|(_, groups)| groups.push(group));
+                if let Some((_, groups)) = sources.last_mut() {
+                    groups.push(group);
+                }
                 Place::Group
             }
-            (Place::Groups, Event::MappingEnd) => Place::Sources,
             (Place::Group, Event::SequenceStart(..)) => Place::List,
             (at @ (Place::Group | Place::List), Event::Scalar(hosts, ..)) => {
                 let group = sources.last_mut().and_then(|(_, groups)| groups.last_mut());
@@ -50,7 +55,6 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
                 }
                 if at == Place::Group { Place::Groups } else { Place::List }
             }
-            (Place::List, Event::SequenceEnd) => Place::Groups,
             (_, Event::Alias(_)) => {
                 return Err(FormatError::new(line, "aliases are not read")
                     .fix("name the group instead, as in '@group'"));

@@ -51,11 +51,7 @@ impl<'lookup> Reading<'lookup> {
     ) -> Result<Vec<Host>, Fault> {
         match self.levels.last().map(|level| &level.within) {
             None => {}
-            Some(Within::Groups(source)) => {
-                if group.source.is_none() {
-                    group.source.clone_from(source);
-                }
-            }
+            Some(Within::Groups(source)) => group.source = group.source.or_else(|| source.clone()),
             Some(Within::Hosts) => {
                 return Err(Fault::new(term.clone(), "this file names hosts, and no groups")
                     .fix("write the hosts, or read it as list:FILE"));

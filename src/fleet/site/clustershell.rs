@@ -1,4 +1,4 @@
-//! The group sources of `ClusterShell`, found as ClusterShell 1.9 does (`NodeUtils.py`).
+//! The group sources of `ClusterShell`, found as `ClusterShell` 1.9 does (`NodeUtils.py`).
 //!
 //! All `groups.conf` count, a setting of a later one replaces that of an earlier one. A source is a
 //! section with commands, there or in a file of `confdir`, or a part of a YAML file of `autodir`.
@@ -187,7 +187,7 @@ impl Sources {
     }
 }
 
-/// The flat file with groups that decides, as the `local` source of ClusterShell's own
+/// The flat file with groups that decides, as the `local` source of `ClusterShell`'s own
 /// configuration finds it.
 pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     let with_conf = folders.iter().rev().find(|folder| folder.join(CONF).is_file());

@@ -65,7 +65,7 @@ impl Commands {
             }
         })?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| LookupError::new(format!("what {name} prints is no text")))?;
+            .map_err(|error| LookupError::new(format!("what {name} prints is no text: {error}")))?;
         let said = tail.bytes();
         let said = String::from_utf8_lossy(&said);
         let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty());

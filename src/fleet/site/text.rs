@@ -37,7 +37,8 @@ pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
     if bytes.len() > MOST_BYTES {
         return Err(LookupError::new(format!("{place} is larger than 4 MiB")));
     }
-    String::from_utf8(bytes).map_err(|_| LookupError::new(format!("{place} is no text")))
+    String::from_utf8(bytes)
+        .map_err(|error| LookupError::new(format!("{place} is no text: {error}")))
 }
 
 /// The error in the words of errno(3), without its number.

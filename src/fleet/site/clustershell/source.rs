@@ -125,13 +125,11 @@ impl Source {
         if name == GroupName::ALL && of_name("all").is_none() {
             return Ok(self.every_group(groups.iter().map(|group| group.name.as_str()), &place));
         }
-        match of_name(if name == GroupName::ALL { "all" } else { name }) {
-            Some(group) => Ok(listed(&place, group, &self.name)),
-            None => {
-                let place = format!("{} ({place})", self.name);
-                Err(unknown(name, &place, groups.iter().map(|group| group.name.as_str())))
-            }
+        if let Some(group) = of_name(if name == GroupName::ALL { "all" } else { name }) {
+            return Ok(listed(&place, group, &self.name));
         }
+        let place = format!("{} ({place})", self.name);
+        Err(unknown(name, &place, groups.iter().map(|group| group.name.as_str())))
     }
 
     fn every_host(
@@ -215,7 +213,7 @@ impl Source {
             .fix("look for a slip in the group, or run the command by itself"))
     }
 
-    /// Each line of an answer is a host set of its own, as for ClusterShell.
+    /// Each line of an answer is a host set of its own, as for `ClusterShell`.
     fn found(&self, answer: &str, origin: &Origin) -> Found {
         let place = format!("what {} answers ({})", self.name, origin.path.display());
         let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());

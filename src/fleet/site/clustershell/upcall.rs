@@ -19,15 +19,12 @@ pub(super) fn substitute(text: &str, values: &[(&str, &str)]) -> String {
         let (name, after) = inner.split_at(length);
         let after = if braced { after.strip_prefix('}') } else { Some(after) };
         let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        match (value, after) {
-            (Some(value), Some(after)) => {
-                made.push_str(value);
-                rest = after;
-            }
-            _ => {
-                made.push('$');
-                rest = behind;
-            }
+        if let (Some(value), Some(after)) = (value, after) {
+            made.push_str(value);
+            rest = after;
+        } else {
+            made.push('$');
+            rest = behind;
         }
     }
     made + rest

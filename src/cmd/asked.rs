@@ -1,0 +1,78 @@
+//! Which hosts a command line names.
+
+use crate::cli::Global;
+use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
+
+use super::Advice;
+
+/// The hosts of `-H` and `--hosts-file` together; `None` when neither is given.
+///
+/// # Errors
+/// A set or a file is wrong, as for [`of_set`], or all of it is no host.
+pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
+    let Some(set) = flags(global, &Site::here())? else { return Ok(None) };
+    some(set).map(Some)
+}
+
+/// The same without a look at how many there are.
+///
+/// # Errors
+/// A set or a file is wrong.
+pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostSet>> {
+    if global.hosts.is_none() && global.hosts_file.is_none() {
+        return Ok(None);
+    }
+    let mut all = HostSet::default();
+    if let Some(set) = &global.hosts {
+        all = set_of(set, site)?;
+    }
+    if let Some(file) = &global.hosts_file {
+        all = all.into_iter().chain(file_of(file, site)?).collect();
+    }
+    Ok(Some(all))
+}
+
+/// The hosts that an expression names.
+///
+/// # Errors
+/// The expression is wrong: the error points at the place. Or it names no host.
+pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
+    some(set_of(expression, &Site::here())?)
+}
+
+/// The set of an expression, which may be empty.
+///
+/// # Errors
+/// The expression is wrong: the error points at the place.
+pub(super) fn set_of(expression: &str, site: &Site) -> anyhow::Result<HostSet> {
+    HostSet::find(expression, site).map_err(|error| {
+        let text = format!("no host set:\n{error}");
+        match error.fix() {
+            // It stands behind the carets.
+            Some(_) => anyhow::Error::msg(text),
+            None => Advice::error(text, "write host sets as in n[01-16,20],gpu3"),
+        }
+    })
+}
+
+fn file_of(file: &str, site: &Site) -> anyhow::Result<HostSet> {
+    let found = site.file(file).map_err(|error| match error.fix {
+        Some(fix) => Advice::error(error.message, fix),
+        None => anyhow::Error::msg(error.message),
+    })?;
+    HostSet::of_lines(found, site).map_err(|LineError { place, error }| {
+        let fix = "mend the line, or say which kind of file it is with --hosts-file KIND:FILE";
+        Advice::error(format!("{place}: no host set:\n{error}"), fix)
+    })
+}
+
+fn some(set: HostSet) -> anyhow::Result<Vec<Host>> {
+    if set.is_empty() {
+        return Err(Advice::error("the host set is empty", "name at least one host"));
+    }
+    if set.len() > HostSet::MAX_HOSTS {
+        let what = format!("{} hosts are more than 65,536", set.len());
+        return Err(Advice::error(what, "split them over several runs"));
+    }
+    Ok(set.into_iter().collect())
+}

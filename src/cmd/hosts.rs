@@ -1,0 +1,56 @@
+//! `rdmactl hosts`: the hosts that sets and files name, without asking any of them.
+
+use crate::cli::{Format, Global, HostsArgs};
+use crate::fleet::{Host, HostSet, Site};
+use crate::render::{HostEntry, HostsDocument, hosts_csv, to_json, to_json_lines};
+use crate::term::Term;
+
+use super::{Advice, Outcome, asked};
+
+/// Prints the hosts. That there are none is an answer.
+pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Result<Outcome> {
+    let form = global.output();
+    if (args.fold || args.size) && !matches!(form, Format::Table | Format::Plain) {
+        let flag = if args.fold { "--fold" } else { "--size" };
+        let fix = "leave one of them out; --json has the folded set and its size besides the hosts";
+        return Err(Advice::error(format!("{flag} contradicts --format and --json"), fix));
+    }
+    let site = Site::here();
+    let mut sets = asked::flags(global, &site)?.into_iter().collect::<Vec<_>>();
+    for set in &args.sets {
+        sets.push(asked::set_of(set, &site)?);
+    }
+    if sets.is_empty() {
+        let fix = "name some, as in rdmactl hosts 'n[01-16]'; @job is the job that this runs in";
+        return Err(Advice::error("hosts needs a host set", fix));
+    }
+    let all: HostSet = sets.into_iter().flatten().collect();
+    term.answer(if args.size {
+        format!("{}\n", all.len())
+    } else if args.fold {
+        format!("{}\n", all.fold())
+    } else {
+        let entries = || all.iter().map(entry);
+        match form {
+            Format::Json => to_json(&HostsDocument::new(all.fold(), entries().collect()))?,
+            Format::Ndjson => {
+                let alone = |host: HostEntry| HostsDocument::new(host.host.clone(), vec![host]);
+                to_json_lines(entries().map(alone))?
+            }
+            Format::Csv => hosts_csv(&entries().collect::<Vec<_>>())?,
+            Format::Table | Format::Plain => {
+                all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>()
+            }
+            Format::Prom => {
+                let fix = "leave it out; rdmactl devices -H SET -f prom has a metric for each host";
+                return Err(Advice::error("hosts has no use for --format prom", fix));
+            }
+        }
+    })?;
+    Ok(Outcome::Complete)
+}
+
+fn entry(host: &Host) -> HostEntry {
+    let Host { user, name, port } = host.clone();
+    HostEntry { host: host.to_string(), user, name, port }
+}

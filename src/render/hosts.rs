@@ -1,0 +1,56 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The JSON of `rdmactl hosts`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HostsDocument {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// How many hosts there are.
+    size: usize,
+    /// All of them as one short set.
+    folded: String,
+    /// The hosts in natural order.
+    hosts: Vec<HostEntry>,
+}
+
+/// A host as a set names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HostEntry {
+    /// As a host set spells it.
+    pub host: String,
+    /// The login name, where the set gives one.
+    pub user: Option<String>,
+    /// The name or address.
+    pub name: String,
+    /// The port, where the set gives one.
+    pub port: Option<u16>,
+}
+
+impl HostsDocument {
+    /// The document of these hosts.
+    #[must_use]
+    pub fn new(folded: String, hosts: Vec<HostEntry>) -> Self {
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        Self { schema: "rdmactl.hosts/1", tool, size: hosts.len(), folded, hosts }
+    }
+}
+
+/// Hosts as comma-separated values.
+///
+/// # Errors
+/// The writer fails, which memory does not.
+pub fn hosts_csv(hosts: &[HostEntry]) -> Result<String, csv::Error> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    // Also where there is no host.
+    writer.write_record(["host", "user", "name", "port"])?;
+    for host in hosts {
+        writer.serialize(host)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
