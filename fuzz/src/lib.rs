@@ -12,9 +12,12 @@ pub mod escape;
 pub mod ethtool;
 pub mod filter;
 pub mod greeting;
+pub mod groups;
 pub mod host_set;
+pub mod hosts_file;
 pub mod known_hosts;
 mod machine;
+mod made_up;
 mod messages;
 pub mod names;
 pub mod netlink;
@@ -32,7 +35,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 20] = [
+pub const TARGETS: [(&str, Target); 22] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("connections", connections::run),
@@ -41,7 +44,9 @@ pub const TARGETS: [(&str, Target); 20] = [
     ("ethtool", ethtool::run),
     ("filter", filter::run),
     ("greeting", greeting::run),
+    ("groups", groups::run),
     ("host_set", host_set::run),
+    ("hosts_file", hosts_file::run),
     ("known_hosts", known_hosts::run),
     ("names", names::run),
     ("netlink", netlink::run),

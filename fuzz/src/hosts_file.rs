@@ -1,0 +1,39 @@
+//! Files that name hosts, of any content.
+
+use rdmactl::fleet::host_lists::HostsFileKind;
+use rdmactl::fleet::{Found, HostSet, Line, Lookup as _, Within};
+use rdmactl::render::escape;
+
+use super::made_up::MadeUp;
+use super::shown::is_harmless;
+
+/// Reads the text as each kind: an error names one of its lines, and hosts are no more than are
+/// allowed.
+pub fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let count = text.lines().count();
+    for (word, kind) in HostsFileKind::ALL {
+        match kind.read(text) {
+            Ok(entries) => {
+                assert!(entries.iter().all(|entry| (1..=count).contains(&entry.line)), "{word}");
+                let line = |entry: rdmactl::fleet::host_lists::Entry| Line {
+                    text: entry.hosts,
+                    place: format!("file:{}", entry.line),
+                };
+                let lines = entries.into_iter().map(line).collect();
+                let found = Found { lines, within: Within::Hosts };
+                if let Ok(set) = HostSet::of_lines(found, &MadeUp::default()) {
+                    assert!(set.len() <= HostSet::MAX_HOSTS, "{word}");
+                }
+            }
+            Err(error) => {
+                assert!((1..=count).contains(&error.line), "{word}: {error:?}");
+                assert!(is_harmless(&escape(&error.message)));
+            }
+        }
+    }
+    if let Err(error) = HostsFileKind::of_text(text) {
+        assert!((1..=count).contains(&error.line) && error.fix.is_some());
+    }
+    assert!(MadeUp::default().file("any").is_err());
+}
