@@ -77,6 +77,33 @@ fn hosts_are_expanded_folded_and_counted() {
 }
 
 #[test]
+fn partitions_and_states_are_asked_of_sinfo() {
+    let folder = tempfile::tempdir().expect("a directory");
+    // As sinfo(1) answers: nothing, and no error, for a partition that it does not know.
+    let script = "#!/bin/sh\ncase \"$*\" in\n'-h -o %N -p batch') echo 'n[1-3],gpu01';;\n\
+                  '-h -o %N -t down') echo 'n2';;\n'-h -o %N -t idle') ;;\n'-h -o %R') echo batch; echo debug;;\n\
+                  '-h -o %N -p '*) ;;\n*) echo 'sinfo: error: Bad state' >&2; exit 1;;\nesac\n";
+    let program = folder.path().join("sinfo");
+    std::fs::write(&program, script).expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).expect("a program");
+    let ask = |set: &str| {
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+            .args(["hosts", "--fold", set])
+            .env("PATH", path)
+            .output()
+            .expect("rdmactl runs");
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8")
+    };
+    assert_eq!(ask("@slurm:batch!@slurmstate:down"), "gpu01,n[1,3]\n");
+    assert_eq!(ask("@slurmstate:idle"), "\n");
+    assert!(ask("@slurm:debug").starts_with('\n'), "a partition without nodes");
+    assert!(ask("@slurm:nosuch").contains("Slurm has no group nosuch: it has batch, debug"));
+    assert!(ask("@slurmstate:nosuch").contains("sinfo gives no answer: sinfo: error: Bad state"));
+}
+
+#[test]
 fn a_wrong_list_of_hosts_is_named_with_its_line() {
     let wrong = |arguments: &[&str], stdin: &str, said: &str| {
         let (code, stdout, stderr) = fed(&[&["hosts"], arguments].concat(), stdin);

@@ -87,7 +87,8 @@ fn every_fault_is_shown_at_its_column() {
         ("node[a-c]", 6, "no digit"),
         ("node[1:3]", 7, "no part of a range"),
         ("node[1-3/0]", 10, "step of 0"),
-        ("node[1-3] - node2", 11, "lone `-`"),
+        ("node[1-3] - node2", 11, "lone `-` between blanks is no operator"),
+        ("node[1-3] -", 11, "lone `-` between blanks is no operator"),
         ("(node[1-3] node5)!node2", 1, "parentheses"),
         ("node*", 5, "wildcards"),
         ("node{1..3}", 5, "not a bracket"),
@@ -209,6 +210,10 @@ fn groups_and_files_are_terms_like_any_other() {
         ("n1^n2", "n[1-2]"),
         ("-", "node[11-12]"),
         ("-!node11", "node12"),
+        ("n1,-", "n1,node[11-12]"),
+        ("n1, - ,n2", "n[1-2],node[11-12]"),
+        (" - n1", "n1,node[11-12]"),
+        ("node[11-13]! -", "node13"),
     ];
     for (expression, expected) in table {
         assert_eq!(found(expression, &GROUPS).as_deref(), Ok(expected), "{expression}");

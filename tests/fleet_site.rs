@@ -134,9 +134,29 @@ fn a_later_configuration_replaces_settings_of_an_earlier_one() {
     assert!(found("@local:compute").unwrap_err().contains("failed"));
     fs::write(user.join("y/b.yaml"), "mine:\n  g: n1\n").unwrap();
     assert!(found("@mine:g").unwrap_err().contains("written down twice"), "{:?}", found("@mine:g"));
+    fs::create_dir(user.join("groups.conf.d")).unwrap();
+    fs::write(user.join("groups.conf.d/x.conf"), "nonsense\n").unwrap();
+    // The earlier file's confdir is below the later one's directory.
+    assert!(found("@mine2:g").unwrap_err().contains("user/groups.conf.d/x.conf:1"));
+    fs::remove_file(user.join("groups.conf.d/x.conf")).unwrap();
     fs::write(user.join("y/b.yaml"), "mine:\n- g\n").unwrap();
     let error = found("@mine:g").unwrap_err();
     assert!(error.contains("y/b.yaml:2: this is no group: write SOURCE:"), "{error}");
+}
+
+#[test]
+fn a_configuration_that_is_none_is_named_with_its_line() {
+    let folder = clustershell();
+    let conf = folder.path().join("system/groups.conf.d/more.conf");
+    fs::write(&conf, "[a]\nmap: echo n1\nnonsense\n").unwrap();
+    let error = found("@compute", places(folder.path())).unwrap_err();
+    assert!(
+        error.contains("more.conf:3: `nonsense` is neither a section nor a setting"),
+        "{error}"
+    );
+    fs::write(&conf, "[a]\nlist: echo n1\n").unwrap();
+    let error = found("@compute", places(folder.path())).unwrap_err();
+    assert!(error.contains("the group source a has no map"), "{error}");
 }
 
 #[test]

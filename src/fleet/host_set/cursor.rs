@@ -46,6 +46,13 @@ impl<'a> Cursor<'a> {
         rest.iter().position(|c| test(*c)).map(|offset| self.at + offset)
     }
 
+    /// Whether only blanks part this place from a term before it.
+    pub(super) fn is_behind_blanks(&self) -> bool {
+        let before = self.chars.get(..self.at).unwrap_or_default();
+        let last = before.iter().rposition(|c| !c.is_whitespace()).map(|last| (last, before[last]));
+        last.is_some_and(|(at, c)| at + 1 < self.at && !matches!(c, ',' | '!' | '&' | '^'))
+    }
+
     pub(super) fn text(&self, start: usize, end: usize) -> String {
         self.chars.get(start..end).unwrap_or_default().iter().collect()
     }

@@ -21,6 +21,11 @@ pub(super) fn read(
             return Err(Fault::new(span, "no file is named").fix("write ^FILE"));
         }
         Some('^') => reading.file(&cursor.text(start + 1, end), &span)?,
+        // `a - b` is meant to take away, and would wait for what nobody types.
+        Some('-') if end == start + 1 && cursor.is_behind_blanks() => {
+            return Err(Fault::new(span, "a lone `-` between blanks is no operator")
+                .fix("write `!` to take hosts away, `,-` for stdin"));
+        }
         Some('-') if end == start + 1 => reading.stdin(&span)?,
         Some('-') => {
             return Err(Fault::new(start..=start, "a host name does not begin with `-`"));

@@ -57,8 +57,7 @@ impl Sources {
         };
         for folder in directories(main("groupsdir").or_else(|| main("confdir")), folder) {
             for path in files(&folder, "conf") {
-                // ClusterShell passes over what it may not read, too.
-                let Ok(Some(conf)) = read_conf(&path) else { continue };
+                let Some(conf) = read_conf(&path)? else { continue };
                 sources.add_sections(&self::sections([&conf]), &folder)?;
             }
         }
@@ -108,8 +107,10 @@ impl Sources {
 
     fn add_yaml(&mut self, folder: &Path) -> Result<(), LookupError> {
         for path in files(folder, "yaml") {
-            let Ok(text) = text::of_file(&path) else { continue };
+            // What may not be read is passed over, as ClusterShell does.
+            let Ok(file) = File::open(&path) else { continue };
             let place = path.display().to_string();
+            let text = text::of(file, &place)?;
             let sources = read_yaml_groups(&text).map_err(|error| wrong_line(&place, error))?;
             self.sources.extend(
                 sources.into_iter().map(|(name, groups)| Source::listed(&name, groups, &path)),
@@ -197,7 +198,8 @@ pub(super) fn flat_file(folders: &[PathBuf]) -> Option<PathBuf> {
     folders.into_iter().flat_map(files).find(|path| path.is_file())
 }
 
-/// A configuration and who may have written it; `None` where there is none, or none to be read.
+/// A configuration and who may have written it; `None` where there is none, or none that may be
+/// read, which `ClusterShell` passes over, too.
 fn read_conf(path: &Path) -> Result<Option<(ClusterShellConf, Origin)>, LookupError> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let place = path.display().to_string();

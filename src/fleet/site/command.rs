@@ -59,7 +59,8 @@ impl Commands {
         let bytes = heard.map_err(|stop| match stop {
             Stop::Late => LookupError::new(format!("{name} takes too long, and was ended"))
                 .fix("write the hosts, or try it by itself"),
-            Stop::Long => LookupError::new(format!("{name} prints more than 4 MiB, and was ended")),
+            Stop::Long => LookupError::new(format!("{name} prints more than 4 MiB, and was ended"))
+                .fix("write the hosts, or try it by itself"),
             Stop::Broken(error) => {
                 LookupError::new(format!("cannot read what {name} prints: {}", plain(&error)))
             }

@@ -31,14 +31,17 @@ pub(super) fn stdin() -> Result<String, LookupError> {
 
 pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
     let mut bytes = Vec::new();
-    from.take(MOST_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| LookupError::new(format!("cannot read {place}: {}", plain(&error))))?;
+    from.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
+        LookupError::new(format!("cannot read {place}: {}", plain(&error)))
+            .fix("look at its name and rights")
+    })?;
     if bytes.len() > MOST_BYTES {
-        return Err(LookupError::new(format!("{place} is larger than 4 MiB")));
+        return Err(LookupError::new(format!("{place} is larger than 4 MiB"))
+            .fix("fold its hosts with rdmactl hosts --fold, or split it"));
     }
-    String::from_utf8(bytes)
-        .map_err(|error| LookupError::new(format!("{place} is no text: {error}")))
+    String::from_utf8(bytes).map_err(|error| {
+        LookupError::new(format!("{place} is no text: {error}")).fix("name a file of text")
+    })
 }
 
 /// The error in the words of errno(3), without its number.
