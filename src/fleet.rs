@@ -39,7 +39,7 @@ pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;
 pub use observer::Observer;
 pub use pipe::{Exit, Output, Pipe};
-pub use reach::{Found, Notice, Reach, Tell, UploadPolicy};
+pub use reach::{Notice, Reach, Reached, Tell, UploadPolicy};
 pub use shell::Shell;
 pub use site::{Site, SitePlaces};
 pub use ssh::{Connector, Limits, Session};

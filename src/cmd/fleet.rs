@@ -10,8 +10,8 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Found, Host, Limits, Notice, Observer, Reach, Resolver, UploadPolicy,
-    Watchdog, allow_descriptors, fan_out,
+    Connector, Host, Limits, Notice, Observer, Reach, Reached, Resolver, UploadPolicy, Watchdog,
+    allow_descriptors, fan_out,
 };
 use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
 use crate::render::{Note, escape};
@@ -151,7 +151,7 @@ fn ask_host<T>(
     host: &Host,
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure>,
 ) -> Result<Given<T>, HostFailure> {
-    let Found { what: observer, via, deadline } = reach.observer(host)?;
+    let Reached { what: observer, via, deadline } = reach.observer(host)?;
     match ask(&observer, deadline) {
         Ok(what) => {
             let left = observer.end(Deadline::after(LEAVE)).err();

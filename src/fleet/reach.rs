@@ -43,7 +43,7 @@ pub enum Notice {
 }
 
 /// What answered, and how.
-pub struct Found<T> {
+pub struct Reached<T> {
     /// An agent, or what else tells of a host.
     pub what: T,
     /// Whether it was found there or brought.
@@ -91,7 +91,7 @@ impl Reach {
     ///
     /// # Errors
     /// The one reason why there is none, and what to do about it.
-    pub fn agent(&self, host: &Host) -> Result<Found<Agent>, HostFailure> {
+    pub fn agent(&self, host: &Host) -> Result<Reached<Agent>, HostFailure> {
         self.enter(host, |_, _, missing| Err(missing))
     }
 
@@ -99,12 +99,12 @@ impl Reach {
     ///
     /// # Errors
     /// The one reason why there is neither, and what to do about it.
-    pub fn observer(&self, host: &Host) -> Result<Found<Observer>, HostFailure> {
+    pub fn observer(&self, host: &Host) -> Result<Reached<Observer>, HostFailure> {
         self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
             let shell = Shell::start(session, nonce, self.privilege, deadline)?;
             let what = Observer::Shell(Box::new(shell), missing);
-            Ok(Found { what, via: Via::Shell, deadline })
+            Ok(Reached { what, via: Via::Shell, deadline })
         })
     }
 
@@ -112,14 +112,14 @@ impl Reach {
     fn enter<T: From<Agent>>(
         &self,
         host: &Host,
-        otherwise: impl Fn(&Session, Deadline, HostFailure) -> Result<Found<T>, HostFailure>,
-    ) -> Result<Found<T>, HostFailure> {
+        otherwise: impl Fn(&Session, Deadline, HostFailure) -> Result<Reached<T>, HostFailure>,
+    ) -> Result<Reached<T>, HostFailure> {
         let deadline = Deadline::after(self.timeout);
         let target = self.resolver.resolve(host)?;
         let session = self.connector.connect(&target, deadline)?;
         session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
         let missing = match self.installed(&session, deadline) {
-            Ok(agent) => return Ok(Found { what: agent.into(), via: Via::Agent, deadline }),
+            Ok(agent) => return Ok(Reached { what: agent.into(), via: Via::Agent, deadline }),
             Err(failure) => failure,
         };
         if !matches!(missing.reason, Reason::NoAgent | Reason::AgentVersion) {
@@ -134,7 +134,7 @@ impl Reach {
         session.set_deadline(Deadline::after(left + CLEAN_UP));
         let command = remote_command::uploaded_agent(&uploaded, self.privilege);
         match greet(&session, &command, uploaded.nonce(), deadline) {
-            Ok(agent) => Ok(Found { what: agent.into(), via: Via::Upload, deadline }),
+            Ok(agent) => Ok(Reached { what: agent.into(), via: Via::Upload, deadline }),
             // It removes itself before it greets: one that did not may lie there still.
             Err(failure) => Err(match uploaded.remove(&session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,
