@@ -144,7 +144,7 @@ fn no_record_has_command_lines_or_environments() {
     let _ = recorder.ask(&Question::Environment(1));
     assert!(recorder.into_entries().is_empty());
     // Nor is there any other code that could ask: one file knows the settings, one names the question.
-    let known = ["src/source/holders.rs", "src/source/question.rs"].map(package);
+    let known = ["src/source/environment.rs", "src/source/question.rs"].map(package);
     let mut folders = vec![package("src/collect"), package("src/source")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("sources").flatten() {

@@ -235,7 +235,7 @@ fn read_holders(
 
 /// Gives each its name, and what its environment says.
 fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
-    let (mut hung, mut nameless): (Vec<String>, _) = (Vec::new(), None);
+    let (mut hung, mut nameless) = (Vec::new(), None);
     for holder in all.values_mut() {
         holder.devices.sort_unstable();
         holder.devices.dedup();
@@ -247,7 +247,7 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
         }
         let environment = reader.ask(&Question::Environment(holder.pid));
         if matches!(environment, Err(ReadError::Process(_))) {
-            hung.push(holder.pid.to_string());
+            hung.push(holder.pid);
         }
         // Other users' processes are theirs, and a capture has none.
         holder.environment = environment.ok().map(|text| lines(&text));
@@ -262,7 +262,8 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
             hung.len()
         );
         let fix = format!("cat /proc/{first}/stack; dmesg | grep -i 'not responding'");
-        reader.lacking("consumers/holders/environment", "/proc/PID/environ", &detail, &fix);
+        let source = Question::Environment(*first).to_string();
+        reader.lacking("consumers/holders/environment", &source, &detail, &fix);
     }
 }
 
