@@ -1447,7 +1447,7 @@ fn an_environment_is_missing_or_empty() {
     let told: Vec<_> = holders.iter().map(|one| one.environment.as_deref()).collect();
     assert_eq!(told[..2], [Some(&["UCX_TLS=rc".to_owned()][..]), Some(&[])]);
     assert!(told[2..].iter().all(Option::is_none), "{told:?}");
-    let hung = report.problems.within("consumers/holders/environment");
+    let hung = report.problems.within("consumers/holders/settings");
     assert_eq!(hung.len(), 1);
     assert!(hung[0].detail.starts_with("3 processes"), "{}", hung[0].detail);
     // One that is not whole says so.

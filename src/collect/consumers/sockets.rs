@@ -263,7 +263,7 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
         );
         let fix = format!("cat /proc/{first}/stack; dmesg | grep -i 'not responding'");
         let source = Question::Environment(*first).to_string();
-        reader.lacking("consumers/holders/environment", &source, &detail, &fix);
+        reader.lacking("consumers/holders/settings", &source, &detail, &fix);
     }
 }
 
