@@ -75,11 +75,20 @@ fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
     let uploaded = lab.rdmactl(&["devices", "-H", "n1", "--upload"]);
     let left = lab.on("n1", "find / -xdev /dev/shm /run /tmp -name '.rdmactl-*' 2>/dev/null");
     lab.on("n1", "mv /run/hidden /usr/local/bin/rdmactl");
-    assert_eq!(without.code, 3);
-    let failure = &without.json["hosts"][0]["failure"];
-    assert_eq!(failure["reason"], "no_agent");
-    assert!(failure["fix"].as_str().unwrap().contains("add --upload"), "{failure}");
-    assert_eq!(without.json["hosts"][1]["failure"], serde_json::Value::Null);
+    // Until then its shell tells what is in files, and what it lacks.
+    let by_shell = &without.json["hosts"][0];
+    assert_eq!((without.code, &by_shell["via"]), (3, &"sh".into()), "{}", without.stderr);
+    let problems = by_shell["problems"].as_array().unwrap();
+    let advice = "add --upload, or install rdmactl there";
+    assert!(problems.iter().any(|problem| problem["fix"] == advice), "{problems:?}");
+    let (shell, agent) = (&by_shell["devices"][0], &uploaded.json["hosts"][0]["devices"][0]);
+    for field in ["name", "driver", "node_guid", "node_type", "fw_version", "protocol"] {
+        assert_eq!(shell[field], agent[field], "{field}");
+    }
+    for field in ["number", "state", "phys_state", "link_layer", "rate_bps", "gids"] {
+        assert_eq!(shell["ports"][0][field], agent["ports"][0][field], "{field}");
+    }
+    assert_eq!(without.json["hosts"][1]["via"], "agent");
     assert_eq!((uploaded.code, &uploaded.json["hosts"][0]["via"]), (0, &"upload".into()));
     assert_eq!(left, "", "the uploaded agent removes itself");
 }

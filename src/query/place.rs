@@ -53,7 +53,7 @@ macro_rules! shared {
 shared! {
     OfHost host: "host" "HOST" Left WithHosts [] "Name of the host"
         |row| Value::Text(row.report().host.clone());
-    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, file"
+    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, sh for a host without rdmactl, file"
         |row| Value::via(row.report());
     OfPort device: "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
         |row| row.place().of_device(|device| Value::text(Some(&device.name)));
