@@ -195,3 +195,98 @@ pub(super) fn nanoseconds(text: &str) -> Option<u64> {
     let fraction: u64 = format!("{hundredths:0<9}").get(..9)?.parse().ok()?;
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ERRORS: &str = "RDMACTL/errors c0ffee\n";
+
+    fn ask(questions: &[Question], said: &[u8]) -> Vec<Answer> {
+        let questions: BTreeSet<Question> = questions.iter().cloned().collect();
+        let all = batches(&questions);
+        assert_eq!(all.len(), 1);
+        all[0].answers(said, ERRORS).into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    #[test]
+    fn files_have_their_lines_whatever_stands_in_them() {
+        let file = |path: &str| Question::File(path.into());
+        let pci = "/sys/devices/pci0000:00/0000:00:03.0/vendor";
+        let questions = [file("/a"), file("/a:b"), file("/empty"), file("/no"), file(pci)];
+        let said = format!(
+            "noise\n/a:x\n/a:RDMACTL/end c0ffee 1.0\n/a:/a:b:c\n/a:b:two\n{pci}:0x15b3\n{ERRORS}\
+             grep: /no: Permission denied\n"
+        );
+        let text = |text: &str| Ok(text.as_bytes().to_vec());
+        assert_eq!(
+            ask(&questions, said.as_bytes()),
+            [
+                // Of two paths of which one goes on behind a colon, the shorter one has the line.
+                text("x\nRDMACTL/end c0ffee 1.0\n/a:b:c\nb:two\n"),
+                text(""),
+                text(""),
+                Err(ReadError::Errno(Errno::ACCESS)),
+                text("0x15b3\n"),
+            ]
+        );
+    }
+
+    #[test]
+    fn lists_links_and_what_is_none() {
+        let dir = |path: &str| Question::Dir(path.into());
+        let said = format!(
+            "/etc/hostname\n\n/sys:\nclass\n\n/sys/class/net:\neth0\nlo\n\n/sys/empty:\n{ERRORS}\
+             ls: cannot access '/none': No such file or directory\n"
+        );
+        assert_eq!(
+            ask(
+                &[dir("/etc/hostname"), dir("/none"), dir("/sys/class/net"), dir("/sys/empty")],
+                said.as_bytes()
+            ),
+            [
+                Err(ReadError::Errno(Errno::NOT_A_DIRECTORY)),
+                Err(ReadError::Errno(Errno::NO_ENTRY)),
+                Ok(b"eth0\nlo\n".to_vec()),
+                Ok(Vec::new()),
+            ]
+        );
+        let link = |path: &str| Question::Link(path.into());
+        let said = format!(
+            "-rw-r--r-- 1 root root 3 Nov 21 04:49 /file\n\
+             lrwxrwxrwx 1 nobody root 0 Nov 21 22:13 /link -> ../a -> b\n{ERRORS}"
+        );
+        assert_eq!(
+            ask(&[link("/file"), link("/link")], said.as_bytes()),
+            [Err(ReadError::Errno(Errno::INVALID)), Ok(b"../a -> b".to_vec())]
+        );
+    }
+
+    #[test]
+    fn a_path_of_two_lines_is_not_sent() {
+        let questions: BTreeSet<Question> =
+            [Question::File("/a\nF\np/b".into()), Question::File("/c".into())].into();
+        assert_eq!(batches(&questions)[0].text(), "p/c\nF");
+    }
+
+    #[test]
+    fn time_has_hundredths() {
+        assert_eq!(nanoseconds("62606.44\n"), Some(62_606_440_000_000));
+        assert_eq!(nanoseconds("7"), Some(7_000_000_000));
+        assert_eq!((nanoseconds("1.x"), nanoseconds("-1"), nanoseconds("")), (None, None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_can_crash_it(said in proptest::collection::vec(any::<u8>(), 0..300), lines in "[/a: \n>-]{0,80}") {
+            for text in [said, lines.into_bytes()] {
+                for question in [Question::File("/a".into()), Question::Dir("/a".into()), Question::Link("/a".into())] {
+                    prop_assert_eq!(ask(&[question], &text).len(), 1);
+                }
+                let _ = nanoseconds(&String::from_utf8_lossy(&text));
+            }
+        }
+    }
+}
