@@ -359,3 +359,19 @@ fn ports_that_could_not_be_read_may_be_active() {
     let unread = of_process(&machine);
     assert_eq!((unread.verdict, unread.missing.len()), (ConnectionVerdict::Tcp, 1));
 }
+
+#[test]
+fn mounts_that_share_a_socket_are_one_client_of_the_server() {
+    let mut client = nfs(&[NFS_TCP, ("/mnt/u", NFS_TCP.1)]);
+    client.sockets(&[("10.9.0.2:700", "10.9.0.1:2049", 5)]);
+    let mut server = Machine::default();
+    server.rxe("10.9.0.1").file("/proc/fs/nfsd/portlist", "tcp 2049\n").sockets(&[(
+        "10.9.0.1:2049",
+        "10.9.0.2:700",
+        1,
+    )]);
+    assert_eq!(
+        told(&[server.report("n1"), client.report("n2")]),
+        ["n2 nfs /mnt/t client n1: TCP tcp", "n2 nfs /mnt/u client n1: TCP tcp"]
+    );
+}

@@ -64,21 +64,23 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
         for (row, connection) in of_host.iter().enumerate() {
             let over_rdma = connection.rdma.iter().map(|channel| {
                 let end = fleet.mirror(host, &channel.device, channel.lqpn?)?;
-                by_queue_pair.get(&end).copied()
+                Some(vec![*by_queue_pair.get(&end)?])
             });
             let over_tcp = connection.tcp.iter().filter(|channel| !channel.is_control);
             let over_tcp = over_tcp.map(|channel| {
-                let ends = by_socket.get(&(&channel.remote, &channel.local))?;
+                // Mounts of one server share a socket.
+                let rows = by_socket.get(&(&channel.remote, &channel.local))?;
+                let there = rows.first()?.0;
                 // Hosts may have equal addresses that lead nowhere, as those of containers.
-                match ends.as_slice() {
-                    [one] if one.0 != host => Some(*one),
-                    _ => None,
-                }
+                let is_one = there != host && rows.iter().all(|row| row.0 == there);
+                is_one.then(|| rows.clone())
             });
             let stays = |there: &Row| is_first(&all[there.0][there.1], there.0, connection, host);
-            let others: Option<HashSet<Row>> =
-                over_rdma.chain(over_tcp).map(|there| there.filter(stays)).collect();
-            pairs.extend(others.into_iter().flatten().map(|there| (there, (host, row))));
+            let stay = |there: &Vec<Row>| there.iter().all(stays);
+            let others: Option<Vec<Vec<Row>>> =
+                over_rdma.chain(over_tcp).map(|there| there.filter(stay)).collect();
+            let others = others.into_iter().flatten().flatten();
+            pairs.extend(others.map(|there| (there, (host, row))));
         }
     }
     pairs
