@@ -72,14 +72,16 @@ fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
     let hide = "mv /usr/local/bin/rdmactl /run/hidden";
     lab.on("n1", hide);
     let without = lab.rdmactl(&["devices", "-H", "n[1-2]"]);
+    let objects = lab.rdmactl(&["resources", "-H", "n1"]);
     let uploaded = lab.rdmactl(&["devices", "-H", "n1", "--upload"]);
     let left = lab.on("n1", "find / -xdev /dev/shm /run /tmp -name '.rdmactl-*' 2>/dev/null");
     lab.on("n1", "mv /run/hidden /usr/local/bin/rdmactl");
-    // Until then its shell tells what is in files, and what it lacks.
+    // Until then its shell tells what is in files, and of netlink that it takes more.
     let by_shell = &without.json["hosts"][0];
-    assert_eq!((without.code, &by_shell["via"]), (3, &"sh".into()), "{}", without.stderr);
-    let problems = by_shell["problems"].as_array().unwrap();
+    assert_eq!((without.code, &by_shell["via"]), (0, &"sh".into()), "{}", without.stderr);
+    let problems = objects.json["hosts"][0]["problems"].as_array().unwrap();
     let advice = "add --upload, or install rdmactl there";
+    assert_eq!(objects.code, 3, "{}", objects.stderr);
     assert!(problems.iter().any(|problem| problem["fix"] == advice), "{problems:?}");
     let (shell, agent) = (&by_shell["devices"][0], &uploaded.json["hosts"][0]["devices"][0]);
     for field in ["name", "driver", "node_guid", "node_type", "fw_version", "protocol"] {
