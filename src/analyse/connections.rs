@@ -3,12 +3,14 @@
 //! A fallback is called confirmed only where the software itself says so, or where what was asked for is
 //! written and what is used is seen. What only fits is suspected. TCP that somebody configured is no fault.
 
+mod addresses;
 mod beegfs;
 mod beegfs_filter;
 mod beegfs_log;
 mod beegfs_memory;
 mod beegfs_server;
 mod beegfs_tcp;
+mod channel;
 mod clients;
 mod draft;
 mod environment;

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use super::beegfs_log::Log;
 use super::beegfs_tcp::{self, Fallback, Reach};
+use super::channel::Channel;
 use super::draft::{PING, unknown};
-use super::index::{Channel, Index};
+use super::index::Index;
 use crate::model::{
     BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool, Connection, ConnectionState,
     ConnectionVerdict, ConsumerKind, Role, Strength, Transport,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::channel::Channel;
 use super::draft::count;
-use super::index::Channel;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, Strength, TcpSocket, Transport,
 };

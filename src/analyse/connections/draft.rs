@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use super::index::{Channel, tcp_channel};
+use super::channel::{Channel, tcp_channel};
 use crate::model::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
     Evidence, KnownBy, Peer, Role, Strength, TcpSocket, Transport, Wanted,

@@ -1,17 +1,11 @@
 //! What only all hosts together tell: whose an address is, and what servers offer.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::addresses::Hosts;
 use super::index::Index;
 use super::mirror::Mirrors;
-use crate::model::{Consumers, HostReport, Object};
-
-/// Which host has an address.
-pub(super) struct Hosts {
-    /// `None` for an address of several, as that of a bridge for containers.
-    by_address: HashMap<IpAddr, Option<usize>>,
-}
+use crate::model::{Consumers, HostReport};
 
 /// Who is at the other end: one of the hosts, by whichever of its addresses, or an address of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,24 +21,6 @@ pub(super) struct Fleet<'reports> {
     mirrors: Mirrors<'reports>,
     /// How many clients of `BeeGFS` there are on them.
     beegfs_clients: usize,
-}
-
-impl Hosts {
-    fn new(reports: &[HostReport]) -> Self {
-        let mut by_address: HashMap<IpAddr, Option<usize>> = HashMap::new();
-        for (host, report) in reports.iter().enumerate() {
-            for address in addresses(report) {
-                let known = by_address.entry(address).or_insert(Some(host));
-                *known = known.filter(|known| *known == host);
-            }
-        }
-        Self { by_address }
-    }
-
-    /// The number of the only host with that address.
-    pub(super) fn at(&self, address: IpAddr) -> Option<usize> {
-        *self.by_address.get(&address)?
-    }
 }
 
 impl<'reports> Fleet<'reports> {
@@ -123,27 +99,4 @@ impl<'reports> Fleet<'reports> {
         let end = port.address.zip(port.port);
         Some((host, end.map_or_else(String::new, |(ip, port)| format!("{ip} port {port}"))))
     }
-}
-
-/// The addresses of a host, as far as it tells any: of its RDMA ports, and those that it talks by. Those of
-/// `IPoIB` are in no GID, and only the connection manager and sockets tell them.
-fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
-    let consumers = report.consumers.iter();
-    let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
-    let sockets = sockets.map(|socket| socket.local.ip());
-    let is_own = |ip: &IpAddr| !ip.is_unspecified() && !ip.is_loopback();
-    rdma_addresses(report).chain(sockets).map(|ip| ip.to_canonical()).filter(is_own)
-}
-
-/// The addresses of a host's RDMA ports.
-pub(super) fn rdma_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
-    let ports = report.devices.iter().flat_map(|device| &device.ports);
-    let gids = ports.flat_map(|port| port.gids.iter().flatten());
-    let gids = gids.filter(|gid| !gid.value.is_link_local()).map(|gid| gid.value.ip());
-    let resources = report.resources.iter().flatten();
-    let bound = resources.filter_map(|resource| match &resource.object {
-        Object::CmId(cm_id) => cm_id.source?.ip(),
-        _ => None,
-    });
-    gids.chain(bound)
 }

@@ -4,81 +4,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-use super::fleet::rdma_addresses;
+use super::addresses::rdma_addresses;
+use super::channel::{Channel, channels};
 use super::portal::Portal;
 use crate::model::{
-    CmAddress, CmId, Consumers, Device, End, Holder, HostReport, Object, Owner, PortState,
-    QueuePair, RdmaChannel, Resource, TcpChannel, TcpSocket, TcpState,
+    Consumers, Device, Holder, HostReport, Owner, PortState, Resource, TcpSocket, TcpState,
 };
-
-/// A queue pair, a connection identifier, or both of one connection.
-pub(super) struct Channel<'report> {
-    pub(super) device: &'report str,
-    /// The part of the kernel that made it; the connection manager's own queue pairs are those of
-    /// whoever asked it.
-    pub(super) module: Option<&'report str>,
-    pub(super) pid: Option<u32>,
-    pub(super) local: Option<SocketAddr>,
-    pub(super) remote: Option<SocketAddr>,
-    qp: Option<&'report QueuePair>,
-    cm_id: Option<&'report CmId>,
-}
-
-impl Channel<'_> {
-    /// Whether it was made by one of some parts of the kernel.
-    pub(super) fn is_of(&self, modules: &[&str]) -> bool {
-        self.module.is_some_and(|module| modules.contains(&module))
-    }
-
-    pub(super) fn qp_type(&self) -> Option<&str> {
-        let of_qp = self.qp.and_then(|qp| qp.qp_type.as_deref());
-        of_qp.or_else(|| self.cm_id?.qp_type.as_deref())
-    }
-
-    pub(super) fn qp_state(&self) -> Option<&str> {
-        self.qp?.state.as_deref()
-    }
-
-    /// Whether messages pass, by its states.
-    pub(super) fn is_up(&self) -> bool {
-        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
-        self.qp_state().is_none_or(|state| state == "RTS")
-            && cm_state.is_none_or(|state| state == "CONNECT")
-    }
-
-    /// Whether it had worked, and does not any more.
-    pub(super) fn is_broken(&self) -> bool {
-        let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
-        matches!(self.qp_state(), Some("ERR" | "SQE"))
-            || matches!(cm_state, Some("DISCONNECT" | "DEVICE_REMOVAL"))
-    }
-
-    /// Its own number and the peer's, of a queue pair that is connected.
-    pub(super) fn numbers(&self) -> Option<(u32, u32)> {
-        let qp = self.qp?;
-        Some((qp.lqpn?, qp.rqpn.filter(|rqpn| *rqpn != 0)?))
-    }
-
-    /// The packet sequence numbers of the receive and the send queue.
-    pub(super) fn sequence(&self) -> (Option<u32>, Option<u32>) {
-        (self.qp.and_then(|qp| qp.rq_psn), self.qp.and_then(|qp| qp.sq_psn))
-    }
-
-    pub(super) fn shown(&self) -> RdmaChannel {
-        let (qp, cm_id) = (self.qp, self.cm_id);
-        RdmaChannel {
-            device: self.device.to_owned(),
-            port: qp.and_then(|qp| qp.port).or_else(|| cm_id?.port),
-            lqpn: qp.and_then(|qp| qp.lqpn).or_else(|| cm_id?.lqpn),
-            rqpn: qp.and_then(|qp| qp.rqpn),
-            qp_type: self.qp_type().map(str::to_owned),
-            qp_state: self.qp_state().map(str::to_owned),
-            cm_state: cm_id.and_then(|cm_id| cm_id.state.clone()),
-            rq_psn: qp.and_then(|qp| qp.rq_psn),
-            sq_psn: qp.and_then(|qp| qp.sq_psn),
-        }
-    }
-}
 
 /// All of one host.
 pub(super) struct Index<'report> {
@@ -329,92 +260,4 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
 
 fn is_port(end: Option<SocketAddr>, port: Option<u16>) -> bool {
     port.is_none_or(|port| end.is_some_and(|end| end.port() == port))
-}
-
-/// A socket as a channel of a connection.
-pub(super) fn tcp_channel(socket: &TcpSocket, is_control: bool) -> TcpChannel {
-    let end = |end: SocketAddr| End { address: Some(end.ip()), port: Some(end.port()) };
-    TcpChannel {
-        local: end(socket.local),
-        remote: end(socket.remote),
-        sent_bytes: socket.sent_bytes,
-        received_bytes: socket.received_bytes,
-        retransmitted: socket.retransmitted,
-        is_control,
-    }
-}
-
-fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
-    match address? {
-        CmAddress::Ip(end) => Some(SocketAddr::new(end.ip().to_canonical(), end.port())),
-        CmAddress::Gid(_) => None,
-    }
-}
-
-/// Queue pairs with the identifiers that made them, and who listens where.
-fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16>) {
-    let mut by_number: HashMap<(&str, u32), usize> = HashMap::new();
-    let mut all = Vec::new();
-    for resource in resources {
-        let Object::Qp(qp) = &resource.object else { continue };
-        if matches!(qp.qp_type.as_deref(), Some("GSI" | "SMI")) {
-            continue;
-        }
-        let (module, pid) = owner(resource);
-        if let Some(lqpn) = qp.lqpn {
-            by_number.insert((&resource.device, lqpn), all.len());
-        }
-        let device = resource.device.as_str();
-        all.push(Channel {
-            device,
-            module,
-            pid,
-            local: None,
-            remote: None,
-            qp: Some(qp),
-            cm_id: None,
-        });
-    }
-    let mut listeners = HashSet::new();
-    for resource in resources {
-        let Object::CmId(cm_id) = &resource.object else { continue };
-        let (module, pid) = owner(resource);
-        let (local, remote) = (ip_end(cm_id.source), ip_end(cm_id.destination));
-        if cm_id.state.as_deref() == Some("LISTEN") {
-            listeners.extend(local.map(|end| end.port()));
-            continue;
-        }
-        let device = resource.device.as_str();
-        let known = cm_id.lqpn.and_then(|lqpn| by_number.get(&(device, lqpn)).copied());
-        match known.and_then(|at| all.get_mut(at)) {
-            Some(channel) => {
-                (channel.cm_id, channel.local, channel.remote) = (Some(cm_id), local, remote);
-                // The queue pair itself is the connection manager's.
-                channel.module = module.or(channel.module);
-                channel.pid = pid.or(channel.pid);
-            }
-            // Without a peer it is only being prepared.
-            None if remote.is_some_and(|remote| !remote.ip().is_unspecified()) => {
-                all.push(Channel {
-                    device,
-                    module,
-                    pid,
-                    local,
-                    remote,
-                    qp: None,
-                    cm_id: Some(cm_id),
-                });
-            }
-            None => {}
-        }
-    }
-    (all, listeners)
-}
-
-fn owner(resource: &Resource) -> (Option<&str>, Option<u32>) {
-    match &resource.owner {
-        Some(Owner::Kernel { name }) => (Some(name.as_str()), None),
-        Some(Owner::Process { pid, .. }) => (None, Some(*pid)),
-        None => (None, None),
-    }
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use super::channel::Channel;
 use super::clients;
 use super::draft::{count, unknown};
-use super::index::{Channel, Index};
+use super::index::Index;
 use super::portal::Portal;
 use super::shell::quoted;
 use crate::model::{

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::fleet::Hosts;
-use super::index::{Channel, Index};
+use super::addresses::Hosts;
+use super::channel::Channel;
+use super::index::Index;
 
 /// Packet sequence numbers have 24 bits.
 const PSN_BITS: u32 = 0x00ff_ffff;

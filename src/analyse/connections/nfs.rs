@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::channel::Channel;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
-use super::index::{Channel, Index};
+use super::index::Index;
 use super::shell::quoted;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, MountIntent, NfsMount, Role,

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::channel::Channel;
 use super::clients;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
-use super::index::{Channel, Index};
+use super::index::Index;
 use super::portal::Portal;
 use super::shell::quoted;
 use crate::model::{

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
+use super::channel::Channel;
 use super::draft::{count, unknown};
 use super::environment::asks_for_tcp;
 use super::fleet::{Fleet, Peer};
-use super::index::{Channel, Index};
+use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Holder, KnownBy, Role, Strength,
     TcpSocket, Transport,

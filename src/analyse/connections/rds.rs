@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::channel::Channel;
 use super::draft::{count, unknown};
-use super::index::{Channel, Index};
+use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
 };
