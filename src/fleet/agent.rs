@@ -276,7 +276,6 @@ impl Node for Agent {
     }
 }
 
-/// An agent whose protocol does not do.
 /// What to do about an agent of another version.
 const SAME_VERSION: &str = "install the same version there, or add --upload";
 

@@ -85,19 +85,16 @@ impl Shell {
     ) -> Result<Self, HostFailure> {
         let pipe = session.exec(&remote_command::shell_reader(nonce, privilege), deadline)?;
         let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
-        let state = State {
+        let mut state = State {
             pipe,
             stream: BufReader::new(stream),
             nonce: nonce.to_string(),
             started_ns: None,
             asked: Vec::new(),
         };
-        let shell = Self { session: session.clone(), state: Mutex::new(state) };
-        let mut state = shell.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.greet(deadline)?;
         state.set_clock(deadline)?;
-        drop(state);
-        Ok(shell)
+        Ok(Self { session: session.clone(), state: Mutex::new(state) })
     }
 
     /// The host's inventory, as far as files tell it.
@@ -105,8 +102,7 @@ impl Shell {
     /// # Errors
     /// The shell gave no answer by the deadline, and why.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        let known = self.read(parts, deadline)?;
-        Ok(host_report(&known, parts, "", Via::Shell))
+        Ok(self.read(parts, deadline)?.1)
     }
 
     /// The raw answers from which the host's inventory is made.
@@ -114,7 +110,7 @@ impl Shell {
     /// # Errors
     /// As for [`Shell::report`].
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
-        let known = self.read(parts, deadline)?;
+        let (known, _) = self.read(parts, deadline)?;
         let mut entries: Vec<Entry> = known
             .answers
             .into_iter()
@@ -129,25 +125,28 @@ impl Shell {
         self.session.set_deadline(None);
     }
 
-    fn read(&self, parts: &Parts, deadline: Deadline) -> Result<Known, HostFailure> {
+    /// All answers, and what they make.
+    fn read(&self, parts: &Parts, deadline: Deadline) -> Result<(Known, HostReport), HostFailure> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
         let (_, taken_ns) = state.answer("", deadline)?;
         let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };
-        for _ in 0..MOST_ROUNDS {
+        let mut rounds = 0;
+        let report = loop {
             let questions = known.unknown.take();
             for batch in batch::batches(&questions) {
                 for Entry { question, answer, at_ns } in state.ask(&batch, deadline)? {
                     known.answers.insert(question, (answer, at_ns));
                 }
             }
-            let _ = host_report(&known, parts, "", Via::Shell);
-            if known.unknown.borrow().is_empty() {
-                break;
+            let report = host_report(&known, parts, "", Via::Shell);
+            rounds += 1;
+            if rounds == MOST_ROUNDS || known.unknown.borrow().is_empty() {
+                break report;
             }
-        }
+        };
         state.asked = known.answers.keys().cloned().collect();
-        Ok(known)
+        Ok((known, report))
     }
 }
 

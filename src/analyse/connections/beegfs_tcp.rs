@@ -198,6 +198,11 @@ pub(super) fn judge(
     }
 }
 
+/// What to do about connections that are busy.
+fn when_quiet() -> String {
+    format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")
+}
+
 /// Where neither a mark nor the client's own settings and interfaces decide.
 fn by_reach(
     server: &Server<'_>,
@@ -213,7 +218,7 @@ fn by_reach(
             row.because(
                 "beegfs.busy",
                 "TCP is used where RDMA is wanted and reaches the server; while all connections are busy, the client does not say why",
-                Some(format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")),
+                Some(when_quiet()),
             )
         } else {
             row.because(
@@ -233,7 +238,7 @@ fn by_reach(
                 .because(
                     "beegfs.busy",
                     "TCP is used where RDMA is wanted; while all connections are busy, the client does not say why",
-                    Some(format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")),
+                    Some(when_quiet()),
                 )
                 .lacks(format!("{}: marks of connections that are busy", server.file()));
             return if reach.log.could_be_read() { row } else { row.lacks("the kernel's log") };

@@ -75,7 +75,7 @@ impl<'reports> Fleet<'reports> {
     }
 
     fn consumers(&self, address: IpAddr) -> Option<(&'reports str, &'reports Consumers)> {
-        let report = self.reports.get(self.hosts.at(address)?)?;
+        let report = self.report(address)?;
         Some((&report.host, report.consumers.as_ref()?))
     }
 
