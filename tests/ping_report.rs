@@ -51,7 +51,8 @@ fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdic
 
 fn pair(source: usize, target: usize) -> Pair {
     let is = |host| source == host || target == host;
-    let unrouted = |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None };
+    let unrouted =
+        |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None, first: None };
     let ns = 1_629 + 100 * source as u64 + 10 * target as u64;
     let driver = if is(HOSTILE) { "siw" } else { "mlx5_core" };
     let routed = Pair {
@@ -85,6 +86,15 @@ fn pair(source: usize, target: usize) -> Pair {
                 Side::Source,
                 "transport retry counter exceeded",
             ),
+            ..routed
+        },
+        () if source == HOSTILE => Pair {
+            first: Some(verdict(
+                Code::Loss,
+                Some(Stage::FullMtu),
+                Side::Source,
+                "a message of 4096 bytes ended with IBV_WC_RETRY_EXC_ERR",
+            )),
             ..routed
         },
         () => routed,

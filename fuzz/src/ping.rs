@@ -71,5 +71,5 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         rdma: said.rdma,
     };
     let rdma = evidence.rdma.map(Latency::from);
-    Pair { source, target, verdict: judge(&evidence), route: None, rdma, tcp }
+    Pair { source, target, verdict: judge(&evidence), route: None, rdma, tcp, first: None }
 }

@@ -1,7 +1,7 @@
 //! Who is to blame when many pairs fail: a host is named once, not once for each of its pairs.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use crate::model::ping::{Code, Finding, Pair, Side};
@@ -35,6 +35,28 @@ pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
     let open = failed.filter(|pair| is_open(pair, &suspects));
     findings.extend(open.map(Finding::of_pair));
     findings
+}
+
+/// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
+/// try before anybody is blamed.
+///
+/// A host that fails with all of its pairs does so by no chance, and more failures than two for
+/// each host are too many for it: to try these again would only take long.
+#[must_use]
+pub fn second_try(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let surely_bad: BTreeSet<usize> = findings(pairs)
+        .iter()
+        .filter(|finding| finding.failed == finding.of)
+        .filter_map(|finding| finding.host)
+        .collect();
+    let doubtful: BTreeSet<(usize, usize)> = pairs
+        .iter()
+        .filter(|pair| pair.verdict.code.may_be_chance())
+        .map(|pair| (pair.source, pair.target))
+        .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
+        .collect();
+    let hosts = pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
+    if doubtful.len() > 2 * hosts { BTreeSet::new() } else { doubtful }
 }
 
 /// What is known of a host before it is named.
@@ -170,7 +192,7 @@ mod tests {
         let pair = |(source, target)| {
             let (code, side) = judge(source, target);
             let verdict = Verdict { code, stage: None, side, detail: String::new(), hint: None };
-            Pair { source, target, verdict, route: None, rdma: None, tcp: None }
+            Pair { source, target, verdict, route: None, rdma: None, tcp: None, first: None }
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }
@@ -358,6 +380,31 @@ mod tests {
         let findings = findings(&pairs);
         assert_eq!(hosts(&findings), [Some(1)]);
         assert_eq!((findings[0].failed, findings[0].of), (6, 6));
+    }
+
+    #[test]
+    fn what_chance_may_explain_is_tried_again() {
+        let single = filtered(4, |a, b| (a, b) == (0, 1));
+        assert_eq!(second_try(&single), [(0, 1)].into());
+        // Beside a host that fails with every other one, which needs no second try.
+        let beside = filtered(4, |a, b| (a, b) == (0, 1) || a == 2 || b == 2);
+        assert_eq!(second_try(&beside), [(0, 1)].into());
+        // A host that only some pairs accuse may be innocent.
+        let some = filtered(5, |a, _| a == 3);
+        assert_eq!(second_try(&some), [(3, 0), (3, 1), (3, 2), (3, 4)].into());
+        assert_eq!(second_try(&filtered(2, |_, _| true)), [(0, 1), (1, 0)].into());
+    }
+
+    #[test]
+    fn what_is_no_chance_is_not_tried_again() {
+        assert!(second_try(&filtered(4, |_, _| true)).is_empty());
+        assert!(second_try(&filtered(4, |_, _| false)).is_empty());
+        assert!(second_try(&dead(4, |host| host == 1)).is_empty());
+        let wrong_bytes = matrix(3, |a, b| match (a, b) {
+            (0, 1) => (Code::Corrupted, Side::Source),
+            _ => (Code::Ok, Side::Path),
+        });
+        assert!(second_try(&wrong_bytes).is_empty());
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct Pair {
     pub rdma: Option<Latency>,
     /// TCP round trips over the same interface.
     pub tcp: Option<Latency>,
+    /// What the first try showed, where the pair was tried twice; all else is of the second.
+    pub first: Option<Verdict>,
 }
 
 impl Pair {
@@ -54,6 +56,12 @@ impl Pair {
     #[must_use]
     pub fn falls_back(&self) -> bool {
         self.verdict.code.is_failure() && self.tcp.is_some()
+    }
+
+    /// The verdict of the first try, where only the second one went well.
+    #[must_use]
+    pub fn spoilt(&self) -> Option<&Verdict> {
+        self.first.as_ref().filter(|_| self.verdict.code == Code::Ok)
     }
 }
 
@@ -294,6 +302,22 @@ impl Code {
     #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
+    }
+
+    /// Whether this is the verdict on an answer that did not come, which a host without a free
+    /// processor, or a moment's congestion, can cause as well.
+    #[must_use]
+    pub fn may_be_chance(self) -> bool {
+        matches!(
+            self,
+            Self::Udp4791Blocked
+                | Self::MtuBlackhole
+                | Self::NoNeighbour
+                | Self::RailDown
+                | Self::NoAck
+                | Self::NotPosting
+                | Self::Loss
+        )
     }
 }
 

@@ -57,6 +57,10 @@ impl Listing for Pairs {
             |row| Value::text(Some(&row.pair.verdict.detail));
         "verdict.hint" "HINT" Left Asked [] "What to type"
             |row| Value::text(row.pair.verdict.hint.as_ref());
+        "first.code" "FIRST TRY" Left Asked [] "What the first try showed, of a pair that was tried twice"
+            |row| Value::text(row.pair.first.as_ref().map(|first| first.code.word()));
+        "first.detail" "FIRST DETAIL" Left Asked [] "What was seen at the first try, in one sentence"
+            |row| Value::text(row.pair.first.as_ref().map(|first| &first.detail));
         "route.protocol" "LINK" Left Always [] "Protocol; software where no card does it"
             |row| route(row, link);
         "route.method" "METHOD" Left Asked [] "How the ends find each other: relay, cm"

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::escape;
 use super::table::lay_out;
-use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport};
+use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport, Verdict};
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
@@ -59,6 +59,7 @@ pub fn render_findings(report: &PingReport) -> String {
     if !counted.is_empty() {
         let _ = writeln!(text, "! {} more pairs: {}", counted.len(), count_codes(counted));
     }
+    write_spoilt(&mut text, report);
     for left in &report.left_behind {
         let _ = writeln!(text, "! left on {}", escape(left));
     }
@@ -80,6 +81,21 @@ fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
     let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
     if let Some(hint) = &finding.hint {
         let _ = writeln!(text, "    fix: {}", escape(hint));
+    }
+}
+
+/// What went well at the second try only: no fault, but its reader may know of one.
+fn write_spoilt(text: &mut String, report: &PingReport) {
+    let spoilt: Vec<(&Pair, &Verdict)> =
+        report.pairs.iter().filter_map(|pair| Some((pair, pair.spoilt()?))).collect();
+    for (pair, first) in spoilt.iter().take(MOST_PAIRS) {
+        let (source, target) = (name(report, pair.source), name(report, pair.target));
+        let code = first.code.word();
+        let _ = writeln!(text, "{source} -> {target}: ok at the second try; the first was {code}");
+        let _ = writeln!(text, "    {}", escape(&first.detail));
+    }
+    if let Some(more) = spoilt.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "{more} more pairs: ok at the second try");
     }
 }
 
@@ -110,6 +126,10 @@ fn sum(report: &PingReport) -> String {
     let failed = count(&|pair| pair.verdict.code.is_failure());
     let noun = if all == 1 { "pair" } else { "pairs" };
     let mut text = format!("{all} {noun}: {ok} ok");
+    let spoilt = count(&|pair| pair.spoilt().is_some());
+    if spoilt > 0 {
+        let _ = write!(text, " ({spoilt} of them at the second try)");
+    }
     if failed > 0 {
         let _ = write!(text, ", {failed} failed");
     }

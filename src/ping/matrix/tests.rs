@@ -1,0 +1,182 @@
+use std::time::Duration;
+
+use super::*;
+use crate::clock::Deadline;
+use crate::model::ping::Life;
+use crate::model::probe::{Act, Cause, Opened, RoundTrips, Step, StepError, StepResult};
+use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
+use crate::ping::node::Ticket;
+
+const EFFORT: Effort =
+    Effort { nonce: 1, rounds: 1, slot: Duration::ZERO, reply: Duration::ZERO, latency_bytes: 64 };
+
+/// The pairs of a run in which no host was reached.
+fn run_unreachable(
+    hosts: usize,
+    pairs: Pairs,
+    why: Reason,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Vec<Pair> {
+    let failure = HostFailure::new(why, "not reached");
+    let member =
+        |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
+    let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
+    run(&members, pairs, &EFFORT, is_over)
+}
+
+fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
+    let results = run_unreachable(hosts, pairs, Reason::Refused, &|| false);
+    assert!(results.iter().all(|pair| pair.verdict.code == Code::Unreached));
+    results.iter().map(|pair| (pair.source, pair.target)).collect()
+}
+
+#[test]
+fn a_host_whose_turn_never_came_is_not_accused() {
+    let results = run_unreachable(2, Pairs::All, Reason::Cancelled, &|| false);
+    assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
+}
+
+#[test]
+fn what_is_done_after_the_end_of_the_run_is_not_tested() {
+    // Asked twice for each pair: the second one ends the run in its middle.
+    let looks = AtomicU32::new(0);
+    let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
+    let results = run_unreachable(3, Pairs::All, Reason::Refused, &is_over);
+    let tested = results.iter().filter(|pair| pair.verdict.code != Code::NotTested).count();
+    assert_eq!((results.len(), tested), (6, 1));
+}
+
+/// A host whose adapter loses the first so many of its probes, and then none.
+struct Lossy {
+    losses: AtomicU32,
+    probes: AtomicU32,
+}
+
+const TRIPS: RoundTrips = RoundTrips { count: 1, min_ns: 1, p50_ns: 1, p99_ns: None, max_ns: 1 };
+
+impl Lossy {
+    fn losing(losses: u32) -> Self {
+        Self { losses: losses.into(), probes: 0.into() }
+    }
+
+    fn probe(&self) -> Result<StepResult, StepError> {
+        self.probes.fetch_add(1, Ordering::Relaxed);
+        let lose = |left: u32| left.checked_sub(1);
+        if self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lose).is_err() {
+            return Ok(StepResult::Probed(TRIPS));
+        }
+        let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
+        Err(StepError { done: 2, ..StepError::new(Stage::FullMtu, cause) })
+    }
+}
+
+/// The ticket's number tells the act, since every answer is ready at once.
+const OPEN: Ticket = Ticket(0);
+const SERVE: Ticket = Ticket(1);
+const PROBE: Ticket = Ticket(2);
+const OTHER: Ticket = Ticket(3);
+
+impl Node for Lossy {
+    fn start(&self, step: Step) -> Ticket {
+        match step.act {
+            Act::Open(_) => OPEN,
+            Act::Serve => SERVE,
+            Act::Probe(_) => PROBE,
+            _ => OTHER,
+        }
+    }
+
+    fn tell(&self, _: Step) {}
+
+    fn finish(&self, act: Ticket, _: Deadline) -> Option<Result<StepResult, StepError>> {
+        let (cm_address, tcp_address) = (None, None);
+        Some(match act {
+            OPEN => Ok(StepResult::Opened(Opened {
+                queue_pair: 17,
+                psn: 1,
+                lid: 0,
+                mtu: 1_024,
+                cm_address,
+                tcp_address,
+            })),
+            SERVE => Ok(StepResult::Served { messages: 1 }),
+            PROBE => self.probe(),
+            _ => Ok(StepResult::Connected),
+        })
+    }
+
+    fn known_life(&self) -> Liveness {
+        Liveness::Alive
+    }
+
+    fn life(&self) -> Life {
+        Life::Alive
+    }
+}
+
+/// A host with one port that reaches every other one of its kind.
+fn reachable() -> HostReport {
+    let gid = Gid {
+        index: 0,
+        value: GidValue("::ffff:10.1.0.1".parse().unwrap()),
+        kind: Some(GidKind::RoceV2),
+        netdev: None,
+    };
+    let json = serde_json::json!({"name": "rxe0", "ports": [{"number": 1, "gids": []}]});
+    let mut device: Device = serde_json::from_value(json).unwrap();
+    device.ports[0].state = Some(PortState::Active);
+    device.ports[0].protocol = Some(Protocol::Roce);
+    device.ports[0].gids = Some(vec![gid]);
+    let mut report = HostReport::empty("n", Via::File);
+    report.devices = vec![device];
+    report
+}
+
+fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
+    let inventory = reachable();
+    let member = |host| Member {
+        name: "n".into(),
+        inventory: Some(&inventory),
+        node: Some(host as &dyn Node),
+        failure: None,
+    };
+    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
+    run(&members, Pairs::All, &EFFORT, &|| false)
+}
+
+fn probes(hosts: &[Lossy]) -> Vec<u32> {
+    hosts.iter().map(|host| host.probes.load(Ordering::Relaxed)).collect()
+}
+
+#[test]
+fn a_loss_by_chance_is_tried_again_and_told() {
+    let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
+    let results = run_lossy(&hosts);
+    assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
+    let spoilt: Vec<_> = results.iter().filter_map(Pair::spoilt).collect();
+    assert_eq!(spoilt.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::Loss]);
+    // Two peers to probe, one of them twice; and nobody else was bothered again.
+    assert_eq!(probes(&hosts), [3, 2, 2]);
+}
+
+#[test]
+fn a_loss_that_stays_is_no_chance() {
+    let hosts = [Lossy::losing(u32::MAX), Lossy::losing(0), Lossy::losing(0)];
+    let results = run_lossy(&hosts);
+    let codes: Vec<_> = results.iter().map(|pair| pair.verdict.code).collect();
+    assert_eq!(codes[..3], [Code::Loss, Code::Loss, Code::Ok]);
+    assert_eq!(results.iter().filter(|pair| pair.first.is_some()).count(), 2);
+    assert!(results.iter().all(|pair| pair.spoilt().is_none()));
+    assert_eq!(probes(&hosts), [4, 2, 2]);
+}
+
+#[test]
+fn a_matrix_has_every_ordered_pair() {
+    assert_eq!(asked(3, Pairs::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+}
+
+#[test]
+fn from_one_host_only_its_own_pairs_are_run() {
+    assert_eq!(asked(4, Pairs::FromFirst), [(0, 1), (0, 2), (0, 3)]);
+    assert_eq!(asked(2, Pairs::FromFirst), [(0, 1)]);
+}
