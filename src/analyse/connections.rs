@@ -5,11 +5,6 @@
 
 mod addresses;
 mod beegfs;
-mod beegfs_filter;
-mod beegfs_log;
-mod beegfs_memory;
-mod beegfs_server;
-mod beegfs_tcp;
 mod channel;
 mod clients;
 mod draft;

@@ -4,10 +4,18 @@
 //! that is idle, and never where the client has no RDMA at all. Settings, interfaces, counts and the kernel's
 //! log decide.
 
-use super::beegfs_log::Log;
-use super::beegfs_memory::pinned;
-use super::beegfs_server::{Server, attach_channels, find_ends};
-use super::beegfs_tcp::Reach;
+mod filter;
+mod log;
+mod memory;
+mod server;
+mod tcp;
+mod verdict;
+
+use log::Log;
+use memory::pinned;
+use server::{Server, attach_channels, find_ends};
+use tcp::Reach;
+
 use super::clients;
 use super::draft::unknown;
 use super::fleet::Fleet;
@@ -28,7 +36,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     let reach = Reach::new(index, fleet, &log);
     all.extend(servers.iter().map(|server| Connection {
         memory: pinned(index.report, server.client, server.node, fleet.beegfs_clients()),
-        ..server.judge(index, &reach)
+        ..verdict::judge(server, index, &reach)
     }));
     judge_own_servers(index, all);
 }

@@ -21,7 +21,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     for (there, here) in whole(fleet, all) {
         joined.entry(here).or_default().push(there);
     }
-    let mut hidden: Vec<Row> = Vec::new();
+    let mut hidden: HashSet<Row> = HashSet::new();
     for (here, others) in joined {
         let (host, row) = here;
         let other = &all[host][row];
@@ -35,11 +35,11 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
             connection.peer.host.get_or_insert_with(|| fleet.name(host).to_owned());
             take_fault(connection, &other, fleet.name(host));
         }
-        hidden.push(here);
+        hidden.insert(here);
     }
-    hidden.sort_unstable();
-    for (host, row) in hidden.into_iter().rev() {
-        all[host].remove(row);
+    for (host, of_host) in all.iter_mut().enumerate() {
+        let mut rows = 0..;
+        of_host.retain(|_| rows.next().is_some_and(|row| !hidden.contains(&(host, row))));
     }
 }
 

@@ -1,16 +1,20 @@
 //! Mounts of NFS.
 
+mod intents;
+mod tcp;
+
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+
+use intents::Intents;
 
 use super::channel::Channel;
 use super::draft::{count, unknown};
 use super::fleet::Fleet;
 use super::index::Index;
-use super::shell::quoted;
 use crate::model::{
-    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, MountIntent, NfsMount, Role,
-    Strength, SunrpcTransport, TcpSocket, Transport,
+    Connection, ConnectionState, ConnectionVerdict, ConsumerKind, NfsMount, Role, Strength,
+    SunrpcTransport, Transport,
 };
 
 /// Clients and servers of NFS over RDMA in the kernel.
@@ -20,8 +24,6 @@ const TCP_PORT: u16 = 2049;
 const RDMA_PORT: u16 = 20049;
 const STATISTICS: &str = "/proc/self/mountstats";
 const MOUNTS: &str = "/proc/self/mounts";
-/// The parts of a report that tell what somebody asked for.
-const INTENTS: [&str; 3] = ["consumers/fstab", "consumers/units", "consumers/autofs"];
 
 /// Judges mounts.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
@@ -38,8 +40,7 @@ struct Client<'index> {
     over_rdma: HashMap<IpAddr, &'index NfsMount>,
     /// The RPC transports by server and kind.
     transports: HashMap<(IpAddr, &'index str), Vec<&'index SunrpcTransport>>,
-    /// What files ask for, by what is mounted.
-    intents: HashMap<&'index str, Vec<&'index MountIntent>>,
+    intents: Intents<'index>,
 }
 
 fn is_rdma(mount: &NfsMount) -> Option<bool> {
@@ -65,10 +66,7 @@ impl<'index> Client<'index> {
                 transports.entry((address, one.kind.as_str())).or_default().push(one);
             }
         }
-        let mut intents: HashMap<_, Vec<&MountIntent>> = HashMap::new();
-        for intent in index.consumers.mount_intents.iter().flatten() {
-            intents.entry(trimmed(&intent.device)).or_default().push(intent);
-        }
+        let intents = Intents::new(index.consumers);
         Self { index, fleet, over_rdma, transports, intents }
     }
 
@@ -176,144 +174,6 @@ impl<'index> Client<'index> {
     fn transports(&self, address: IpAddr, kind: &'static str) -> &[&'index SunrpcTransport] {
         self.transports.get(&(address, kind)).map(Vec::as_slice).unwrap_or_default()
     }
-
-    fn over_tcp(&self, mount: &NfsMount, connection: Connection) -> Connection {
-        let proto = mount.proto.as_deref().unwrap_or_default();
-        let sockets = self.sockets(mount);
-        let used = if proto.starts_with("udp") { Transport::Udp } else { Transport::Tcp };
-        let counted = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
-        let mut connection = connection
-            .over_tcp(&sockets, false)
-            .counted(Some(0), counted.or(count(&sockets)))
-            .is(used, ConnectionState::Up, ConnectionVerdict::Tcp)
-            .seen(MOUNTS, format!("proto={proto}"), Strength::Direct);
-        if let Some(first) = connection.tcp.first() {
-            connection.peer.port = first.remote.port;
-        }
-        let intent = self.intent(mount);
-        if let Some((wanted, intent)) = intent {
-            let connection = connection.wants(wanted, &intent.source).seen(
-                &intent.source,
-                &intent.options,
-                Strength::Config,
-            );
-            return if wanted == Transport::Rdma {
-                confirmed(connection, mount)
-            } else {
-                let verdict = ConnectionVerdict::TcpConfigured;
-                connection.is(used, ConnectionState::Up, verdict)
-            };
-        }
-        if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
-            let ports = self.tcp_ports(mount, &sockets);
-            let option = format!("port={RDMA_PORT}");
-            let asked = |connection: Connection| {
-                connection.wants(Transport::Rdma, format!("option {option}")).seen(
-                    MOUNTS,
-                    &option,
-                    Strength::Config,
-                )
-            };
-            if ports.is_empty() {
-                let unread = self.index.unread("consumers/sockets");
-                return asked(connection)
-                    .is(used, ConnectionState::Up, ConnectionVerdict::Suspected)
-                    .because(
-                        "nfs.rdma_port",
-                        "the port is that of NFS over RDMA, and TCP is used",
-                        Some(remount(mount)),
-                    )
-                    .lacks(unread.unwrap_or_else(|| "the socket of the mount is not seen".into()));
-            }
-            // What leads there proves a server, or a tunnel, that speaks TCP at that port.
-            if !ports.contains(&RDMA_PORT) {
-                return confirmed(asked(connection), mount);
-            }
-        }
-        self.offered(mount, used, connection)
-    }
-
-    /// TCP that no file and no option speaks of: whether RDMA could be had.
-    fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
-        let unread = INTENTS.iter().find_map(|key| self.index.unread(key));
-        let lacking = |connection: Connection| match &unread {
-            Some(unread) => connection.lacks(unread),
-            None => connection,
-        };
-        let elsewhere = mount.address.and_then(|address| self.over_rdma.get(&address));
-        let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
-        let (text, source) = match (elsewhere, offers) {
-            (Some(other), _) => (
-                format!("{} reaches the same server by RDMA", other.mount_point),
-                STATISTICS.to_owned(),
-            ),
-            (None, Some((host, port))) => (
-                format!("{host} offers NFS over RDMA at port {port}"),
-                format!("{host}: /proc/fs/nfsd/portlist"),
-            ),
-            (None, None) if unread.is_some() => {
-                let verdict = ConnectionVerdict::Unknown;
-                return lacking(connection.is(used, ConnectionState::Up, verdict));
-            }
-            (None, None) => return connection,
-        };
-        lacking(connection)
-            .is(used, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
-            .because("nfs.rdma_available", &text, Some(remount(mount)))
-            .seen(source, text, Strength::Correlated)
-    }
-
-    /// The sockets of a mount. One that named the port of RDMA may have taken the client of an earlier
-    /// mount again, and with it a socket that leads to the port of TCP.
-    fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
-        let Some(address) = mount.address else { return Vec::new() };
-        let to = |port| self.index.sockets_to(SocketAddr::new(address, port), None);
-        let sockets = to(mount.port.unwrap_or(TCP_PORT));
-        if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
-    }
-
-    /// The ports that a mount over TCP may lead to.
-    fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
-        let transports = mount.address.map(|address| self.transports(address, "tcp"));
-        let listed = transports.into_iter().flatten().filter_map(|one| one.port);
-        listed.chain(sockets.iter().map(|socket| socket.remote.port())).collect()
-    }
-
-    /// What a file asks for, of the same place where files name places.
-    fn intent(&self, mount: &NfsMount) -> Option<(Transport, &'index MountIntent)> {
-        let of_device = self.intents.get(trimmed(&mount.device))?;
-        let is_here = |intent: &&&MountIntent| {
-            let place = intent.mount_point.as_deref();
-            place.is_none_or(|place| trimmed(place) == trimmed(&mount.mount_point))
-        };
-        let of_mount = *of_device.iter().find(is_here)?;
-        let wanted = of_mount.options.split(',').rev().find_map(|option| match option.trim() {
-            "rdma" | "proto=rdma" | "proto=rdma6" => Some(Transport::Rdma),
-            "tcp" | "proto=tcp" | "proto=tcp6" => Some(Transport::Tcp),
-            "udp" | "proto=udp" | "proto=udp6" => Some(Transport::Udp),
-            _ => None,
-        })?;
-        Some((wanted, of_mount))
-    }
-}
-
-fn trimmed(path: &str) -> &str {
-    path.trim_end_matches('/')
-}
-
-fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
-    // Mounts of NFS 4.1 and later share a client, and with it the transport that came first.
-    let shares =
-        mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
-    let text = if shares {
-        "RDMA was asked for, but an earlier mount of the same server uses TCP, and its client was taken again"
-    } else {
-        "RDMA was asked for, and TCP is used"
-    };
-    let code = if shares { "nfs.client_reused" } else { "nfs.tcp_instead" };
-    connection
-        .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
-        .because(code, text, Some(remount(mount)))
 }
 
 /// What the statistics of a mount say of its transports over RDMA, where that is worth a word.
@@ -325,16 +185,4 @@ fn statistics(mount: &NfsMount) -> Option<String> {
     (connects > expected || errors > 0).then(|| {
         format!("connected {connects} times, {errors} requests or answers that made no sense")
     })
-}
-
-fn remount(mount: &NfsMount) -> String {
-    let version = mount.version.as_deref().unwrap_or("4.2");
-    let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
-    format!(
-        "nfsstat -m; when nothing uses them: unmount every TCP mount of {}, then mount -o {} {} {}",
-        server(&mount.device).unwrap_or(&mount.device),
-        quoted(&options),
-        quoted(&mount.device),
-        quoted(&mount.mount_point),
-    )
 }

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::beegfs_server::Server;
-use super::fleet::Fleet;
+use super::super::fleet::Fleet;
+use super::server::Server;
 use crate::model::{GidValue, HostReport};
 
 /// What the files say of a server.

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
-use super::beegfs_filter::{Filtered, filtered};
-use super::beegfs_log::Log;
-use super::beegfs_server::Server;
-use super::draft::PING;
-use super::fleet::Fleet;
-use super::index::Index;
+use super::super::draft::PING;
+use super::super::fleet::Fleet;
+use super::super::index::Index;
+use super::filter::{Filtered, filtered};
+use super::log::Log;
+use super::server::Server;
 use crate::model::{
     BeegfsLogLine, BeegfsNodeKind, BeegfsPool, CmAddress, Connection, ConnectionState,
     ConnectionVerdict, HostReport, Object, Strength, TcpState, Transport,

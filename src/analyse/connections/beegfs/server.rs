@@ -3,15 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::SocketAddr;
 
-use super::beegfs_log::Log;
-use super::beegfs_tcp::{self, Fallback, Reach};
-use super::channel::Channel;
-use super::draft::{PING, unknown};
-use super::index::Index;
-use crate::model::{
-    BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool, Connection, ConnectionState,
-    ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
-};
+use super::super::channel::Channel;
+use super::super::index::Index;
+use super::log::Log;
+use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool};
 
 /// A server, with what its client says of it and what is seen beside that.
 pub(super) struct Server<'report> {
@@ -19,7 +14,7 @@ pub(super) struct Server<'report> {
     pub(super) node: &'report BeegfsNode,
     /// Where it is reached. The client shows no address while all connections are busy.
     pub(super) end: Option<SocketAddr>,
-    channels: Vec<&'report Channel<'report>>,
+    pub(super) channels: Vec<&'report Channel<'report>>,
 }
 
 impl<'report> Server<'report> {
@@ -55,75 +50,6 @@ impl<'report> Server<'report> {
     fn lacks_channels(&self) -> bool {
         let count = self.pool("RDMA").map_or(0, |pool| pool.count);
         usize::try_from(count).is_ok_and(|count| self.channels.len() < count)
-    }
-
-    pub(super) fn judge(&self, index: &Index<'_>, reach: &Reach<'_, '_>) -> Connection {
-        let (client, node) = (self.client, self.node);
-        let place = client.mount_point.as_deref().unwrap_or(&client.id);
-        let instance = format!("{place} {}", node.kind.word());
-        let file = self.file();
-        let row = unknown(ConsumerKind::Beegfs, instance, Role::Client).with_peer(
-            Some(&node.name),
-            self.end.map(|end| end.ip()),
-            self.end.map(|end| end.port()),
-        );
-        let Some(pools) = &node.pools else {
-            return row.lacks(format!("{file}: the client had no memory to list connections"));
-        };
-        let (rdma, tcp) = (self.pool("RDMA"), self.pool("TCP"));
-        let count = |pool: Option<&BeegfsPool>| Some(pool.map_or(0, |pool| pool.count));
-        let mut row = row.counted(count(rdma), count(tcp)).over_rdma(&self.channels);
-        row.channels.is_busy = Some(!pools.is_empty() && pools.iter().all(|pool| pool.is_busy));
-        for pool in pools {
-            row = row.seen(&file, &pool.text, Strength::Direct);
-        }
-        if let Some((address, port)) = tcp.and_then(|pool| pool.address.zip(pool.port)) {
-            row = row.over_tcp(&index.sockets_to(SocketAddr::new(address, port), None), false);
-        }
-        if node.kind != BeegfsNodeKind::Management && client.switch("connUseRDMA") == Some(true) {
-            row = row.wants(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
-        }
-        let up = ConnectionState::Up;
-        match (rdma, tcp) {
-            (None, None) => self.judge_idle(reach, row),
-            (Some(_), None) => row.is(Transport::Rdma, up, ConnectionVerdict::Ok),
-            (Some(_), Some(pool)) => {
-                let row = row.is(Transport::Mixed, up, ConnectionVerdict::Mixed).because(
-                    "beegfs.mixed",
-                    "some connections use RDMA, some TCP",
-                    Some(format!("dmesg | grep 'beegfs.*Connect failed'; {PING}")),
-                );
-                match Fallback::of(self, reach, pool) {
-                    Some(fallback) => fallback.judge(self, row),
-                    None => row,
-                }
-            }
-            (None, Some(pool)) => beegfs_tcp::judge(
-                self,
-                reach,
-                pool,
-                row.is(Transport::Tcp, up, ConnectionVerdict::Tcp),
-            ),
-        }
-    }
-
-    /// No connection is normal after an hour without work, and a failure where none can be made.
-    fn judge_idle(&self, reach: &Reach<'_, '_>, row: Connection) -> Connection {
-        let is_strict = self.client.switch("connTCPFallbackEnabled") == Some(false);
-        let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
-        // Which server a line is about is known by its address only; without connections there is none.
-        let failed = reach.log.of_kind(self.node.kind).next();
-        match failed.filter(|line| is_strict && !line.is_connected) {
-            Some(line) => row
-                .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Suspected)
-                .because(
-                    "beegfs.rdma_only",
-                    "RDMA connections fail, and TCP is forbidden (connTCPFallbackEnabled)",
-                    Some(PING.into()),
-                )
-                .seen("/dev/kmsg", &line.text, Strength::Log),
-            None => row,
-        }
     }
 }
 

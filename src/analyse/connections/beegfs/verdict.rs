@@ -1,0 +1,79 @@
+//! What a server of a client of `BeeGFS` is talked with over.
+
+use std::net::SocketAddr;
+
+use super::super::draft::{PING, unknown};
+use super::super::index::Index;
+use super::server::Server;
+use super::tcp::{self, Fallback, Reach};
+use crate::model::{
+    BeegfsNodeKind, BeegfsPool, Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role,
+    Strength, Transport,
+};
+
+/// The row of a server.
+pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_>) -> Connection {
+    let (client, node) = (server.client, server.node);
+    let place = client.mount_point.as_deref().unwrap_or(&client.id);
+    let instance = format!("{place} {}", node.kind.word());
+    let file = server.file();
+    let row = unknown(ConsumerKind::Beegfs, instance, Role::Client).with_peer(
+        Some(&node.name),
+        server.end.map(|end| end.ip()),
+        server.end.map(|end| end.port()),
+    );
+    let Some(pools) = &node.pools else {
+        return row.lacks(format!("{file}: the client had no memory to list connections"));
+    };
+    let (rdma, tcp) = (server.pool("RDMA"), server.pool("TCP"));
+    let count = |pool: Option<&BeegfsPool>| Some(pool.map_or(0, |pool| pool.count));
+    let mut row = row.counted(count(rdma), count(tcp)).over_rdma(&server.channels);
+    row.channels.is_busy = Some(!pools.is_empty() && pools.iter().all(|pool| pool.is_busy));
+    for pool in pools {
+        row = row.seen(&file, &pool.text, Strength::Direct);
+    }
+    if let Some((address, port)) = tcp.and_then(|pool| pool.address.zip(pool.port)) {
+        row = row.over_tcp(&index.sockets_to(SocketAddr::new(address, port), None), false);
+    }
+    if node.kind != BeegfsNodeKind::Management && client.switch("connUseRDMA") == Some(true) {
+        row = row.wants(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
+    }
+    let up = ConnectionState::Up;
+    match (rdma, tcp) {
+        (None, None) => judge_idle(server, reach, row),
+        (Some(_), None) => row.is(Transport::Rdma, up, ConnectionVerdict::Ok),
+        (Some(_), Some(pool)) => {
+            let row = row.is(Transport::Mixed, up, ConnectionVerdict::Mixed).because(
+                "beegfs.mixed",
+                "some connections use RDMA, some TCP",
+                Some(format!("dmesg | grep 'beegfs.*Connect failed'; {PING}")),
+            );
+            match Fallback::of(server, reach, pool) {
+                Some(fallback) => fallback.judge(server, row),
+                None => row,
+            }
+        }
+        (None, Some(pool)) => {
+            tcp::judge(server, reach, pool, row.is(Transport::Tcp, up, ConnectionVerdict::Tcp))
+        }
+    }
+}
+
+/// No connection is normal after an hour without work, and a failure where none can be made.
+fn judge_idle(server: &Server<'_>, reach: &Reach<'_, '_>, row: Connection) -> Connection {
+    let is_strict = server.client.switch("connTCPFallbackEnabled") == Some(false);
+    let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
+    // Which server a line is about is known by its address only; without connections there is none.
+    let failed = reach.log.of_kind(server.node.kind).next();
+    match failed.filter(|line| is_strict && !line.is_connected) {
+        Some(line) => row
+            .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Suspected)
+            .because(
+                "beegfs.rdma_only",
+                "RDMA connections fail, and TCP is forbidden (connTCPFallbackEnabled)",
+                Some(PING.into()),
+            )
+            .seen("/dev/kmsg", &line.text, Strength::Log),
+        None => row,
+    }
+}

@@ -1,0 +1,141 @@
+//! Mounts of NFS over TCP: asked for, fallen back, or for want of a word.
+
+use std::net::SocketAddr;
+
+use super::super::draft::count;
+use super::super::shell::quoted;
+use super::{Client, MOUNTS, RDMA_PORT, STATISTICS, TCP_PORT, intents, server};
+use crate::model::{
+    Connection, ConnectionState, ConnectionVerdict, NfsMount, Strength, TcpSocket, Transport,
+};
+
+impl<'index> Client<'index> {
+    pub(super) fn over_tcp(&self, mount: &NfsMount, connection: Connection) -> Connection {
+        let proto = mount.proto.as_deref().unwrap_or_default();
+        let sockets = self.sockets(mount);
+        let used = if proto.starts_with("udp") { Transport::Udp } else { Transport::Tcp };
+        let counted = u32::try_from(mount.transports.len()).ok().filter(|count| *count > 0);
+        let mut connection = connection
+            .over_tcp(&sockets, false)
+            .counted(Some(0), counted.or(count(&sockets)))
+            .is(used, ConnectionState::Up, ConnectionVerdict::Tcp)
+            .seen(MOUNTS, format!("proto={proto}"), Strength::Direct);
+        if let Some(first) = connection.tcp.first() {
+            connection.peer.port = first.remote.port;
+        }
+        let intent = self.intents.of(mount);
+        if let Some((wanted, intent)) = intent {
+            let connection = connection.wants(wanted, &intent.source).seen(
+                &intent.source,
+                &intent.options,
+                Strength::Config,
+            );
+            return if wanted == Transport::Rdma {
+                confirmed(connection, mount)
+            } else {
+                let verdict = ConnectionVerdict::TcpConfigured;
+                connection.is(used, ConnectionState::Up, verdict)
+            };
+        }
+        if mount.port == Some(RDMA_PORT) && used == Transport::Tcp {
+            let ports = self.tcp_ports(mount, &sockets);
+            let option = format!("port={RDMA_PORT}");
+            let asked = |connection: Connection| {
+                connection.wants(Transport::Rdma, format!("option {option}")).seen(
+                    MOUNTS,
+                    &option,
+                    Strength::Config,
+                )
+            };
+            if ports.is_empty() {
+                let unread = self.index.unread("consumers/sockets");
+                return asked(connection)
+                    .is(used, ConnectionState::Up, ConnectionVerdict::Suspected)
+                    .because(
+                        "nfs.rdma_port",
+                        "the port is that of NFS over RDMA, and TCP is used",
+                        Some(remount(mount)),
+                    )
+                    .lacks(unread.unwrap_or_else(|| "the socket of the mount is not seen".into()));
+            }
+            // What leads there proves a server, or a tunnel, that speaks TCP at that port.
+            if !ports.contains(&RDMA_PORT) {
+                return confirmed(asked(connection), mount);
+            }
+        }
+        self.offered(mount, used, connection)
+    }
+
+    /// TCP that no file and no option speaks of: whether RDMA could be had.
+    fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
+        let unread = intents::SOURCES.iter().find_map(|key| self.index.unread(key));
+        let lacking = |connection: Connection| match &unread {
+            Some(unread) => connection.lacks(unread),
+            None => connection,
+        };
+        let elsewhere = mount.address.and_then(|address| self.over_rdma.get(&address));
+        let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
+        let (text, source) = match (elsewhere, offers) {
+            (Some(other), _) => (
+                format!("{} reaches the same server by RDMA", other.mount_point),
+                STATISTICS.to_owned(),
+            ),
+            (None, Some((host, port))) => (
+                format!("{host} offers NFS over RDMA at port {port}"),
+                format!("{host}: /proc/fs/nfsd/portlist"),
+            ),
+            (None, None) if unread.is_some() => {
+                let verdict = ConnectionVerdict::Unknown;
+                return lacking(connection.is(used, ConnectionState::Up, verdict));
+            }
+            (None, None) => return connection,
+        };
+        lacking(connection)
+            .is(used, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
+            .because("nfs.rdma_available", &text, Some(remount(mount)))
+            .seen(source, text, Strength::Correlated)
+    }
+
+    /// The sockets of a mount. One that named the port of RDMA may have taken the client of an earlier
+    /// mount again, and with it a socket that leads to the port of TCP.
+    fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
+        let Some(address) = mount.address else { return Vec::new() };
+        let to = |port| self.index.sockets_to(SocketAddr::new(address, port), None);
+        let sockets = to(mount.port.unwrap_or(TCP_PORT));
+        if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
+    }
+
+    /// The ports that a mount over TCP may lead to.
+    fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
+        let transports = mount.address.map(|address| self.transports(address, "tcp"));
+        let listed = transports.into_iter().flatten().filter_map(|one| one.port);
+        listed.chain(sockets.iter().map(|socket| socket.remote.port())).collect()
+    }
+}
+
+fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
+    // Mounts of NFS 4.1 and later share a client, and with it the transport that came first.
+    let shares =
+        mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
+    let text = if shares {
+        "RDMA was asked for, but an earlier mount of the same server uses TCP, and its client was taken again"
+    } else {
+        "RDMA was asked for, and TCP is used"
+    };
+    let code = if shares { "nfs.client_reused" } else { "nfs.tcp_instead" };
+    connection
+        .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
+        .because(code, text, Some(remount(mount)))
+}
+
+fn remount(mount: &NfsMount) -> String {
+    let version = mount.version.as_deref().unwrap_or("4.2");
+    let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
+    format!(
+        "nfsstat -m; when nothing uses them: unmount every TCP mount of {}, then mount -o {} {} {}",
+        server(&mount.device).unwrap_or(&mount.device),
+        quoted(&options),
+        quoted(&mount.device),
+        quoted(&mount.mount_point),
+    )
+}
