@@ -36,7 +36,8 @@ lint: ## formatting and clippy
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab -- -D warnings
 
-test: lint release ## everything but the long tests of the lab itself
+test: lint ## everything but the long tests of the lab itself
+	packaging/release x86_64
 	$(CARGO) test --locked
 	lab/test quick
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests
@@ -49,14 +50,15 @@ test-full-steps: lab-test-vm test
 lab-test-vm:
 	lab/test vm
 
-demo: setup release ## four RDMA nodes without hardware: look, ping, break, ping again
+demo: setup ## four RDMA nodes without hardware: look, ping, break, ping again
+	@packaging/release x86_64
 	@packaging/demo $(NODE_BINARY)
 
 fuzz: ## 15 minutes for each fuzz target; adds the time to FUZZING.md
 	@fuzz/run
 
 bench: ## measures what is released, against the tools it replaces; see packaging/bench
-	@packaging/release --size
+	@packaging/release --size x86_64
 	@packaging/bench $(NODE_BINARY)
 
 man-pages: build ## writes man/ anew from the command line's definition

@@ -19,6 +19,7 @@ mod nonce;
 mod observer;
 mod pipe;
 mod poll;
+mod programs;
 mod reach;
 pub mod remote_command;
 mod shell;

@@ -62,7 +62,11 @@ impl Node {
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
-        rdmactl()
+        self.start_of(rdmactl(), arguments)
+    }
+
+    fn start_of(&self, mut rdmactl: Command, arguments: &[&str]) -> Child {
+        rdmactl
             .args(arguments)
             .arg("-F")
             .arg(self.sshd.path("ssh_config"))
@@ -462,6 +466,41 @@ fn an_upload_is_announced_and_never_stays() {
     assert_eq!(left.len(), 1, "{}", said.stderr);
     let name = left[0].file_name().unwrap().to_string_lossy().into_owned();
     assert!(said.stderr.contains("left there: ") && said.stderr.contains(&name), "{}", said.stderr);
+}
+
+#[test]
+fn the_program_for_the_machine_of_the_node_is_sent() {
+    let release = TempDir::new().unwrap();
+    let own = release.path().join(std::env::consts::ARCH).join("rdmactl");
+    let other = if std::env::consts::ARCH == "x86_64" { "aarch64" } else { "x86_64" };
+    let of_other = release.path().join(other).join("rdmactl");
+    for file in [&own, &of_other] {
+        fs::create_dir(file.parent().unwrap()).unwrap();
+    }
+    fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &own).unwrap();
+    let node = Node::new("", "");
+    let devices = |machine: &str| {
+        write_program(&node.programs.path().join("uname"), &format!("echo '{machine}'"));
+        let command = ["devices", "--upload", "--json"];
+        let said =
+            Said::from(node.start_of(Command::new(&own), &command).wait_with_output().unwrap());
+        let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        assert_eq!(node.uploads(), [] as [PathBuf; 0]);
+        json["hosts"][0].clone()
+    };
+    let missing = devices(other);
+    assert_eq!(missing["failure"]["reason"], "no_agent", "{missing}");
+    let fix = missing["failure"]["fix"].as_str().unwrap();
+    assert!(fix.contains(&of_other.display().to_string()), "{fix}");
+    // In truth it is of this machine, and so runs there.
+    fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &of_other).unwrap();
+    assert_eq!(devices(other)["via"], "upload");
+    // Nothing that a node says becomes a place on this machine.
+    for strange in ["riscv64", "../../etc", "\u{1b}[2J"] {
+        let failure = devices(strange)["failure"].clone();
+        assert_eq!(failure["reason"], "no_agent", "{strange}: {failure}");
+        assert!(failure["detail"].as_str().unwrap().contains("no rdmactl is built"), "{failure}");
+    }
 }
 
 #[test]

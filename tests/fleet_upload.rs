@@ -10,7 +10,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use rdmactl::fleet::remote_command::{self, NO_AGENT, Privilege, shell_line};
+use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, shell_line};
 use rdmactl::fleet::{Nonce, Program, Session, spawn_local};
 use rdmactl::model::Reason;
 use sshd::{Sshd, seconds, tool};
@@ -175,6 +175,12 @@ fn every_login_shell_runs_every_command() {
             line("errors")
         );
         assert!(said.starts_with(&expected), "{shell}: {said} {:?}", output.stderr);
+
+        let machine = remote_command::machine(nonce);
+        let output = in_shell(shell, package, &machine, Stdio::null());
+        let said = String::from_utf8(output.stdout).unwrap();
+        let expected = format!("{MACHINE} {nonce} {}\n", std::env::consts::ARCH);
+        assert_eq!(said, expected, "{shell}: {:?}", output.stderr);
 
         let kill = remote_command::kill(4_000_000, 1);
         let gone = in_shell(shell, package, &kill, Stdio::null());

@@ -1,9 +1,9 @@
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::agent::and_left;
+use super::programs::Programs;
 use super::remote_command::{self, Privilege};
-use super::{Agent, Connector, Host, Nonce, Observer, Program, Resolver, Session, Shell, Uploaded};
+use super::{Agent, Connector, Host, Nonce, Observer, Resolver, Session, Shell, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
 
@@ -69,7 +69,7 @@ pub struct Reach {
     /// How long a host may take from the first packet to its answer.
     pub timeout: Duration,
     tell: Tell,
-    own: OnceLock<Result<Arc<Program>, String>>,
+    programs: Programs,
 }
 
 impl Reach {
@@ -83,8 +83,8 @@ impl Reach {
         timeout: Duration,
         tell: Tell,
     ) -> Self {
-        let own = OnceLock::new();
-        Self { resolver, connector, upload, privilege, timeout, tell, own }
+        let programs = Programs::default();
+        Self { resolver, connector, upload, privilege, timeout, tell, programs }
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
@@ -149,7 +149,7 @@ impl Reach {
         greet(session, &command, nonce, deadline)
     }
 
-    /// Puts the own program on the host.
+    /// Puts the program of this release on the host that its machine can run.
     fn bring(
         &self,
         host: &Host,
@@ -157,12 +157,7 @@ impl Reach {
         left: Duration,
         missing: HostFailure,
     ) -> Result<Uploaded, HostFailure> {
-        let own = self
-            .own
-            .get_or_init(|| Program::own().map(Arc::new).map_err(|error| error.to_string()));
-        let program = own.as_ref().map_err(|error| {
-            HostFailure::new(Reason::Transport, format!("cannot read this program: {error}"))
-        })?;
+        let program = self.programs.of(session, fresh_nonce()?, Deadline::after(left))?;
         (self.tell)(host, &Notice::Sending { bytes: program.size(), why: missing.detail });
         // The host's own deadline is for answers: a thin line may need longer for the program.
         let deadline = Deadline::after(left + UPLOAD);

@@ -74,6 +74,15 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     }
 }
 
+/// What the line begins with that says what machine a host is; the nonce and `uname -m` follow.
+pub const MACHINE: &str = "RDMACTL/machine";
+
+/// Has the host say what machine it is.
+#[must_use]
+pub fn machine(nonce: Nonce) -> String {
+    in_sh(&format!("echo {MACHINE} {nonce} $(uname -m)"))
+}
+
 /// Removes an uploaded agent; exits with 1 when it still lies there.
 #[must_use]
 pub fn remove_uploaded(uploaded: &Uploaded) -> String {

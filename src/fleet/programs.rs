@@ -1,0 +1,106 @@
+//! The programs of this release that can be put on a host, by the machine that it is.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::last_words::last_words;
+use super::remote_command::{MACHINE, machine};
+use super::{Nonce, Program, Session};
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+/// What `uname -m` says on machines that releases are built for.
+const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
+
+/// Login files may print anything beside the answer.
+const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// Programs, each read once for all hosts.
+#[derive(Default)]
+pub(super) struct Programs {
+    read: Mutex<HashMap<&'static str, Result<Arc<Program>, HostFailure>>>,
+}
+
+impl Programs {
+    /// The program for the machine that a host is.
+    ///
+    /// # Errors
+    /// The host does not say what it is, no release is built for it, or its program is not there.
+    pub(super) fn of(
+        &self,
+        session: &Session,
+        nonce: Nonce,
+        deadline: Deadline,
+    ) -> Result<Arc<Program>, HostFailure> {
+        let output =
+            session.exec(&machine(nonce), deadline)?.exchange(b"", ANSWER_LIMIT, deadline)?;
+        let lead = format!("{MACHINE} {nonce} ");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let Some(word) = text.lines().find_map(|line| line.strip_prefix(&lead)) else {
+            let detail =
+                format!("the host does not say what machine it is{}", last_words(&output.stderr));
+            return Err(HostFailure::new(Reason::Garbage, detail)
+                .fix("see whether the login shell there can run /bin/sh"));
+        };
+        let Some(machine) = MACHINES.into_iter().find(|known| *known == word.trim()) else {
+            let seen = last_words(word.as_bytes());
+            let detail = format!("no rdmactl is built for the machine there{seen}");
+            return Err(HostFailure::new(Reason::NoAgent, detail)
+                .fix("build rdmactl there, and install it into the PATH"));
+        };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.entry(machine).or_insert_with(|| find(machine).map(Arc::new)).clone()
+    }
+}
+
+/// This very program, or the one of this release for another machine.
+fn find(machine: &str) -> Result<Program, HostFailure> {
+    if machine == std::env::consts::ARCH {
+        return Program::own().map_err(|error| {
+            let detail = format!("cannot read this program: {error}");
+            HostFailure::new(Reason::Transport, detail)
+        });
+    }
+    let own = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let places = own.parent().map(|directory| places(directory, machine)).unwrap_or_default();
+    if let Some(program) = places.iter().find_map(|place| Program::read(place).ok()) {
+        return Ok(program);
+    }
+    let detail = format!("the host is {machine}, and this program is {}", std::env::consts::ARCH);
+    let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    Err(HostFailure::new(Reason::NoAgent, detail).fix(format!(
+        "put the release's binary for {machine} at {}, or install rdmactl there",
+        places.join(" or ")
+    )))
+}
+
+/// Where a release has its other programs: beside the directory of its own, or below the same prefix.
+fn places(directory: &Path, machine: &str) -> Vec<PathBuf> {
+    let Some(above) = directory.parent() else { return Vec::new() };
+    let of_machine = |parent: PathBuf| parent.join(machine).join("rdmactl");
+    vec![of_machine(above.into()), of_machine(above.join("libexec/rdmactl"))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_other_machines_lie_beside_or_below_the_prefix() {
+        let released = places(Path::new("/src/target/portable/x86_64"), "aarch64");
+        assert_eq!(released[0], Path::new("/src/target/portable/aarch64/rdmactl"));
+        let installed = places(Path::new("/usr/local/bin"), "aarch64");
+        assert_eq!(installed[1], Path::new("/usr/local/libexec/rdmactl/aarch64/rdmactl"));
+        assert!(places(Path::new("/"), "aarch64").is_empty());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_asked_for_by_its_place() {
+        let other = if std::env::consts::ARCH == "x86_64" { "aarch64" } else { "x86_64" };
+        let failure = find(other).unwrap_err();
+        assert_eq!(failure.reason, Reason::NoAgent);
+        assert!(failure.detail.contains(other), "{failure}");
+        assert!(failure.fix.unwrap().contains(&format!("libexec/rdmactl/{other}/rdmactl")));
+    }
+}
