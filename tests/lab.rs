@@ -96,6 +96,48 @@ fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
 }
 
 #[test]
+fn the_portable_binary_is_sent_to_the_oldest_release() {
+    let lab = roce();
+    let hide = "mv /usr/local/bin/rdmactl /run/hidden";
+    lab.on("n3", hide);
+    let uploaded = lab.rdmactl(&["devices", "-v", "-H", "n[2-3]", "--upload"]);
+    lab.on("n3", "mv /run/hidden /usr/local/bin/rdmactl");
+    assert_eq!(uploaded.code, 0, "{}", uploaded.stderr);
+    let hosts = uploaded.json["hosts"].as_array().unwrap();
+    let via: Vec<&serde_json::Value> = hosts.iter().map(|host| &host["via"]).collect();
+    assert_eq!(via, ["agent", "upload"]);
+    for host in hosts {
+        assert_eq!(host["verbs"]["state"], "answered", "{host}");
+        assert_eq!(host["devices"][0]["ports"][0]["state"], "active");
+    }
+}
+
+#[test]
+fn a_node_without_rdma_core_is_read_and_says_what_it_lacks() {
+    let lab = roce();
+    lab.on("n4", "mkdir /run/core; mv /usr/lib/*/lib{ibverbs,rdmacm}.so* /run/core");
+    let agent = lab.rdmactl(&["devices", "-v", "-H", "n4"]);
+    let ping = lab.matrix("n[1,4]", &["n1", "n4"]);
+    lab.on("n4", "mv /usr/local/bin/rdmactl /run/hidden");
+    let shell = lab.rdmactl(&["devices", "-H", "n4"]);
+    lab.on("n4", "mv /run/hidden /usr/local/bin/rdmactl");
+    lab.on("n4", "mv /run/core/* /usr/lib/x86_64-linux-gnu; rmdir /run/core");
+    let install = "install the packages libibverbs1 and ibverbs-providers";
+    for (answer, via) in [(&agent, "agent"), (&shell, "sh")] {
+        let host = &answer.json["hosts"][0];
+        assert_eq!((&host["via"], &host["devices"][0]["name"]), (&via.into(), &"rxe0".into()));
+        assert_eq!(host["devices"][0]["ports"][0]["state"], "active", "{host}");
+    }
+    let said = agent.json["hosts"][0].to_string();
+    assert!(said.contains(install), "{said}");
+    ping.assert_only("n4", &["local.library"], &["open"]);
+    for pair in ping.pairs() {
+        let hint = pair["verdict"]["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains(install), "{pair}");
+    }
+}
+
+#[test]
 fn unreachable_hosts_are_one_clear_row_each() {
     let lab = roce();
     lab.lab(&["fault", "power-off", "n1"]);
