@@ -14,6 +14,7 @@ mod fleet;
 mod gids;
 mod hosts;
 mod interrupt;
+mod launcher;
 mod listing;
 mod live_hosts;
 mod local;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 
-use crate::cli::{Cli, ColorWhen, Command, Global};
+use crate::cli::{Cli, ColorWhen, Command, Global, join_launcher};
 use crate::term::{Color, OutputError, Term};
 
 pub use outcome::{Advice, Outcome};
@@ -41,7 +42,7 @@ pub fn main() -> ExitCode {
     if let Some(shell) = complete::asked() {
         return complete::answer(shell);
     }
-    let words = compat::expand(std::env::args_os().collect());
+    let words = compat::expand(join_launcher(std::env::args_os().collect()));
     let (mut tree, mut matches) = match Cli::matches(&words) {
         Ok(found) => found,
         Err(error) => return answer_usage(&error),

@@ -6,6 +6,7 @@
 //! goes through a pipe is `wire`'s matter. A host that fails is a
 //! [`HostFailure`](crate::model::HostFailure) and never a reason to end the run.
 
+mod access;
 mod agent;
 mod descriptors;
 mod fan_out;
@@ -13,6 +14,7 @@ pub mod host_lists;
 mod host_set;
 pub mod known_hosts;
 mod last_words;
+mod launcher;
 mod local;
 mod named_hosts;
 mod nonce;
@@ -29,12 +31,14 @@ mod target;
 mod upload;
 mod watchdog;
 
+pub use access::Access;
 pub use agent::Agent;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
 pub use host_set::{
     Found, GroupName, Host, HostSet, HostSetError, Line, LineError, Lookup, LookupError, Within,
 };
+pub use launcher::{Exec, Launcher, Slurm, TemplateError};
 pub use local::spawn as spawn_local;
 pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;

@@ -5,10 +5,15 @@
 
 mod frame;
 mod greeting;
+mod lines;
 mod message;
 
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
 pub use greeting::{Greeting, GreetingError, read_greeting};
+pub use lines::{
+    LINE_LIMIT, Line, LineDecoder, LineEncoder, LineError, LineReader, LineSplitter, LineWriter,
+    Party,
+};
 pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
 
 /// The largest report or recording of one host, in bytes of JSON: an agent leaves out what is over it, and an

@@ -4,12 +4,13 @@
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::collect::host_report;
 use rdmactl::fleet::remote_command::Privilege;
-use rdmactl::fleet::{Nonce, Shell};
+use rdmactl::fleet::{Access, Nonce, Shell};
 use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
 
@@ -20,7 +21,7 @@ fn seconds(count: u64) -> Deadline {
 }
 
 fn shell(server: &Sshd) -> Shell {
-    let session = server.connect().unwrap();
+    let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
     Shell::start(&session, Nonce::new().unwrap(), Privilege::Login, seconds(20)).unwrap()
 }
 
@@ -104,7 +105,7 @@ fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
     ] {
         let config = format!("ForceCommand {forced}\n");
         let server = Sshd::with(&sshd::Setup { config: &config, ..sshd::Setup::default() });
-        let session = server.connect().unwrap();
+        let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
         let nonce = Nonce::new().unwrap();
         let failure = Shell::start(&session, nonce, Privilege::Login, seconds(2)).err().unwrap();
         assert_eq!(failure.reason, reason, "{forced}: {}", failure.detail);

@@ -1,7 +1,9 @@
-//! The first words of a far end, of any content.
+//! The first words of a far end, of any content, and the lines that carry what follows.
+
+use std::io::{Read as _, Write as _};
 
 use rdmactl::render::escape;
-use rdmactl::wire::read_greeting;
+use rdmactl::wire::{LineReader, LineWriter, Party, read_greeting};
 
 use super::shown::is_harmless;
 
@@ -9,6 +11,7 @@ const NONCE: &str = "c0ffee";
 
 /// Reads a greeting: nobody is greeted by who does not know the nonce, and an error quotes little.
 pub fn run(data: &[u8]) {
+    as_lines(data);
     let mut stream = data;
     match read_greeting(&mut stream, &NONCE, "RDMACTL/none") {
         Ok(greeting) => {
@@ -20,4 +23,16 @@ pub fn run(data: &[u8]) {
             assert!(is_harmless(&escape(&said)) && said.len() <= 2_500, "{said:?}");
         }
     }
+}
+
+/// Whatever lines come, they hold no more than their length; and what is sent in lines arrives.
+fn as_lines(data: &[u8]) {
+    let mut held = Vec::new();
+    let _ = LineReader::new(data, &NONCE, Party::Operator).read_to_end(&mut held);
+    assert!(held.len() <= data.len());
+    let mut lines = Vec::new();
+    LineWriter::new(&mut lines, &NONCE, Party::Operator).write_all(data).expect("memory");
+    let mut arrived = Vec::new();
+    LineReader::new(&*lines, &NONCE, Party::Operator).read_to_end(&mut arrived).expect("lines");
+    assert_eq!(arrived, data);
 }

@@ -8,6 +8,9 @@ pub struct AgentArgs {
     /// Remove the program's own file before the first read.
     #[arg(long)]
     pub unlink: bool,
+    /// Speak in lines of text, for carriers that part or label lines.
+    #[arg(long)]
+    pub lines: bool,
     /// The process that waits for the answer: without it there is nobody to answer.
     #[arg(long)]
     pub parent: Option<u32>,

@@ -22,9 +22,10 @@ const WATCH: Group = &["watch", "count"];
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [(Group, &str); 5] = [
+const CONTRARY: [(Group, &str); 6] = [
     (&["hosts", "from", "root"], "leave one of them out"),
     (&["hosts-file", "from", "root"], "leave one of them out"),
+    (&["launcher", "from", "root"], "leave one of them out"),
     (&["format", "json"], "leave one of them out"),
     (&["from", "watch"], "leave --watch out: a file says the same each time"),
     // Rates need both readings; a file of many would be another kind of file.
@@ -159,7 +160,7 @@ mod tests {
 
     /// What only tunes the way there: it may stand with every command.
     const WAY: Group =
-        &["timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
+        &["launcher", "timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
 
     /// Every flag that stands with every command has its place in one of these.
     const GROUPS: [Group; 8] = [HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM, WAY];

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::duration;
+use super::launcher::LauncherParser;
+use super::{Launcher, duration};
 
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
@@ -30,6 +31,9 @@ pub struct Global {
     /// Also keep the raw answers in this file, to be read again with --from
     #[arg(long, value_name = "FILE", global = true, help_heading = "Where to look")]
     pub save: Option<PathBuf>,
+    /// What starts the agents
+    #[arg(long, value_name = "LAUNCHER", default_value = "ssh", value_parser = LauncherParser, global = true, help_heading = "Where to look")]
+    pub launcher: Launcher,
     /// How long to wait for one host: 10, 2.5s, 500ms, 2m
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, global = true, help_heading = "Where to look")]
     pub timeout: Duration,
@@ -109,6 +113,12 @@ impl Global {
     #[must_use]
     pub fn names_hosts(&self) -> bool {
         self.hosts.is_some() || self.hosts_file.is_some()
+    }
+
+    /// Whether other hosts are asked: those that are named, or those of the job.
+    #[must_use]
+    pub fn asks_hosts(&self) -> bool {
+        self.names_hosts() || self.launcher == Launcher::Slurm
     }
 
     /// The form of the answer, by either flag.

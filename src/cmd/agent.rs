@@ -13,6 +13,7 @@ use crate::collect::host_report;
 use crate::model::{HostReport, Parts, Via};
 use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
+use crate::wire::{LineReader, LineWriter, Party};
 
 use super::{Advice, Outcome, local};
 
@@ -33,7 +34,7 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
         nonce if nonce.len() == 32 && nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             let (nonce, unlink) = (nonce.to_owned(), args.unlink);
             let supervisor = Supervisor { nonce, unlink, inventory, recording };
-            supervisor.run(own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?)?;
+            serve(&supervisor, args.lines)?;
         }
         role => {
             return Err(Advice::error(
@@ -43,6 +44,19 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Complete)
+}
+
+/// Serves on the standard streams, as they are or in lines of text.
+fn serve(supervisor: &Supervisor, lines: bool) -> anyhow::Result<()> {
+    let (input, output) = (own(rustix::stdio::stdin())?, own(rustix::stdio::stdout())?);
+    let nonce = &supervisor.nonce;
+    if lines {
+        let input = LineReader::new(input, nonce, Party::Agent);
+        supervisor.run(input, LineWriter::new(output, nonce, Party::Operator))?;
+    } else {
+        supervisor.run(input, output)?;
+    }
+    Ok(())
 }
 
 fn inventory(parts: &Parts, limit: Duration) -> HostReport {

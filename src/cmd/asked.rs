@@ -1,15 +1,37 @@
 //! Which hosts a command line names.
 
-use crate::cli::Global;
+use crate::cli::{self, Global};
 use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
 
-use super::Advice;
+use super::{Advice, launcher};
+
+/// The hosts to ask: those that are named, or those that the launcher has anyway; `None` for this
+/// host.
+///
+/// # Errors
+/// As for [`named`], or the launcher needs names or a job.
+pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
+    if let Some(hosts) = named(global)? {
+        return Ok(Some(hosts));
+    }
+    match global.launcher {
+        cli::Launcher::Ssh => Ok(None),
+        cli::Launcher::Slurm => {
+            launcher::in_job()?;
+            of_set("@job").map(Some)
+        }
+        cli::Launcher::Exec(_) => {
+            let fix = "name some with -H, as in -H 'pod[1-4]'";
+            Err(Advice::error("--launcher exec needs hosts", fix))
+        }
+    }
+}
 
 /// The hosts of `-H` and `--hosts-file` together; `None` when neither is given.
 ///
 /// # Errors
 /// A set or a file is wrong, as for [`of_set`], or all of it is no host.
-pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
+pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     let Some(set) = flags(global, &Site::here())? else { return Ok(None) };
     some(set).map(Some)
 }

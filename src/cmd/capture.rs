@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         term.answer(text)?;
     }
     // A copy is complete; a recording lacks what its hosts did not say.
-    for note in notes(&reports, global.names_hosts()) {
+    for note in notes(&reports, global.asks_hosts()) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))

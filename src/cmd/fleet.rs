@@ -18,14 +18,18 @@ use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
 
 use super::outcome::say;
-use super::{interrupt, terminal};
+use super::{interrupt, launcher, terminal};
 
 /// How long an agent that gave its report may take to leave.
 pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
-/// The way to other hosts that the flags describe, with the watchdog over all its connections,
+/// The way to these hosts that the flags describe, with the watchdog over all its connections,
 /// which a signal cancels.
-pub(super) fn reach(global: &Global, upload: UploadPolicy) -> anyhow::Result<(Reach, Watchdog)> {
+pub(super) fn reach(
+    global: &Global,
+    upload: UploadPolicy,
+    hosts: &[Host],
+) -> anyhow::Result<(Reach, Watchdog)> {
     allow_descriptors();
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
@@ -35,7 +39,9 @@ pub(super) fn reach(global: &Global, upload: UploadPolicy) -> anyhow::Result<(Re
     let term = terminal(global);
     let tell = move |host: &Host, notice: &Notice| say(term, &note(host, notice));
     let (privilege, timeout) = (Privilege::Login, global.timeout);
+    let launcher = launcher::of(global, hosts, &watchdog)?;
     let reach = Reach::new(resolver, connector, upload, privilege, timeout, Box::new(tell));
+    let reach = reach.by(launcher);
     Ok((reach, watchdog))
 }
 
@@ -131,7 +137,7 @@ fn ask_hosts<T: Send>(
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
 ) -> anyhow::Result<Vec<Asked<T>>> {
     let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-    let (reach, watchdog) = reach(global, upload)?;
+    let (reach, watchdog) = reach(global, upload, &hosts)?;
     let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
         hosts.iter().map(|_| None).collect();
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {

@@ -42,6 +42,13 @@ enum Place {
 }
 
 impl Place {
+    fn host(&self) -> Option<Host> {
+        match self {
+            Self::Here => None,
+            Self::There(host) => Some(host.clone()),
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::Here => rustix::system::uname().nodename().to_string_lossy().into_owned(),
@@ -59,7 +66,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     let view = View::<query::Pairs>::new(global, term)?;
     let (places, pairs) = places(global, args)?;
     let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
-    let (reach, watchdog) = reach(global, upload)?;
+    let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+    let (reach, watchdog) = reach(global, upload, &hosts)?;
     let effort = effort(args)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
     let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
@@ -121,7 +129,7 @@ fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs
         ));
     };
     let target = there(target)?;
-    let mut places = match asked::hosts(global)? {
+    let mut places = match asked::named(global)? {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
         None => vec![Place::Here],
     };

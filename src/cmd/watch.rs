@@ -42,7 +42,7 @@ impl<'global> Watch<'global> {
         let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
             let upload =
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-            let (reach, watchdog) = fleet::reach(global, upload)?;
+            let (reach, watchdog) = fleet::reach(global, upload, &set)?;
             let fanout = usize::from(global.fanout);
             let hosts = LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout);
             (watchdog, Some(hosts))

@@ -6,7 +6,6 @@ mod reader;
 mod way;
 
 use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +18,7 @@ use way::Way;
 
 use super::last_words::last_words;
 use super::remote_command::NO_AGENT;
-use super::{Nonce, Pipe, Session, Watchdog, local};
+use super::{Access, Nonce, Pipe, Watchdog, local};
 use crate::clock::Deadline;
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
@@ -61,32 +60,29 @@ impl Agent {
     /// # Errors
     /// It does not start or does not greet by the deadline.
     pub fn here(
-        mut command: Command,
+        command: Command,
         nonce: Nonce,
         watchdog: &Watchdog,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
-        // Ctrl-C is for this process, which ends its agent in good order.
-        command.process_group(0);
         let pipe = local::spawn(command)?;
         let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
         Self::greet(pipe, Way::Here(guard), nonce, deadline)
     }
 
-    /// Runs a command that starts an agent on another host, and waits for its greeting.
+    /// Waits for the greeting of an agent that was started on another host.
     ///
-    /// The caller has set a deadline on the session: it ends this wait too.
+    /// The caller has set a deadline on the access: it ends this wait too.
     ///
     /// # Errors
     /// No agent is there, or another protocol, or something that is no agent.
     pub fn there(
-        session: &Session,
-        command: &str,
+        access: &Arc<dyn Access>,
+        pipe: Pipe,
         nonce: Nonce,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
-        let pipe = session.exec(command, deadline)?;
-        Self::greet(pipe, Way::There(session.clone()), nonce, deadline)
+        Self::greet(pipe, Way::There(Arc::clone(access)), nonce, deadline)
     }
 
     fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, HostFailure> {

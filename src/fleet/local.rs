@@ -2,14 +2,14 @@
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::pipe::{Exit, Pipe, Shared, Waker};
 use super::poll;
@@ -18,14 +18,32 @@ use crate::model::{HostFailure, Reason};
 
 /// How long a child may live after its pipe was dropped.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long one may live that was asked to end others: `srun` gives Slurm 32 s for it, and of one that is
+/// killed before, Slurm keeps the step.
+const OTHERS: Duration = Duration::from_secs(60);
+
+/// How a command is ended that does not end with its pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// At once.
+    Kill,
+    /// Asked first, because it has others to end.
+    Terminate,
+}
 
 /// Starts a command of this host; its stdin and stdout are the pipe itself.
 ///
-/// A child that does not end by itself after its pipe was dropped is killed.
+/// A child that does not end by itself after its pipe was dropped is killed, with all that it started
+/// in its process group: the child has one of its own, so that Ctrl-C is for this process, which ends
+/// its children in good order.
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn spawn(mut command: Command) -> Result<Pipe, HostFailure> {
+pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
+    spawn_to_end(command, Ending::Kill)
+}
+
+pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = || -> io::Result<Pipe> {
         let waker = Arc::new(Waker::new()?);
@@ -35,13 +53,14 @@ pub fn spawn(mut command: Command) -> Result<Pipe, HostFailure> {
             .stdin(OwnedFd::from(far.try_clone()?))
             .stdout(OwnedFd::from(far))
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()?;
         // The command keeps copies of the child's descriptors until it is dropped.
         drop(command);
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let stderr = child.stderr.take();
-        let attend = move || attend(child, stderr, &ended, &shared, &waker);
+        let attend = move || attend(child, stderr, &ended, &shared, &waker, ending);
         thread::Builder::new().name("local command".into()).stack_size(128 * 1024).spawn(attend)?;
         Ok(pipe)
     };
@@ -57,15 +76,29 @@ fn attend(
     ended: &OwnedFd,
     shared: &Shared,
     waker: &Waker,
+    ending: Ending,
 ) {
+    let group = Pid::from_child(&child);
+    // Fails only where all have ended by themselves, which the next round sees.
+    let end_all = |signal| {
+        let _ = kill_process_group(group, signal);
+    };
     let mut killing: Option<Deadline> = None;
+    let mut asked: Option<Deadline> = None;
     loop {
         if shared.is_abandoned() && killing.is_none() {
             killing = Some(Deadline::after(GRACE));
         }
         if shared.is_doomed() || killing.is_some_and(Deadline::is_over) {
-            // Fails only for a child that has ended by itself, which the next round sees.
-            let _ = child.kill();
+            match (ending, asked) {
+                (Ending::Terminate, None) => {
+                    end_all(Signal::TERM);
+                    asked = Some(Deadline::after(OTHERS));
+                    killing = asked;
+                }
+                (Ending::Terminate, Some(at)) if !at.is_over() => {}
+                _ => end_all(Signal::KILL),
+            }
         }
         let mut fds = vec![PollFd::new(ended, PollFlags::IN), PollFd::new(waker, PollFlags::IN)];
         if let Some(stderr) = &stderr {
@@ -73,7 +106,7 @@ fn attend(
         }
         let wait = killing.map(|at| at.remaining().max(Duration::from_millis(100)));
         if poll::wait(&mut fds, wait).is_err() {
-            let _ = child.kill();
+            end_all(Signal::KILL);
         }
         let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
         let (over, woken, spoke) = (ready(0), ready(1), ready(2));
@@ -83,6 +116,10 @@ fn attend(
         if spoke {
             read_stderr(&mut stderr, shared);
         } else if over {
+            if shared.is_abandoned() || shared.is_doomed() {
+                // What it left behind: as long as it is not waited for, its number is its group's.
+                end_all(Signal::KILL);
+            }
             // A grandchild may hold stderr open; what the child wrote has been read by here.
             shared.end(exit_of(&mut child));
             return;

@@ -16,6 +16,19 @@ impl Nonce {
         getrandom::fill(&mut bytes)?;
         Ok(Self(bytes))
     }
+
+    /// One of many that were made at once: the same but for the last eight digits, which are a number.
+    #[must_use]
+    pub(super) fn numbered(self, number: u32) -> Self {
+        let mut bytes = self.0;
+        bytes[12..].copy_from_slice(&number.to_be_bytes());
+        Self(bytes)
+    }
+
+    /// What all that were made at once begin with: 24 hex digits.
+    pub(super) fn common(self) -> String {
+        self.to_string().chars().take(24).collect()
+    }
 }
 
 impl fmt::Display for Nonce {

@@ -71,6 +71,17 @@ impl Pipe {
         self
     }
 
+    /// The same command behind another socket; the one that it had until now.
+    pub(super) fn behind(mut self, stream: UnixStream) -> (Self, UnixStream) {
+        let before = std::mem::replace(&mut self.stream, stream);
+        (self, before)
+    }
+
+    /// What tells how the command does.
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// The socket; `&UnixStream` reads and writes, and its timeouts may be set.
     #[must_use]
     pub fn stream(&self) -> &UnixStream {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::last_words::last_words;
 use super::remote_command::{MACHINE, machine};
-use super::{Nonce, Program, Session};
+use super::{Access, Nonce, Program};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
@@ -29,7 +29,7 @@ impl Programs {
     /// The host does not say what it is, no release is built for it, or its program is not there.
     pub(super) fn of(
         &self,
-        session: &Session,
+        session: &dyn Access,
         nonce: Nonce,
         deadline: Deadline,
     ) -> Result<Arc<Program>, HostFailure> {

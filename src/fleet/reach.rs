@@ -1,9 +1,13 @@
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::access::fresh_nonce;
 use super::agent::and_left;
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
-use super::{Agent, Connector, Host, Nonce, Observer, Resolver, Session, Shell, Uploaded};
+use super::{
+    Access, Agent, Connector, Host, Launcher, Nonce, Observer, Pipe, Resolver, Shell, Uploaded,
+};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason, Via};
 
@@ -68,6 +72,8 @@ pub struct Reach {
     pub privilege: Privilege,
     /// How long a host may take from the first packet to its answer.
     pub timeout: Duration,
+    /// What starts commands on hosts.
+    pub launcher: Launcher,
     tell: Tell,
     programs: Programs,
 }
@@ -83,8 +89,14 @@ impl Reach {
         timeout: Duration,
         tell: Tell,
     ) -> Self {
-        let programs = Programs::default();
-        Self { resolver, connector, upload, privilege, timeout, tell, programs }
+        let (programs, launcher) = (Programs::default(), Launcher::Ssh);
+        Self { resolver, connector, upload, privilege, timeout, launcher, tell, programs }
+    }
+
+    /// The same by another launcher than SSH.
+    #[must_use]
+    pub fn by(self, launcher: Launcher) -> Self {
+        Self { launcher, ..self }
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
@@ -112,12 +124,11 @@ impl Reach {
     fn enter<T: From<Agent>>(
         &self,
         host: &Host,
-        otherwise: impl Fn(&Session, Deadline, HostFailure) -> Result<Reached<T>, HostFailure>,
+        otherwise: impl Fn(&Arc<dyn Access>, Deadline, HostFailure) -> Result<Reached<T>, HostFailure>,
     ) -> Result<Reached<T>, HostFailure> {
         let deadline = Deadline::after(self.timeout);
-        let target = self.resolver.resolve(host)?;
-        let session = self.connector.connect(&target, deadline)?;
-        session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
+        let session = self.access(host, deadline)?;
+        session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let missing = match self.installed(&session, deadline) {
             Ok(agent) => return Ok(Reached { what: agent.into(), via: Via::Agent, deadline }),
             Err(failure) => failure,
@@ -129,31 +140,46 @@ impl Reach {
             return otherwise(&session, deadline, missing);
         }
         let left = deadline.remaining();
-        let uploaded = self.bring(host, &session, left, missing)?;
+        let uploaded = self.bring(host, &*session, left, missing)?;
         let deadline = Deadline::after(left);
-        session.set_deadline(Deadline::after(left + CLEAN_UP));
-        let command = remote_command::uploaded_agent(&uploaded, self.privilege);
-        match greet(&session, &command, uploaded.nonce(), deadline) {
+        session.set_deadline(Some(Deadline::after(left + CLEAN_UP)));
+        let nonce = uploaded.nonce();
+        let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
+        match started.and_then(|pipe| greet(&session, pipe, nonce, deadline)) {
             Ok(agent) => Ok(Reached { what: agent.into(), via: Via::Upload, deadline }),
             // It removes itself before it greets: one that did not may lie there still.
-            Err(failure) => Err(match uploaded.remove(&session, Deadline::after(REMOVE)) {
+            Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,
                 Err(left) => and_left(failure, &left),
             }),
         }
     }
 
-    fn installed(&self, session: &Session, deadline: Deadline) -> Result<Agent, HostFailure> {
-        let nonce = fresh_nonce()?;
-        let command = remote_command::installed_agent(nonce, self.privilege);
-        greet(session, &command, nonce, deadline)
+    fn access(&self, host: &Host, deadline: Deadline) -> Result<Arc<dyn Access>, HostFailure> {
+        match &self.launcher {
+            Launcher::Ssh => {
+                let target = self.resolver.resolve(host)?;
+                Ok(Arc::new(self.connector.connect(&target, deadline)?))
+            }
+            Launcher::Slurm(job) => job.access(host),
+            Launcher::Exec(template) => template.access(host, self.connector.watchdog()),
+        }
+    }
+
+    fn installed(
+        &self,
+        session: &Arc<dyn Access>,
+        deadline: Deadline,
+    ) -> Result<Agent, HostFailure> {
+        let (pipe, nonce) = session.installed_agent(self.privilege, deadline)?;
+        greet(session, pipe, nonce, deadline)
     }
 
     /// Puts the program of this release on the host that its machine can run.
     fn bring(
         &self,
         host: &Host,
-        session: &Session,
+        session: &dyn Access,
         left: Duration,
         missing: HostFailure,
     ) -> Result<Uploaded, HostFailure> {
@@ -161,7 +187,7 @@ impl Reach {
         (self.tell)(host, &Notice::Sending { bytes: program.size(), why: missing.detail });
         // The host's own deadline is for answers: a thin line may need longer for the program.
         let deadline = Deadline::after(left + UPLOAD);
-        session.set_deadline(Deadline::after(deadline.remaining() + CLEAN_UP));
+        session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let uploaded = program.upload(session, fresh_nonce()?, deadline)?;
         if uploaded.is_hash_unchecked {
             (self.tell)(host, &Notice::Unchecked);
@@ -170,30 +196,26 @@ impl Reach {
     }
 }
 
-/// Starts an agent and waits for its greeting; one that does not greet in time is killed.
+/// Waits for the greeting of an agent that was started; one that does not greet in time is killed.
 fn greet(
-    session: &Session,
-    command: &str,
+    session: &Arc<dyn Access>,
+    pipe: Pipe,
     nonce: Nonce,
     deadline: Deadline,
 ) -> Result<Agent, HostFailure> {
-    let failure = match Agent::there(session, command, nonce, deadline) {
+    let failure = match Agent::there(session, pipe, nonce, deadline) {
         Err(failure) if failure.reason == Reason::Timeout => failure,
         other => return other,
     };
     match session.run(&remote_command::kill_unseen(nonce), Deadline::after(KILL)) {
         Ok(exit) if exit.is_success() => {
-            let detail = "the agent was started and did not run, though the SSH service did; it \
-                          has been killed";
+            let service = session.service();
+            let detail = format!(
+                "the agent was started and did not run, though the {service} did; it has been killed"
+            );
             Err(HostFailure::new(Reason::Hung, detail)
                 .fix("look for stopped or swapped-out processes there: ps -o stat,wchan"))
         }
         _ => Err(failure),
     }
-}
-
-fn fresh_nonce() -> Result<Nonce, HostFailure> {
-    Nonce::new().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("no random numbers on this host: {error}"))
-    })
 }

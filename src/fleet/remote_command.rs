@@ -23,21 +23,55 @@ pub const NO_AGENT: &str = "RDMACTL/none";
 /// The directories an uploaded agent may lie in, by number.
 pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/var/tmp", "$HOME"];
 
+/// Has an agent speak in lines of text.
+const LINES: &str = " --lines";
+
 /// Runs the agent that is installed on the host, or prints [`NO_AGENT`] and the nonce.
 #[must_use]
 pub fn installed_agent(nonce: Nonce, privilege: Privilege) -> String {
+    in_sh(&installed(&nonce.to_string(), privilege, ""))
+}
+
+/// The same agent, in lines of text.
+pub(super) fn installed_agent_in_lines(nonce: Nonce, privilege: Privilege) -> String {
+    in_sh(&installed(&nonce.to_string(), privilege, LINES))
+}
+
+/// What the line begins with by which a task of Slurm says where it is; the nonce and the node follow.
+pub(super) const AT: &str = "RDMACTL/at";
+
+/// Runs the installed agent as one of many tasks of Slurm, each with its own nonce; first it says on
+/// which node it is.
+///
+/// No command line but the agent's own holds the whole nonce, so that [`kill_unseen`] finds no other.
+pub(super) fn installed_agents(nonce: Nonce, privilege: Privilege) -> String {
+    let common = nonce.common();
+    let agent = installed(&format!("{common}$n"), privilege, LINES);
+    in_sh(&format!("n=$(printf %08x $SLURM_PROCID); echo {AT} {common} $SLURMD_NODENAME; {agent}"))
+}
+
+fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
     let sudo = sudo(privilege);
-    in_sh(&format!(
+    format!(
         "PATH=$PATH:/usr/local/bin:/opt/rdmactl/bin; export PATH; \
-         a=$(command -v rdmactl) && exec {sudo}$a agent {nonce}; echo {NO_AGENT} {nonce}"
-    ))
+         a=$(command -v rdmactl) && exec {sudo}$a agent {nonce}{flag}; echo {NO_AGENT} {nonce}"
+    )
 }
 
 /// Runs the agent that was uploaded; it unlinks itself first.
 #[must_use]
 pub fn uploaded_agent(uploaded: &Uploaded, privilege: Privilege) -> String {
+    in_sh(&run_uploaded(uploaded, privilege, ""))
+}
+
+/// The same agent, in lines of text.
+pub(super) fn uploaded_agent_in_lines(uploaded: &Uploaded, privilege: Privilege) -> String {
+    in_sh(&run_uploaded(uploaded, privilege, LINES))
+}
+
+fn run_uploaded(uploaded: &Uploaded, privilege: Privilege, flag: &str) -> String {
     let (sudo, file, nonce) = (sudo(privilege), uploaded.file(), uploaded.nonce());
-    in_sh(&format!("exec {sudo}{file} agent {nonce} --unlink"))
+    format!("exec {sudo}{file} agent {nonce} --unlink{flag}")
 }
 
 /// A line that the shell of [`shell_reader`] parts its answers by.

@@ -10,12 +10,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
-use super::{Nonce, Pipe, Session};
+use super::{Access, Nonce, Pipe};
 use crate::clock::Deadline;
 use crate::collect::host_report;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
@@ -30,7 +30,7 @@ const NOISE_LIMIT: u64 = 64 * 1024;
 
 /// A shell on a host that answers questions.
 pub struct Shell {
-    session: Session,
+    access: Arc<dyn Access>,
     state: Mutex<State>,
 }
 
@@ -78,12 +78,12 @@ impl Shell {
     /// # Errors
     /// The login gives no POSIX shell.
     pub fn start(
-        session: &Session,
+        access: &Arc<dyn Access>,
         nonce: Nonce,
         privilege: Privilege,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
-        let pipe = session.exec(&remote_command::shell_reader(nonce, privilege), deadline)?;
+        let pipe = access.exec(&remote_command::shell_reader(nonce, privilege), deadline)?;
         let stream = pipe.stream().try_clone().map_err(|error| lost(&error, &pipe))?;
         let mut state = State {
             pipe,
@@ -94,7 +94,7 @@ impl Shell {
         };
         state.greet(deadline)?;
         state.set_clock(deadline)?;
-        Ok(Self { session: session.clone(), state: Mutex::new(state) })
+        Ok(Self { access: Arc::clone(access), state: Mutex::new(state) })
     }
 
     /// The host's inventory, as far as files tell it.
@@ -122,7 +122,7 @@ impl Shell {
 
     /// Leaves the shell alone until the next question: no deadline ends its connection.
     pub fn rest(&self) {
-        self.session.set_deadline(None);
+        self.access.set_deadline(None);
     }
 
     /// All answers, and what they make.

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::last_words::last_words;
 use super::remote_command::{self, PLACES, in_sh};
-use super::{Nonce, Output, Session};
+use super::{Access, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::wire::UPLOAD_PREFIX;
@@ -77,11 +77,11 @@ impl Program {
     /// No directory takes it, it did not arrive whole, or it does not run there.
     pub fn upload(
         &self,
-        session: &Session,
+        access: &dyn Access,
         nonce: Nonce,
         deadline: Deadline,
     ) -> Result<Uploaded, HostFailure> {
-        let pipe = session.exec(&self.command(nonce), deadline)?;
+        let pipe = access.exec(&self.command(nonce), deadline)?;
         Uploaded::of(&pipe.exchange(&self.bytes, ANSWER_LIMIT, deadline)?, nonce)
     }
 }
@@ -126,8 +126,8 @@ impl Uploaded {
     ///
     /// # Errors
     /// Where it still lies.
-    pub fn remove(&self, session: &Session, deadline: Deadline) -> Result<(), String> {
-        match session.run(&remote_command::remove_uploaded(self), deadline) {
+    pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), String> {
+        match access.run(&remote_command::remove_uploaded(self), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
             _ => Err(self.directory().trim_matches('"').to_owned()),
         }

@@ -4,7 +4,7 @@ use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
-use crate::fleet::{Session, remote_command};
+use crate::fleet::{Access, remote_command};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::Loss;
@@ -59,8 +59,8 @@ impl Agent {
         match (ended, self.look()) {
             (false, Look::Killed | Look::Stays) => {
                 let others = match &self.way {
-                    Way::Here(_) => "this rdmactl on the same host",
-                    Way::There(_) => "the host's SSH service",
+                    Way::Here(_) => "this rdmactl on the same host".to_owned(),
+                    Way::There(access) => format!("the host's {}", access.service()),
                 };
                 let seconds = SILENCE.as_secs();
                 Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
@@ -72,7 +72,8 @@ impl Agent {
                 ))
             }
             (_, Look::Silent(why)) => {
-                Life::Dead(format!("neither its agent nor its SSH service answers: {why}"))
+                let service = self.way.service();
+                Life::Dead(format!("neither its agent nor its {service} answers: {why}"))
             }
         }
     }
@@ -113,7 +114,7 @@ impl Agent {
     fn look(&self) -> Look {
         match &self.way {
             Way::Here(_) => self.look_here(),
-            Way::There(session) => self.look_there(session),
+            Way::There(access) => self.look_there(&**access),
         }
     }
 
@@ -128,13 +129,13 @@ impl Agent {
     }
 
     /// Over a new channel, and not when its number belongs to another process by now.
-    fn look_there(&self, session: &Session) -> Look {
+    fn look_there(&self, access: &dyn Access) -> Look {
         let Some(process) = self.inbox.lock().process else {
             return Look::Silent("it never said which process it is".into());
         };
         let deadline = Deadline::after(LOOK);
         let command = remote_command::kill(process.pid, process.start_ticks);
-        match session.run(&command, deadline) {
+        match access.run(&command, deadline) {
             Ok(exit) => match exit.status {
                 Some(0) => Look::Killed,
                 Some(3 | 4) => Look::Gone,

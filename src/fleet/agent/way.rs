@@ -1,12 +1,14 @@
+use std::sync::Arc;
+
 use crate::clock::Deadline;
-use crate::fleet::{Guard, Session};
+use crate::fleet::{Access, Guard};
 
 /// What carries the agent's pipe; cut by its deadline or by a cancelled run.
 pub(super) enum Way {
     /// A child of this process; its end of the pipe is watched.
     Here(Guard),
-    /// An SSH session, which can also run another command beside the agent.
-    There(Session),
+    /// What can also run another command beside the agent.
+    There(Arc<dyn Access>),
 }
 
 impl Way {
@@ -14,7 +16,15 @@ impl Way {
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         match self {
             Self::Here(guard) => guard.set(deadline),
-            Self::There(session) => session.set_deadline(deadline),
+            Self::There(access) => access.set_deadline(deadline),
+        }
+    }
+
+    /// What else of the host could answer.
+    pub(super) fn service(&self) -> &'static str {
+        match self {
+            Self::Here(_) => "process",
+            Self::There(access) => access.service(),
         }
     }
 
@@ -22,7 +32,7 @@ impl Way {
     pub(super) fn is_cancelled(&self) -> bool {
         match self {
             Self::Here(guard) => guard.is_cancelled(),
-            Self::There(session) => session.is_cancelled(),
+            Self::There(access) => access.is_cancelled(),
         }
     }
 }

@@ -30,7 +30,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn stderr(&self) -> Vec<u8> {
+    pub(in crate::fleet) fn stderr(&self) -> Vec<u8> {
         self.state().stderr.bytes()
     }
 
@@ -44,7 +44,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    pub(super) fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
+    pub(in crate::fleet) fn wait(&self, deadline: Deadline) -> Result<Exit, HostFailure> {
         let mut state = self.state();
         loop {
             if let Some(outcome) = &state.outcome {
@@ -71,7 +71,7 @@ impl Shared {
     }
 
     /// Nobody wants the command to run any longer.
-    pub(super) fn doom(&self) {
+    pub(in crate::fleet) fn doom(&self) {
         self.state().doomed = true;
         self.waker.wake();
     }

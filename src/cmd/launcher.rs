@@ -1,0 +1,68 @@
+//! What starts the agents, as the flags say.
+
+use std::env;
+
+use crate::cli::{self, Global};
+use crate::fleet::{Exec, Host, Launcher, Slurm, Watchdog};
+
+use super::Advice;
+
+/// The launcher of a run over these hosts.
+///
+/// # Errors
+/// There is no job, the template is none, or a flag of SSH goes with another launcher.
+pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow::Result<Launcher> {
+    let launcher = match &global.launcher {
+        cli::Launcher::Ssh => return Ok(Launcher::Ssh),
+        cli::Launcher::Slurm => {
+            let Job { id, nodes } = job()?;
+            let slurm = Slurm::job(&id, &nodes, hosts, watchdog.clone(), global.timeout);
+            Launcher::Slurm(slurm.map_err(|error| {
+                let text = format!("SLURM_JOB_NODELIST is no host set:\n{error}");
+                Advice::error(text, "see what `echo $SLURM_JOB_NODELIST` says")
+            })?)
+        }
+        cli::Launcher::Exec(template) => {
+            Launcher::Exec(Exec::parse(template).map_err(|error| {
+                Advice::error(format!("--launcher exec: no template:\n{error}"), error.fix())
+            })?)
+        }
+    };
+    let of_ssh =
+        [("--login", global.login.is_some()), ("--ssh-config", global.ssh_config.is_some())];
+    if let Some((flag, _)) = of_ssh.iter().find(|(_, is_given)| *is_given) {
+        let fix = "leave one of them out: the flag is for SSH";
+        return Err(Advice::error(format!("{flag} contradicts --launcher"), fix));
+    }
+    Ok(launcher)
+}
+
+/// A Slurm job, as its environment tells.
+struct Job {
+    id: String,
+    nodes: String,
+}
+
+/// Makes sure that this is a job.
+///
+/// # Errors
+/// It is none.
+pub(super) fn in_job() -> anyhow::Result<()> {
+    job().map(drop)
+}
+
+fn job() -> anyhow::Result<Job> {
+    let said = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let id = said("SLURM_JOB_ID").or_else(|| said("SLURM_JOBID"));
+    let nodes = said("SLURM_JOB_NODELIST");
+    match (id, nodes) {
+        (Some(id), Some(nodes)) if id.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(Job { id, nodes })
+        }
+        _ => Err(Advice::error(
+            "--launcher slurm needs a Slurm job, and this is none: SLURM_JOB_ID and \
+             SLURM_JOB_NODELIST are not set",
+            "get one, as in salloc -N 4 rdmactl devices --launcher slurm",
+        )),
+    }
+}

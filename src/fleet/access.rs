@@ -1,0 +1,86 @@
+use super::remote_command::{self, Privilege};
+use super::{Exit, Nonce, Pipe, Session, Uploaded};
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+/// Access to a host: commands can be started there, whatever starts them.
+///
+/// Commands are those of [`remote_command`], for a shell.
+pub trait Access: Send + Sync {
+    /// Starts a command; several may run at once.
+    ///
+    /// # Errors
+    /// It could not be started by the deadline, and why.
+    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure>;
+
+    /// Moves the deadline at which all that was started is cut off; `None` leaves only a cancelled
+    /// run to do so.
+    fn set_deadline(&self, deadline: Option<Deadline>);
+
+    /// Whether the run was cancelled, which cuts off all that was started.
+    fn is_cancelled(&self) -> bool;
+
+    /// What of the host starts them, as a sentence calls it.
+    fn service(&self) -> &'static str;
+
+    /// Starts the agent that is installed there; its streams, and what its greeting must hold.
+    ///
+    /// # Errors
+    /// As for [`Access::exec`].
+    fn installed_agent(
+        &self,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<(Pipe, Nonce), HostFailure> {
+        let nonce = fresh_nonce()?;
+        let pipe = self.exec(&remote_command::installed_agent(nonce, privilege), deadline)?;
+        Ok((pipe, nonce))
+    }
+
+    /// Starts an agent that was uploaded.
+    ///
+    /// # Errors
+    /// As for [`Access::exec`].
+    fn uploaded_agent(
+        &self,
+        uploaded: &Uploaded,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<Pipe, HostFailure> {
+        self.exec(&remote_command::uploaded_agent(uploaded, privilege), deadline)
+    }
+
+    /// Runs a command that needs no input and whose output nobody wants.
+    ///
+    /// # Errors
+    /// As for [`Access::exec`], or it did not end by the deadline.
+    fn run(&self, command: &str, deadline: Deadline) -> Result<Exit, HostFailure> {
+        let pipe = self.exec(command, deadline)?;
+        pipe.close_input();
+        pipe.wait(deadline)
+    }
+}
+
+impl Access for Session {
+    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        Self::exec(self, command, deadline)
+    }
+
+    fn set_deadline(&self, deadline: Option<Deadline>) {
+        Self::set_deadline(self, deadline);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        Self::is_cancelled(self)
+    }
+
+    fn service(&self) -> &'static str {
+        "SSH service"
+    }
+}
+
+pub(super) fn fresh_nonce() -> Result<Nonce, HostFailure> {
+    Nonce::new().map_err(|error| {
+        HostFailure::new(Reason::Transport, format!("no random numbers on this host: {error}"))
+    })
+}

@@ -1,0 +1,90 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Deadline;
+use crate::fleet::pipe::{Pipe, Shared};
+use crate::fleet::watchdog::{Guard, Watchdog};
+use crate::model::{HostFailure, Reason};
+
+/// How long those that were ended in good order may take to be gone.
+const LEAVE: Duration = Duration::from_millis(300);
+/// How long those that are ended by a signal may take.
+const END: Duration = Duration::from_millis(150);
+
+/// The processes of this machine that serve one host: none outlives this.
+pub(super) struct Children {
+    watchdog: Watchdog,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    deadline: Option<Deadline>,
+    cut: Vec<Guard>,
+    processes: Vec<Arc<Shared>>,
+}
+
+impl Children {
+    pub(super) fn new(watchdog: Watchdog) -> Self {
+        Self { watchdog, state: Mutex::default() }
+    }
+
+    /// Takes care of one more: it is cut off at the deadline of all, or before there is one at its own.
+    pub(super) fn adopt(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
+        self.watch(pipe, deadline)?;
+        self.lock().processes.push(Arc::clone(pipe.shared()));
+        Ok(())
+    }
+
+    /// Has what is no process of its own cut off as the others are.
+    pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
+        let mut state = self.lock();
+        let at = state.deadline.unwrap_or(deadline);
+        let guard = self.watchdog.guard(pipe.stream(), at).map_err(|error| {
+            HostFailure::new(Reason::Transport, format!("this machine: {error}"))
+        })?;
+        state.cut.push(guard);
+        Ok(())
+    }
+
+    pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
+        let mut state = self.lock();
+        state.deadline = deadline;
+        for guard in &state.cut {
+            guard.set(deadline);
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.watchdog.is_cancelled()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        let is_cancelled = self.is_cancelled();
+        let processes = std::mem::take(&mut self.lock().processes);
+        end(processes.iter().map(|shared| &**shared), is_cancelled);
+    }
+}
+
+/// Ends commands whose pipes are dropped: by a signal, unless they end with their input.
+pub(super) fn end<'a>(commands: impl Iterator<Item = &'a Shared> + Clone, is_cancelled: bool) {
+    if !is_cancelled {
+        let leave = Deadline::after(LEAVE);
+        for command in commands.clone() {
+            let _ = command.wait(leave);
+        }
+    }
+    for command in commands.clone() {
+        command.doom();
+    }
+    let end = Deadline::after(END);
+    for command in commands {
+        let _ = command.wait(end);
+    }
+}

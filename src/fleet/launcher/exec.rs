@@ -1,0 +1,219 @@
+//! Hosts that a command of the operator's reaches: `kubectl exec`, `docker exec` and the like.
+//!
+//! The command is asked for nothing but `/bin/sh`, and what that is to run comes on its stdin: so
+//! nothing depends on how many shells read a command line on its way.
+
+use std::io::{self, Read as _, Write as _};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::children::Children;
+use super::template::{Template, TemplateError};
+use super::trunk::{Branch, Direction, One, Trunk};
+use crate::clock::Deadline;
+use crate::fleet::access::fresh_nonce;
+use crate::fleet::last_words::last_words;
+use crate::fleet::remote_command::{self, Privilege};
+use crate::fleet::{Access, Host, Nonce, Pipe, Uploaded, Watchdog, local};
+use crate::model::{HostFailure, Reason};
+
+/// What is to be run on the host; commands come on its stdin.
+const SHELL: &str = "/bin/sh";
+/// How much may be said before the shell speaks.
+const NOISE_LIMIT: usize = 64 * 1024;
+
+/// A command for each host.
+#[derive(Debug)]
+pub struct Exec {
+    template: Template,
+}
+
+impl Exec {
+    /// A command line with `{host}` and `{command}` in it.
+    ///
+    /// # Errors
+    /// It is no such thing: the error points at the place.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        Template::parse(text).map(|template| Self { template })
+    }
+
+    pub(in crate::fleet) fn access(
+        &self,
+        host: &Host,
+        watchdog: &Watchdog,
+    ) -> Result<Arc<dyn Access>, HostFailure> {
+        if host.user.is_some() || host.port.is_some() {
+            let detail = "a launcher takes names only, and this host has a user or a port";
+            return Err(HostFailure::new(Reason::Unresolved, detail)
+                .fix("write the user or the port into the template"));
+        }
+        let words = self.template.words(&host.name, &[SHELL]);
+        let program = self.template.program().to_owned();
+        Ok(Arc::new(ExecAccess { words, program, children: Children::new(watchdog.clone()) }))
+    }
+}
+
+struct ExecAccess {
+    words: Vec<String>,
+    program: String,
+    children: Children,
+}
+
+impl ExecAccess {
+    /// Starts a command; what the carrier writes before each line of it.
+    fn start(&self, command: &str, deadline: Deadline) -> Result<(Pipe, Vec<u8>), HostFailure> {
+        let mut words = self.words.iter();
+        let mut process = Command::new(words.next().map_or("", String::as_str));
+        process.args(words);
+        let pipe = local::spawn(process).map_err(|failure| {
+            failure.fix("see whether it is installed here, or mend --launcher exec")
+        })?;
+        self.children.adopt(&pipe, deadline)?;
+        // A shell may take in more than one line at once: the next one is sent when this one is done,
+        // and what is for the command when the shell has nothing more to take.
+        let label = self.say(&pipe, "", deadline)?;
+        self.say(&pipe, command, deadline)?;
+        Ok((pipe, label))
+    }
+
+    /// Has the shell say a word, and then run the command; what stood before the word on its line.
+    fn say(&self, pipe: &Pipe, command: &str, deadline: Deadline) -> Result<Vec<u8>, HostFailure> {
+        // In two halves: a carrier that sends back what it was sent says something else.
+        let nonce = fresh_nonce()?.to_string();
+        let (first, second) = nonce.split_at(nonce.len() / 2);
+        let line = format!("a={first}; echo RDMACTL/go ${{a}}{second}; {command}\n");
+        let mut stream = pipe.stream();
+        // One that has ended already says why in other ways.
+        let _ = stream.write_all(line.as_bytes());
+        let word = format!("RDMACTL/go {nonce}");
+        let mut said = Vec::new();
+        let mut begin = 0;
+        loop {
+            let patience = deadline.remaining().max(Duration::from_millis(1));
+            let mut byte = [0];
+            let read =
+                stream.set_read_timeout(Some(patience)).and_then(|()| stream.read(&mut byte));
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(1) => said.push(byte[0]),
+                _ if deadline.is_over() || self.children.is_cancelled() => {
+                    return Err(self.silent(pipe));
+                }
+                _ => return Err(self.ended(pipe, &said)),
+            }
+            if byte == *b"\n" {
+                let line = said.get(begin..).unwrap_or_default();
+                if let Some(at) = line.windows(word.len()).position(|part| part == word.as_bytes())
+                {
+                    return Ok(line[..at].to_vec());
+                }
+                begin = said.len();
+            }
+            if said.len() > NOISE_LIMIT {
+                let detail = format!("{} says more than 64 kB, and no shell answers", self.program);
+                return Err(HostFailure::new(Reason::Garbage, detail).fix(self.by_itself()));
+            }
+        }
+    }
+
+    fn silent(&self, pipe: &Pipe) -> HostFailure {
+        let said = last_words(&pipe.stderr());
+        let detail = format!(
+            "no shell answered through {} in time: either it hangs, or it passes no input on{said}",
+            self.program
+        );
+        HostFailure::new(Reason::Timeout, detail).fix(self.by_itself())
+    }
+
+    /// It ended before a shell spoke: its code and its words say why.
+    fn ended(&self, pipe: &Pipe, said: &[u8]) -> HostFailure {
+        let words = match (pipe.last_words(), last_words(said)) {
+            (stderr, stdout) if stderr.is_empty() => stdout,
+            (stderr, _) => stderr,
+        };
+        let how = match pipe.wait(Deadline::after(Duration::ZERO)) {
+            Ok(exit) => match (exit.status, exit.signal) {
+                (Some(status), _) => format!(" with exit code {status}"),
+                (None, Some(signal)) => format!(" by signal {signal}"),
+                (None, None) => String::new(),
+            },
+            Err(_) => String::new(),
+        };
+        let detail = format!("{} ended{how} before a shell answered{words}", self.program);
+        HostFailure::new(Reason::Transport, detail).fix(self.by_itself())
+    }
+
+    fn by_itself(&self) -> String {
+        let words = self.words.iter().map(String::as_str);
+        let line = shlex::try_join(words).unwrap_or_else(|_nul| self.words.join(" "));
+        format!("try it by itself: echo hostname | {line}")
+    }
+
+    /// The same command, whose streams come and go as lines.
+    fn in_lines(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailure> {
+        let wire = || -> io::Result<_> {
+            let (near, far) = std::os::unix::net::UnixStream::pair()?;
+            pipe.stream().set_read_timeout(None)?;
+            Ok((near, far))
+        };
+        let (near, far) = wire().map_err(|error| {
+            HostFailure::new(Reason::Transport, format!("this machine: {error}"))
+        })?;
+        let (pipe, stream) = pipe.behind(near);
+        let shared = Arc::clone(pipe.shared());
+        let branch = Branch::new(far, shared, Some(Direction::new(nonce)));
+        Trunk::start(stream, vec![branch], One)?;
+        Ok(pipe)
+    }
+}
+
+impl Access for ExecAccess {
+    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        let (pipe, label) = self.start(command, deadline)?;
+        if label.is_empty() {
+            return Ok(pipe);
+        }
+        let label = String::from_utf8_lossy(&label).into_owned();
+        let detail = format!(
+            "{} writes {label:?} before each line: only an rdmactl that is installed there can be used",
+            self.program
+        );
+        Err(HostFailure::new(Reason::NoAgent, detail)
+            .fix("install rdmactl there, or have it label no lines (pdsh -N)"))
+    }
+
+    fn set_deadline(&self, deadline: Option<Deadline>) {
+        self.children.set_deadline(deadline);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.children.is_cancelled()
+    }
+
+    fn service(&self) -> &'static str {
+        "shell"
+    }
+
+    fn installed_agent(
+        &self,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<(Pipe, Nonce), HostFailure> {
+        let nonce = fresh_nonce()?;
+        let command = remote_command::installed_agent_in_lines(nonce, privilege);
+        let (pipe, _) = self.start(&command, deadline)?;
+        Ok((Self::in_lines(pipe, nonce)?, nonce))
+    }
+
+    fn uploaded_agent(
+        &self,
+        uploaded: &Uploaded,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<Pipe, HostFailure> {
+        let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
+        let (pipe, _) = self.start(&command, deadline)?;
+        Self::in_lines(pipe, uploaded.nonce())
+    }
+}

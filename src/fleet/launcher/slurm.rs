@@ -1,0 +1,246 @@
+//! Nodes of a Slurm job, where `srun` starts what SSH would.
+//!
+//! One `srun` starts the agents of all nodes, up to [`TOGETHER`] of them. A node of which nothing comes
+//! would, after Slurm's own ten seconds, end that step for all: so it is left out of a second one, and
+//! gets an `srun` of its own, as does whatever else is run on a node.
+
+mod srun;
+mod step;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::children::Children;
+use super::trunk::{Branch, Direction, One, Trunk};
+use crate::clock::Deadline;
+use crate::fleet::local::{self, Ending};
+use crate::fleet::remote_command::{self, Privilege};
+use crate::fleet::{Access, Host, HostSet, HostSetError, Nonce, Pipe, Uploaded, Watchdog};
+use crate::model::{HostFailure, Reason};
+use step::{Arrived, Step};
+
+/// How many nodes one `srun` serves: each gets every line for any of them.
+const TOGETHER: usize = 128;
+/// How long nothing new may come, once something came, before nodes that said nothing are left out.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// A job, and those of its nodes that are asked.
+#[derive(Debug)]
+pub struct Slurm {
+    job: Arc<Job>,
+    crews: BTreeMap<String, Arc<Crew>>,
+}
+
+/// What all nodes have in common.
+#[derive(Debug)]
+struct Job {
+    id: String,
+    /// Its nodes, as Slurm writes them.
+    written: String,
+    nodes: BTreeSet<String>,
+    watchdog: Watchdog,
+    /// How long a node may take.
+    timeout: Duration,
+}
+
+/// Nodes whose agents are started together.
+#[derive(Debug)]
+struct Crew {
+    nodes: Vec<String>,
+    step: OnceLock<Option<Arc<Step>>>,
+    /// Steps that lacked somebody: they are on their way out.
+    before: Mutex<Vec<Step>>,
+}
+
+impl Slurm {
+    /// The job of a number, its nodes as Slurm writes them, and the hosts that will be asked.
+    ///
+    /// # Errors
+    /// What names the job's nodes is no host set.
+    pub fn job(
+        id: &str,
+        written: &str,
+        asked: &[Host],
+        watchdog: Watchdog,
+        timeout: Duration,
+    ) -> Result<Self, HostSetError> {
+        let nodes = HostSet::parse(written)?.into_iter().map(|host| host.name).collect();
+        let (id, written) = (id.to_owned(), written.to_owned());
+        let job = Job { id, written, nodes, watchdog, timeout };
+        let asked: BTreeSet<&String> = asked
+            .iter()
+            .filter(|host| job.refusal(host).is_none())
+            .map(|host| &host.name)
+            .collect();
+        let asked: Vec<String> = asked.into_iter().cloned().collect();
+        let mut crews = BTreeMap::new();
+        for nodes in asked.chunks(TOGETHER) {
+            let (step, before) = (OnceLock::new(), Mutex::default());
+            let crew = Arc::new(Crew { nodes: nodes.to_vec(), step, before });
+            crews.extend(nodes.iter().map(|node| (node.clone(), Arc::clone(&crew))));
+        }
+        Ok(Self { job: Arc::new(job), crews })
+    }
+
+    pub(in crate::fleet) fn access(&self, host: &Host) -> Result<Arc<dyn Access>, HostFailure> {
+        if let Some(refusal) = self.job.refusal(host) {
+            return Err(refusal);
+        }
+        let node = host.name.clone();
+        let children = Children::new(self.job.watchdog.clone());
+        let crew = self.crews.get(&node).cloned();
+        Ok(Arc::new(SlurmAccess { job: Arc::clone(&self.job), crew, node, children }))
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        if self.job.watchdog.is_cancelled() {
+            // All at once, for each is waited for by itself.
+            for step in self.crews.values().filter_map(|crew| crew.step.get()?.as_ref()) {
+                step.begin_to_end();
+            }
+        }
+    }
+}
+
+impl Job {
+    /// Why a host cannot be asked.
+    fn refusal(&self, host: &Host) -> Option<HostFailure> {
+        if host.user.is_some() || host.port.is_some() {
+            let detail = "srun takes names of nodes only, and this host has a user or a port";
+            let failure = HostFailure::new(Reason::Unresolved, detail);
+            return Some(failure.fix("write the name of the node by itself"));
+        }
+        if self.nodes.contains(&host.name) {
+            return None;
+        }
+        let detail = format!("no node of job {}, which has {}", self.id, self.written);
+        let fix = "name nodes of the job only, as @job does, or get a job that has this one";
+        Some(HostFailure::new(Reason::Unreachable, detail).fix(fix))
+    }
+}
+
+impl Crew {
+    /// The step of all that can be started together; `None` where that is nobody.
+    fn step(&self, job: &Job, privilege: Privilege, deadline: Deadline) -> Option<Arc<Step>> {
+        self.step.get_or_init(|| self.start(job, privilege, deadline)).clone()
+    }
+
+    fn start(&self, job: &Job, privilege: Privilege, deadline: Deadline) -> Option<Arc<Step>> {
+        let quiet = QUIET.min(job.timeout / 4);
+        let limit = Deadline::after(deadline.remaining() / 2);
+        let mut nodes = self.nodes.clone();
+        // Twice: who was there for the first one is there for the second.
+        for _ in 0..2 {
+            let step = Step::start(job, &nodes, privilege).ok()?;
+            let arrived = step.await_all(quiet, limit);
+            // Where nobody came yet, nobody is held up by the others.
+            if arrived.len() == nodes.len() || (arrived.is_empty() && !step.is_over()) {
+                return Some(Arc::new(step));
+            }
+            step.dismiss();
+            self.before.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+            nodes = arrived;
+            if nodes.is_empty() || job.watchdog.is_cancelled() {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+struct SlurmAccess {
+    job: Arc<Job>,
+    crew: Option<Arc<Crew>>,
+    node: String,
+    children: Children,
+}
+
+impl SlurmAccess {
+    /// An `srun` for this node alone.
+    fn alone(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        let nodes = std::slice::from_ref(&self.node);
+        let process = srun::command(&self.job.id, nodes, command);
+        let pipe = local::spawn_to_end(process, Ending::Terminate)?;
+        self.children.adopt(&pipe, deadline)?;
+        Ok(pipe)
+    }
+
+    fn agent_of(&self, step: Arc<Step>, deadline: Deadline) -> Result<(Pipe, Nonce), HostFailure> {
+        match step.await_node(&self.node, deadline) {
+            Arrived::Here(pipe, nonce) => {
+                self.children.watch(&pipe, deadline)?;
+                Ok((pipe.keep(step), nonce))
+            }
+            Arrived::Taken | Arrived::Nothing => Err(self.nothing(&step)),
+        }
+    }
+
+    /// Slurm started nothing on the node.
+    fn nothing(&self, step: &Step) -> HostFailure {
+        let node = &self.node;
+        let detail = match step.words_of(node) {
+            Some(words) => format!("Slurm started nothing on this node: {words}"),
+            None => "Slurm started nothing on this node in time".to_owned(),
+        };
+        HostFailure::new(Reason::Unreachable, detail)
+            .fix(format!("see whether slurmd runs there: scontrol show node {node}"))
+    }
+}
+
+impl Access for SlurmAccess {
+    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+        self.alone(command, deadline)
+    }
+
+    fn set_deadline(&self, deadline: Option<Deadline>) {
+        self.children.set_deadline(deadline);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.children.is_cancelled()
+    }
+
+    fn service(&self) -> &'static str {
+        "slurmd"
+    }
+
+    fn installed_agent(
+        &self,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<(Pipe, Nonce), HostFailure> {
+        let together =
+            self.crew.as_ref().and_then(|crew| crew.step(&self.job, privilege, deadline));
+        if let Some(step) = together.filter(|step| step.has(&self.node)) {
+            return self.agent_of(step, deadline);
+        }
+        let nodes = std::slice::from_ref(&self.node);
+        let step = Arc::new(Step::start(&self.job, nodes, privilege)?);
+        self.agent_of(step, deadline)
+    }
+
+    fn uploaded_agent(
+        &self,
+        uploaded: &Uploaded,
+        privilege: Privilege,
+        deadline: Deadline,
+    ) -> Result<Pipe, HostFailure> {
+        let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
+        let pipe = self.alone(&command, deadline)?;
+        let (near, far) = UnixStream::pair().map_err(|error| local_failure(&error))?;
+        let (pipe, stream) = pipe.behind(near);
+        let shared = Arc::clone(pipe.shared());
+        let branch = Branch::new(far, shared, Some(Direction::new(uploaded.nonce())));
+        Trunk::start(stream, vec![branch], One)?;
+        Ok(pipe)
+    }
+}
+
+fn local_failure(error: &io::Error) -> HostFailure {
+    HostFailure::new(Reason::Transport, format!("this machine: {error}"))
+}

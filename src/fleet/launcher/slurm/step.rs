@@ -1,0 +1,264 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Job, local_failure, srun};
+use crate::clock::Deadline;
+use crate::fleet::access::fresh_nonce;
+use crate::fleet::launcher::children;
+use crate::fleet::launcher::trunk::{Branch, Direction, Sorter, Trunk};
+use crate::fleet::local::{self, Ending};
+use crate::fleet::pipe::{Shared, Waker};
+use crate::fleet::remote_command::{self, AT, Privilege};
+use crate::fleet::watchdog::Guard;
+use crate::fleet::{Nonce, Pipe, Watchdog};
+use crate::model::HostFailure;
+
+/// How long the last words of `srun` may come after the end of its output.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// One `srun`, and the agents that it starts: a task on each node.
+#[derive(Debug)]
+pub(super) struct Step {
+    srun: Arc<Pipe>,
+    watchdog: Watchdog,
+    nonce: Nonce,
+    tasks: Arc<Tasks>,
+    /// The agents that nobody has taken yet.
+    pipes: Mutex<HashMap<String, Pipe>>,
+    nodes: HashSet<String>,
+    /// Cuts it off when the run is cancelled.
+    _guard: Guard,
+}
+
+/// Which task is on which node, as soon as it says so.
+#[derive(Debug, Default)]
+struct Tasks {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By node.
+    numbers: HashMap<String, u32>,
+    /// Whether `srun` says nothing more.
+    is_over: bool,
+}
+
+/// What came of a node.
+pub(super) enum Arrived {
+    /// Its agent, and what its greeting must hold.
+    Here(Pipe, Nonce),
+    /// Its agent was given away before.
+    Taken,
+    /// Nothing by the deadline.
+    Nothing,
+}
+
+impl Step {
+    pub(super) fn start(
+        job: &Job,
+        nodes: &[String],
+        privilege: Privilege,
+    ) -> Result<Self, HostFailure> {
+        let nonce = fresh_nonce()?;
+        let command = remote_command::installed_agents(nonce, privilege);
+        let srun = srun::command(&job.id, nodes, &command);
+        let srun = local::spawn_to_end(srun, Ending::Terminate)?;
+        let broken = |error: std::io::Error| local_failure(&error);
+        let guard = job
+            .watchdog
+            .guard(srun.stream(), Deadline::after(Duration::from_secs(3_600)))
+            .map_err(broken)?;
+        guard.set(None);
+        let stream = srun.stream().try_clone().map_err(broken)?;
+        let srun = Arc::new(srun);
+        let waker = Arc::new(Waker::new().map_err(broken)?);
+        let (mut pipes, mut branches, mut places) = (HashMap::new(), Vec::new(), HashMap::new());
+        for (index, node) in nodes.iter().enumerate() {
+            let (pipe, far, shared) = Pipe::pair(Arc::clone(&waker)).map_err(broken)?;
+            branches.push(Branch::new(far, shared, None));
+            pipes.insert(node.clone(), pipe);
+            places.insert(node.clone(), index);
+        }
+        let tasks = Arc::new(Tasks::default());
+        let sorter = Labels {
+            nonce,
+            is_labelled: nodes.len() > 1,
+            places,
+            indices: HashMap::new(),
+            tasks: Arc::clone(&tasks),
+            shared: Arc::clone(srun.shared()),
+        };
+        Trunk::start(stream, branches, sorter)?;
+        let nodes = nodes.iter().cloned().collect();
+        let (watchdog, pipes) = (job.watchdog.clone(), Mutex::new(pipes));
+        Ok(Self { srun, watchdog, nonce, tasks, pipes, nodes, _guard: guard })
+    }
+
+    pub(super) fn has(&self, node: &str) -> bool {
+        self.nodes.contains(node)
+    }
+
+    /// Whether `srun` says nothing more.
+    pub(super) fn is_over(&self) -> bool {
+        self.tasks.lock().is_over
+    }
+
+    /// Waits until every node has said something, or nothing new came for a while; those that did.
+    pub(super) fn await_all(&self, quiet: Duration, limit: Deadline) -> Vec<String> {
+        let mut state = self.tasks.lock();
+        loop {
+            let count = state.numbers.len();
+            if count == self.nodes.len() || state.is_over || limit.is_over() {
+                break;
+            }
+            let patience = if count == 0 { limit.remaining() } else { quiet };
+            let wait = limit.remaining().min(patience);
+            let (next, _) = self
+                .tasks
+                .changed
+                .wait_timeout_while(state, wait, |state| {
+                    state.numbers.len() == count && !state.is_over
+                })
+                .unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            if state.numbers.len() == count {
+                break;
+            }
+        }
+        let mut nodes: Vec<String> = state.numbers.keys().cloned().collect();
+        nodes.sort();
+        nodes
+    }
+
+    /// Waits for the agent of a node.
+    pub(super) fn await_node(&self, node: &str, deadline: Deadline) -> Arrived {
+        let state = self.tasks.lock();
+        let (state, _) = self
+            .tasks
+            .changed
+            .wait_timeout_while(state, deadline.remaining(), |state| {
+                !state.numbers.contains_key(node) && !state.is_over
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(&number) = state.numbers.get(node) else { return Arrived::Nothing };
+        drop(state);
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        match pipes.remove(node) {
+            Some(pipe) => Arrived::Here(pipe, self.nonce.numbered(number)),
+            None => Arrived::Taken,
+        }
+    }
+
+    /// What `srun` said of a node, or of all of them.
+    pub(super) fn words_of(&self, node: &str) -> Option<String> {
+        let said = self.srun.stderr();
+        let said = String::from_utf8_lossy(&said);
+        let of_node = format!("on node {node}:");
+        let errors = || said.lines().filter_map(|line| line.strip_prefix("srun: error: "));
+        let line = errors().find(|line| line.contains(&of_node)).or_else(|| errors().next())?;
+        let line: String = line.chars().take(200).collect();
+        Some(line.escape_debug().to_string())
+    }
+
+    /// Ends the agents that nobody has taken, by the end of their input.
+    ///
+    /// An `srun` that still waits for a node hears no signal, and one that is killed leaves its tasks.
+    pub(super) fn dismiss(&self) {
+        self.pipes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Has `srun` end all that it started, without a wait for it.
+    pub(super) fn begin_to_end(&self) {
+        self.srun.kill();
+    }
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        // Without its pipes its agents end, and with them the step; else by a signal, at which srun ends
+        // it even after the end of this process.
+        self.dismiss();
+        children::end(std::iter::once(&**self.srun.shared()), self.watchdog.is_cancelled());
+    }
+}
+
+impl Tasks {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells tasks apart by the label that `srun` puts before each line: what a node says cannot be taken for
+/// another one's.
+struct Labels {
+    nonce: Nonce,
+    is_labelled: bool,
+    /// The branches of nodes that have not said yet which task they are.
+    places: HashMap<String, usize>,
+    /// The branches of tasks.
+    indices: HashMap<u32, usize>,
+    tasks: Arc<Tasks>,
+    /// That of `srun`.
+    shared: Arc<Shared>,
+}
+
+impl Labels {
+    /// `RDMACTL/at NONCE NODE`.
+    fn node<'line>(&self, line: &'line [u8]) -> Option<&'line str> {
+        let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
+        let is_ours = words.next() == Some(AT) && words.next() == Some(&*self.nonce.common());
+        words.next().filter(|_| is_ours)
+    }
+}
+
+impl Sorter for Labels {
+    fn sort<'line>(
+        &mut self,
+        line: &'line [u8],
+        branches: &mut [Branch],
+    ) -> Option<(usize, &'line [u8])> {
+        let (task, line) = if self.is_labelled { label(line)? } else { (0, line) };
+        if let Some(&index) = self.indices.get(&task) {
+            return Some((index, line));
+        }
+        let node = self.node(line)?;
+        let index = self.places.remove(node)?;
+        branches.get_mut(index)?.set_direction(Direction::new(self.nonce.numbered(task)));
+        self.indices.insert(task, index);
+        self.tasks.lock().numbers.insert(node.to_owned(), task);
+        self.tasks.changed.notify_all();
+        None
+    }
+
+    fn over(&mut self, branches: &mut [Branch]) {
+        self.tasks.lock().is_over = true;
+        self.tasks.changed.notify_all();
+        let outcome = self.shared.wait(Deadline::after(LAST_WORDS));
+        let said = self.shared.stderr();
+        let tasks: HashMap<usize, u32> =
+            self.indices.iter().map(|(task, index)| (*index, *task)).collect();
+        for (index, branch) in branches.iter_mut().enumerate() {
+            let task = tasks.get(&index).copied();
+            for line in said.split_inclusive(|byte| *byte == b'\n') {
+                // What it says itself has no label, and is of all tasks.
+                match label(line).filter(|_| self.is_labelled) {
+                    Some((its, words)) if Some(its) == task => branch.shared.push_stderr(words),
+                    Some(_) => {}
+                    None => branch.shared.push_stderr(line),
+                }
+            }
+            branch.shared.end(outcome.clone());
+        }
+    }
+}
+
+/// `12: text`, ` 3: text`.
+fn label(line: &[u8]) -> Option<(u32, &[u8])> {
+    let at = line.iter().take(12).position(|byte| *byte == b':')?;
+    let number = std::str::from_utf8(line.get(..at)?).ok()?.trim().parse().ok()?;
+    let rest = line.get(at + 1..)?;
+    Some((number, rest.strip_prefix(b" ").unwrap_or(rest)))
+}

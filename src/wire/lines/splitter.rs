@@ -1,0 +1,51 @@
+/// What anything else on a line may be long, before it is no line any more.
+const NOISE_LINE: usize = 64 * 1024;
+
+/// Parts what arrives into lines; one without an end is cut at 64 KiB.
+#[derive(Debug, Default)]
+pub struct LineSplitter {
+    rest: Vec<u8>,
+}
+
+impl LineSplitter {
+    /// Adds what arrived, and has `each` called with every whole line, without its end.
+    ///
+    /// # Errors
+    /// That of `each`, which is called no more.
+    pub fn push<E>(
+        &mut self,
+        bytes: &[u8],
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(part);
+            let is_whole = self.rest.last() == Some(&b'\n');
+            if is_whole || self.rest.len() >= NOISE_LINE {
+                let line = std::mem::take(&mut self.rest);
+                each(line.strip_suffix(b"\n").unwrap_or(&line))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What came behind the last line.
+    #[must_use]
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_cut() {
+    let mut splitter = LineSplitter::default();
+    let mut lengths = Vec::new();
+    let mut each = |line: &[u8]| {
+        lengths.push(line.len());
+        Ok::<(), ()>(())
+    };
+    for _ in 0..20 {
+        splitter.push(&[b'x'; 8192], &mut each).unwrap();
+    }
+    assert_eq!(lengths, [NOISE_LINE, NOISE_LINE]);
+    assert_eq!(splitter.rest().len(), 20 * 8192 - 2 * NOISE_LINE);
+}

@@ -1,0 +1,90 @@
+use std::fmt;
+use std::io::{self, Read, Write};
+
+use super::{Line, LineDecoder, LineEncoder, LineError, LineSplitter, Party};
+
+/// A stream that is written as lines.
+#[derive(Debug)]
+pub struct LineWriter<W> {
+    stream: W,
+    encoder: LineEncoder,
+}
+
+impl<W: Write> LineWriter<W> {
+    /// Writes lines for `to`.
+    pub fn new(stream: W, nonce: &impl fmt::Display, to: Party) -> Self {
+        Self { stream, encoder: LineEncoder::new(nonce, to) }
+    }
+}
+
+impl<W: Write> Write for LineWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write_all(self.encoder.lines(bytes).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// A stream that is read from lines.
+#[derive(Debug)]
+pub struct LineReader<R> {
+    stream: R,
+    splitter: LineSplitter,
+    decoder: LineDecoder,
+    ready: Vec<u8>,
+    given: usize,
+    is_over: bool,
+}
+
+impl<R: Read> LineReader<R> {
+    /// Reads lines for `to`.
+    pub fn new(stream: R, nonce: &impl fmt::Display, to: Party) -> Self {
+        let decoder = LineDecoder::new(nonce, to);
+        let (splitter, ready) = (LineSplitter::default(), Vec::new());
+        Self { stream, splitter, decoder, ready, given: 0, is_over: false }
+    }
+
+    /// Reads until there is something to give, or nothing more will come.
+    fn fill(&mut self) -> io::Result<()> {
+        self.ready.clear();
+        self.given = 0;
+        let mut buffer = [0; 16 * 1024];
+        while self.ready.is_empty() && !self.is_over {
+            let count = match self.stream.read(&mut buffer) {
+                Ok(0) => {
+                    self.is_over = true;
+                    return Ok(());
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let (decoder, ready, is_over) = (&mut self.decoder, &mut self.ready, &mut self.is_over);
+            self.splitter.push(&buffer[..count], |line| {
+                match decoder.read(line)? {
+                    Line::Piece(piece) if !*is_over => ready.extend(piece),
+                    Line::End => *is_over = true,
+                    Line::Piece(_) | Line::Noise => {}
+                }
+                Ok::<(), LineError>(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for LineReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given == self.ready.len() {
+            self.fill()?;
+        }
+        let rest = &self.ready[self.given..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.given += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,301 @@
+//! Whole runs through a command of the operator's: good ones, odd ones and broken ones.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rdmactl::clock::Deadline;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory of programs before the system's in PATH: the "node" is this machine.
+struct Bed {
+    programs: TempDir,
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Said {
+    fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    fn hosts(&self) -> Vec<Value> {
+        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
+            panic!("{error}: {}{}", self.stdout, self.stderr);
+        });
+        json["hosts"].as_array().unwrap().clone()
+    }
+
+    /// Reason and detail of the only host.
+    fn failure(&self) -> (String, String) {
+        let hosts = self.hosts();
+        let failure = &hosts[0]["failure"];
+        let text = |key: &str| failure[key].as_str().unwrap_or_default().to_owned();
+        (text("reason"), text("detail"))
+    }
+}
+
+impl Bed {
+    fn new() -> Self {
+        Self { programs: TempDir::new().unwrap() }
+    }
+
+    /// With rdmactl installed: a copy, so that its processes are known by their file.
+    fn with_agent() -> Self {
+        let bed = Self::new();
+        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.programs.path().join(name)
+    }
+
+    /// A program of the node's, or a carrier, by a script.
+    fn write(&self, name: &str, script: &str) {
+        fs::write(self.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn command(&self, template: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        command
+            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")])
+            .args(arguments)
+            .args(["--launcher", "exec", template])
+            .env("PATH", path)
+            .env("XDG_RUNTIME_DIR", self.programs.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, template: &str, arguments: &[&str]) -> Said {
+        Said::of(self.command(template, arguments).spawn().unwrap())
+    }
+
+    /// Asks one host for its devices.
+    fn ask(&self, template: &str, timeout: &str) -> Said {
+        self.run(template, &["devices", "--json", "-H", "pod-1", "--timeout", timeout])
+    }
+
+    /// The command lines of processes that run a file of this directory, or name it.
+    fn processes(&self) -> Vec<String> {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let place = self.programs.path().to_string_lossy().into_owned();
+        let is_ours = |path: &PathBuf| {
+            let exe = fs::read_link(path.join("exe")).unwrap_or_default();
+            let line = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
+            let is_operator = exe == *Path::new(env!("CARGO_BIN_EXE_rdmactl"));
+            !is_operator && (exe.starts_with(&place) || line.contains(&place))
+        };
+        processes
+            .filter(is_ours)
+            .map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default())
+            .filter(|line| !line.is_empty())
+            .collect()
+    }
+
+    fn is_clean(&self) {
+        let deadline = Deadline::after(Duration::from_secs(20));
+        while !self.processes().is_empty() {
+            assert!(!deadline.is_over(), "left: {:?}", self.processes());
+            thread::yield_now();
+        }
+    }
+}
+
+const PLAIN: &str = "env HOST={host} sh -c {command}";
+
+#[test]
+fn a_plain_command_starts_an_agent_on_each_host() {
+    let bed = Bed::with_agent();
+    let said = bed.run(PLAIN, &["devices", "--json", "-H", "pod-[1-3]"]);
+    let hosts = said.hosts();
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let names: Vec<&Value> = hosts.iter().map(|host| &host["host"]).collect();
+    assert_eq!(names, ["pod-1", "pod-2", "pod-3"]);
+    assert!(hosts.iter().all(|host| host["via"] == "agent" && host["failure"].is_null()));
+    bed.is_clean();
+}
+
+#[test]
+fn what_a_shell_would_read_again_arrives_whole() {
+    let bed = Bed::with_agent();
+    // As ssh, su -c and pdsh do: the words become a line that another shell reads.
+    bed.write("joins", "shift; exec sh -c \"$*\"");
+    let said = bed.ask("joins {host} {command}", "20s");
+    assert_eq!(said.hosts()[0]["via"], "agent", "{}", said.stdout);
+    bed.is_clean();
+}
+
+#[test]
+fn labelled_lines_and_noise_between_them_are_no_harm() {
+    let bed = Bed::with_agent();
+    bed.write("labels", "h=$1; shift; \"$@\" | sed -u \"s/^/$h: /\"");
+    bed.write(
+        "talks",
+        "echo motd; echo more >&2; shift; \"$@\" | sed -u 's/.*/before\\n&\\r\\nafter/'",
+    );
+    for template in ["labels {host} {command}", "talks {host} {command}"] {
+        let said = bed.run(template, &["devices", "-v", "--json", "-H", "pod-1"]);
+        let hosts = said.hosts();
+        assert_eq!(hosts[0]["via"], "agent", "{template}: {}", said.stdout);
+        assert!(!hosts[0]["kernel"].is_null(), "{template}");
+    }
+    bed.is_clean();
+}
+
+#[test]
+fn a_host_without_rdmactl_is_read_by_its_shell_or_gets_the_program() {
+    let bed = Bed::new();
+    let said = bed.ask(PLAIN, "20s");
+    assert_eq!(said.hosts()[0]["via"], "sh", "{}{}", said.stdout, said.stderr);
+    let said = bed.run(PLAIN, &["devices", "--json", "-H", "pod-1", "--upload"]);
+    assert_eq!(said.hosts()[0]["via"], "upload", "{}{}", said.stdout, said.stderr);
+    assert!(said.stderr.contains("sending"), "{}", said.stderr);
+    assert!(fs::read_dir(bed.programs.path()).unwrap().next().is_none(), "nothing stays");
+    // Lines that have a label are no shell's answers any more.
+    bed.write("labels", "shift; \"$@\" | sed -u 's/^/n1: /'");
+    let (reason, detail) = bed.ask("labels {host} {command}", "20s").failure();
+    assert_eq!(reason, "no_agent");
+    assert!(detail.contains("labels writes \"n1: \" before each line"), "{detail}");
+    bed.is_clean();
+}
+
+#[test]
+fn a_carrier_that_damages_what_it_carries_is_a_row() {
+    let bed = Bed::with_agent();
+    for (script, word) in [
+        ("shift; \"$@\" | sed -u 's/^\\(.\\{500\\}\\).*/\\1/'", "damaged"),
+        ("shift; \"$@\" | sed -u '/^R1 /{n;d}'", "was due"),
+        ("shift; \"$@\" | head -n 4", "ended"),
+    ] {
+        bed.write("odd", script);
+        let said = bed.ask("odd {host} {command}", "20s");
+        let (reason, detail) = said.failure();
+        assert!(["lost", "garbage"].contains(&&*reason), "{script}: {reason}: {detail}");
+        assert!(detail.contains(word), "{script}: {detail}");
+        assert_eq!(said.code, Some(2), "{script}");
+    }
+    bed.is_clean();
+}
+
+#[test]
+fn a_carrier_that_fails_says_why_in_its_row() {
+    let bed = Bed::with_agent();
+    bed.write("fails", "printf 'no such\\033[2J pod\\n' >&2; exit 7");
+    let (reason, detail) = bed.ask("fails {host} {command}", "20s").failure();
+    assert_eq!(reason, "transport");
+    assert_eq!(
+        detail,
+        "fails ended with exit code 7 before a shell answered; it said: no such\\u{1b}[2J pod"
+    );
+    let (reason, detail) = bed.ask("no-such-program {host} {command}", "20s").failure();
+    assert_eq!(reason, "transport");
+    assert!(detail.starts_with("cannot start no-such-program: "), "{detail}");
+    bed.write("deaf", "shift; \"$@\" </dev/null");
+    let (_, detail) = bed.ask("deaf {host} {command}", "20s").failure();
+    assert!(detail.contains("deaf ended with exit code 0 before a shell answered"), "{detail}");
+    bed.write("floods", "exec yes");
+    let (reason, detail) = bed.ask("floods {host} {command}", "20s").failure();
+    assert_eq!(reason, "garbage", "{detail}");
+    bed.is_clean();
+}
+
+#[test]
+fn a_carrier_that_hangs_costs_its_own_row_and_is_gone() {
+    let bed = Bed::with_agent();
+    bed.write("some", "case $1 in pod-2) sleep 1000 & wait;; esac; shift; exec \"$@\"");
+    let arguments = ["devices", "--json", "-H", "pod-[1-3]", "--timeout", "3s"];
+    let said = bed.run("some {host} {command}", &arguments);
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    let hosts = said.hosts();
+    assert!(hosts[0]["failure"].is_null() && hosts[2]["failure"].is_null(), "{}", said.stdout);
+    assert_eq!(hosts[1]["failure"]["reason"], "timeout");
+    let detail = hosts[1]["failure"]["detail"].as_str().unwrap();
+    assert!(detail.contains("no shell answered through some in time"), "{detail}");
+    // The carrier, and what it started itself.
+    bed.is_clean();
+}
+
+#[test]
+fn an_agent_that_stands_still_is_killed_through_the_launcher() {
+    let bed = Bed::with_agent();
+    let real = bed.path("real");
+    fs::rename(bed.path("rdmactl"), &real).unwrap();
+    let script = format!("kill -STOP $$; exec {} \"$@\"", real.display());
+    bed.write("rdmactl", &script);
+    let (reason, detail) = bed.ask(PLAIN, "2s").failure();
+    assert_eq!(reason, "hung", "{detail}");
+    assert!(detail.contains("though the shell did; it has been killed"), "{detail}");
+    bed.is_clean();
+}
+
+#[test]
+fn agents_stay_between_readings() {
+    let bed = Bed::with_agent();
+    // A carrier that is started twice for a host tells.
+    bed.write("counts", "echo $1 >>\"${0%/*}/started\"; shift; exec \"$@\"");
+    let arguments =
+        ["devices", "--format", "ndjson", "-H", "pod-[1-2]", "--watch=1", "--count", "3"];
+    let said = bed.run("counts {host} {command}", &arguments);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(said.stdout.matches("\"via\":\"agent\"").count(), 6, "{}", said.stdout);
+    let started = fs::read_to_string(bed.path("started")).unwrap();
+    assert_eq!(started.lines().count(), 2, "{started}");
+    bed.is_clean();
+}
+
+#[test]
+fn a_signal_leaves_nothing() {
+    let bed = Bed::with_agent();
+    let arguments = ["devices", "--format", "ndjson", "-H", "pod-[1-2]", "--watch=1"];
+    let mut child = bed.command(PLAIN, &arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("pod-1"));
+    assert!(!bed.processes().is_empty());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    bed.is_clean();
+}
+
+#[test]
+fn wrong_usage_is_told_with_the_place() {
+    let bed = Bed::with_agent();
+    let wrong = |template: &str, more: &[&str]| {
+        let arguments: Vec<&str> = ["devices"].iter().chain(more).copied().collect();
+        let said = bed.run(template, &arguments);
+        assert_eq!(said.code, Some(2), "{template}: {}", said.stderr);
+        said.stderr
+    };
+    let hosts = ["-H", "pod-1"];
+    let said = wrong("ssh {hots} {command}", &hosts);
+    assert!(said.contains("  ssh {hots} {command}\n      ^ there is no {hots}"), "{said}");
+    assert!(wrong("ssh '{host} {command}", &hosts).contains("^ this quote is not closed"));
+    assert!(wrong("ssh {host}", &hosts).contains("{command} is missing"));
+    assert!(wrong(PLAIN, &[]).contains("--launcher exec needs hosts"));
+    assert!(wrong(PLAIN, &["-H", "n1", "-l", "me"]).contains("--login contradicts --launcher"));
+    let said = bed.run(PLAIN, &["devices", "--json", "-H", "me@n1"]);
+    assert!(said.failure().1.contains("has a user or a port"), "{}", said.stdout);
+}

@@ -1,0 +1,290 @@
+//! Whole runs in a job of a real Slurm: slurmctld and five slurmd on this machine.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
+
+#[path = "fleet/slurm.rs"]
+mod slurm;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use slurm::{Cluster, JOB_NODES, wait_until};
+use tempfile::TempDir;
+
+/// A cluster, and the programs that its nodes find first in PATH.
+struct Bed {
+    cluster: Cluster,
+    programs: TempDir,
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Said {
+    fn of(child: Child) -> Self {
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    fn hosts(&self) -> Vec<Value> {
+        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
+            panic!("{error}: {}{}", self.stdout, self.stderr);
+        });
+        json["hosts"].as_array().unwrap().clone()
+    }
+
+    /// Each host with the way it was asked, or the reason why it was not.
+    fn ways(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let way = |host: &Value| match &host["failure"] {
+            Value::Null => text(&host["via"]),
+            failure => text(&failure["reason"]),
+        };
+        self.hosts().iter().map(|host| (text(&host["host"]), way(host))).collect()
+    }
+}
+
+fn ways(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(host, way)| ((*host).to_owned(), (*way).to_owned())).collect()
+}
+
+const ALL: [(&str, &str); 4] = [("n1", "agent"), ("n2", "agent"), ("n3", "agent"), ("n4", "agent")];
+
+impl Bed {
+    fn new() -> Self {
+        let bed = Self { cluster: Cluster::start(), programs: TempDir::new().unwrap() };
+        // Tells how often it was started, and with what.
+        let log = bed.path("sruns");
+        bed.write("srun", &format!("echo \"$@\" >>{}; exec /usr/bin/srun \"$@\"", log.display()));
+        bed
+    }
+
+    /// With rdmactl on all nodes: a copy, so that its processes are known by their file.
+    fn with_agent() -> Self {
+        let bed = Self::new();
+        fs::copy(env!("CARGO_BIN_EXE_rdmactl"), bed.path("rdmactl")).unwrap();
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.programs.path().join(name)
+    }
+
+    fn write(&self, name: &str, script: &str) {
+        fs::write(self.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The program outside of any job.
+    fn outside(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        command
+            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")])
+            .args(arguments)
+            .env("PATH", path)
+            .env("SLURM_CONF", self.cluster.config())
+            .env("XDG_RUNTIME_DIR", self.programs.path())
+            .env_remove("SLURM_JOB_ID")
+            .env_remove("SLURM_JOB_NODELIST")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// The program as the job's shell runs it.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.outside(arguments);
+        command
+            .args(["--launcher", "slurm"])
+            .env("SLURM_JOB_ID", &self.cluster.job)
+            .env("SLURM_JOB_NODELIST", JOB_NODES)
+            // What a job's shell also has, and what would change an srun that read it.
+            .env("SLURM_NNODES", "4")
+            .env("SLURM_LABELIO", "0")
+            .env("SLURM_NTASKS", "1");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).spawn().unwrap())
+    }
+
+    fn sruns(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path("sruns")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The processes of the installed program.
+    fn processes(&self) -> Vec<PathBuf> {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let is_ours = |path: &PathBuf| {
+            fs::read_link(path.join("exe")).is_ok_and(|exe| exe.starts_with(self.programs.path()))
+        };
+        processes.filter(is_ours).collect()
+    }
+
+    /// Neither processes nor steps are left.
+    fn is_clean(&self) {
+        wait_until("the nodes are clean", || self.processes().is_empty());
+        wait_until("no step is left", || {
+            self.cluster.output("squeue", &["-s", "-h", "-o", "%i %j"]).trim().is_empty()
+        });
+    }
+}
+
+#[test]
+fn the_nodes_of_the_job_are_asked_by_one_srun() {
+    let bed = Bed::with_agent();
+    let said = bed.run(&["devices", "-v", "--json"]);
+    assert_eq!(said.ways(), ways(&ALL), "{}", said.stderr);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(bed.sruns().len(), 1, "{:?}", bed.sruns());
+    bed.is_clean();
+
+    // One node alone has no labels before its lines.
+    let said = bed.run(&["devices", "--json", "-H", "n2"]);
+    assert_eq!(said.ways(), ways(&[("n2", "agent")]), "{}{}", said.stdout, said.stderr);
+
+    // n5 is a node, and not the job's.
+    let said = bed.run(&["devices", "--json", "-H", "n[4-5],me@n1"]);
+    assert_eq!(
+        said.ways(),
+        ways(&[("n4", "agent"), ("n5", "unreachable"), ("me@n1", "unresolved")])
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
+    let failure = &said.hosts()[2]["failure"];
+    let detail = failure["detail"].as_str().unwrap();
+    assert_eq!(detail, format!("no node of job {}, which has n[1-4]", bed.cluster.job));
+
+    let said = Said::of(bed.outside(&["devices", "--launcher", "slurm"]).spawn().unwrap());
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("needs a Slurm job, and this is none"), "{}", said.stderr);
+    assert!(said.stderr.contains("salloc -N 4 rdmactl devices --launcher slurm"));
+
+    // Agents that stay, and their workers; there is nothing to ping with.
+    let said = bed.run(&["ping", "--json", "--matrix", "n[1-3]"]);
+    let hosts = said.hosts();
+    assert!(hosts.len() == 3 && hosts.iter().all(|host| host["failure"].is_null()), "{hosts:?}");
+    assert!(said.stdout.contains("\"left_behind\": []"), "{}", said.stdout);
+
+    // The same cluster as a source of groups.
+    let hosts = |set: &str| Said::of(bed.outside(&["hosts", "--fold", set]).spawn().unwrap());
+    assert_eq!(hosts("@slurm:rack").stdout, "n[1-5]\n");
+    assert_eq!(hosts("@slurm:*!@slurmstate:idle").stdout, "n[1-4]\n");
+    let unknown = hosts("@slurm:shelf");
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("rack"), "{}", unknown.stderr);
+    bed.is_clean();
+}
+
+#[test]
+fn a_dead_slurmd_costs_its_own_row() {
+    let mut bed = Bed::with_agent();
+    for signal in [Signal::KILL, Signal::STOP] {
+        bed.cluster.signal("n3", signal);
+        let said = bed.run(&["devices", "--json", "--timeout", "6s"]);
+        let mut expected = ALL;
+        expected[2].1 = "unreachable";
+        assert_eq!(said.ways(), ways(&expected), "{signal:?}: {}{}", said.stdout, said.stderr);
+        assert_eq!(said.code, Some(3));
+        let detail = said.hosts()[2]["failure"]["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with("Slurm started nothing on this node"), "{detail}");
+        wait_until("the agents are gone", || bed.processes().is_empty());
+        if signal == Signal::KILL {
+            bed.cluster.start_node("n3");
+            wait_until("it is back", || {
+                let one = bed.run(&["devices", "--json", "-H", "n3"]);
+                one.ways() == ways(&[("n3", "agent")])
+            });
+        }
+    }
+}
+
+#[test]
+fn agents_stay_between_readings_though_a_node_is_dead() {
+    let bed = Bed::with_agent();
+    bed.cluster.signal("n2", Signal::STOP);
+    let arguments =
+        ["devices", "--format", "ndjson", "--watch=1", "--count", "14", "--timeout", "6s"];
+    let said = bed.run(&arguments);
+    // Slurm gives up a step with a dead node after ten seconds: these agents are in none.
+    let lines = |host: &str| {
+        let name = format!("\"host\":\"{host}\"");
+        said.stdout
+            .lines()
+            .filter(|line| line.contains(&name) && line.contains("\"via\":\"agent\""))
+            .filter(|line| line.contains("\"failure\":null"))
+            .count()
+    };
+    let counts = ["n1", "n2", "n3", "n4"].map(lines);
+    assert_eq!(counts[1], 0, "{}", said.stdout);
+    assert!(counts.iter().enumerate().all(|(at, count)| at == 1 || *count >= 12), "{counts:?}");
+    wait_until("the agents are gone", || bed.processes().is_empty());
+}
+
+#[test]
+fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
+    let bed = Bed::new();
+    let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--timeout", "30s"]);
+    assert_eq!(said.ways(), ways(&[("n1", "sh"), ("n2", "sh")]), "{}", said.stdout);
+    let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--upload", "--timeout", "30s"]);
+    assert_eq!(said.ways(), ways(&[("n1", "upload"), ("n2", "upload")]), "{}", said.stdout);
+    bed.is_clean();
+    let files = fs::read_dir(bed.programs.path()).unwrap().flatten();
+    let left: Vec<PathBuf> = files
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().contains("/.rdmactl-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_agent_that_stands_still_costs_its_own_row() {
+    let bed = Bed::with_agent();
+    fs::rename(bed.path("rdmactl"), bed.path("real")).unwrap();
+    let real = bed.path("real");
+    let script =
+        format!("[ $SLURMD_NODENAME = n4 ] && kill -STOP $$; exec {} \"$@\"", real.display());
+    bed.write("rdmactl", &script);
+    let said = bed.run(&["devices", "--json", "--timeout", "5s"]);
+    let mut expected = ALL;
+    expected[3].1 = "hung";
+    assert_eq!(said.ways(), ways(&expected), "{}{}", said.stdout, said.stderr);
+    bed.is_clean();
+}
+
+#[test]
+fn a_signal_leaves_nothing_on_any_node() {
+    let bed = Bed::with_agent();
+    let arguments = ["devices", "--format", "ndjson", "--watch=1"];
+    let mut child = bed.command(&arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("\"host\":\"n1\""));
+    let agents = bed.processes();
+    assert!(agents.len() >= 4, "{agents:?}");
+    // One that does not even run any more.
+    let name = agents[0].file_name().unwrap().to_str().unwrap();
+    let stopped = Pid::from_raw(name.parse().unwrap()).unwrap();
+    kill_process(stopped, Signal::STOP).unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    bed.is_clean();
+}
