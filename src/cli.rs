@@ -18,6 +18,7 @@ mod ping;
 mod ports;
 mod resources;
 mod shell;
+mod ssh_option;
 
 use std::ffi::OsString;
 

@@ -8,10 +8,13 @@
 
 mod access;
 mod agent;
+mod choice;
+mod connector;
 mod descriptors;
 mod fan_out;
 pub mod host_lists;
 mod host_set;
+mod jumps;
 pub mod known_hosts;
 mod last_words;
 mod launcher;
@@ -24,15 +27,20 @@ mod poll;
 mod programs;
 mod reach;
 pub mod remote_command;
+mod session;
 mod shell;
 mod site;
 mod ssh;
+mod ssh_program;
+mod sudo;
 mod target;
+mod unlock;
 mod upload;
 mod watchdog;
 
 pub use access::Access;
 pub use agent::Agent;
+pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
 pub use host_set::{
@@ -45,9 +53,13 @@ pub use nonce::Nonce;
 pub use observer::Observer;
 pub use pipe::{Exit, Output, Pipe};
 pub use reach::{Notice, Reach, Reached, Tell, UploadPolicy};
+pub use session::Session;
 pub use shell::Shell;
 pub use site::{Site, SitePlaces};
-pub use ssh::{Connector, Limits, Session};
-pub use target::{AddressFamily, HostKeyPolicy, Resolver, SshConfig, Target};
+pub use ssh::Limits;
+pub use ssh_program::SshCall;
+pub use target::{
+    AddressFamily, Classes, Here, HostKeyPolicy, Resolver, Route, SshConfig, Target, Transport,
+};
 pub use upload::{Program, Uploaded};
 pub use watchdog::{Guard, Watchdog};

@@ -7,6 +7,7 @@
     reason = "the error types of this module tell operation, object and cause"
 )]
 
+pub mod child;
 pub mod cm;
 mod device_file;
 mod dl;

@@ -6,12 +6,15 @@ mod hostile;
 mod sshd;
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use hostile::Kind;
 use rdmactl::clock::{self, Deadline};
-use rdmactl::fleet::{Connector, Host, HostKeyPolicy, Limits, Target, Watchdog, fan_out};
+use rdmactl::fleet::{
+    Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, Target, Transport, Watchdog, fan_out,
+};
 use rdmactl::model::{HostFailure, Reason};
 use sshd::{Setup, Sshd, connector, keygen, seconds, tool};
 
@@ -219,24 +222,114 @@ fn an_agent_that_does_not_answer_ends_at_the_deadline() {
 }
 
 #[test]
-fn the_configuration_decides_and_what_is_not_offered_is_named() {
+fn the_configuration_decides() {
     let server = Sshd::start();
     let address = server.address.clone();
-    server.write_client_config(&format!(
-        "Host web\n  HostName {address}\n  HostKeyAlias other\nHost jumped\n  ProxyJump web\n"
-    ));
+    server.write_client_config(&format!("Host web\n  HostName {address}\n  HostKeyAlias other\n"));
     let target = server.resolver().resolve(&Host::named("web")).unwrap();
     assert_eq!((target.address.as_str(), target.port), (address.as_str(), server.port));
     server.write_known_hosts(&format!("other {}\n", server.host_key("ed25519")));
     assert!(connector().connect(&target, seconds(10)).is_ok());
-    let jumped = server.resolver().resolve(&Host::named("jumped")).unwrap_err();
-    assert_says(&jumped, Reason::Transport, "proxyjump web", "ssh");
     fs::write(server.path("ssh_config"), "Nonsense yes\n").unwrap();
     let refused = server.resolver().resolve(&Host::named("web")).unwrap_err();
     assert_says(&refused, Reason::Transport, "ssh refuses its configuration", "ssh -G");
-    let without = rdmactl::fleet::Resolver { program: Some("/no/ssh".into()), ..server.resolver() };
+    let without = Resolver { program: Some("/no/ssh".into()), ..server.resolver() };
     let plain = without.resolve(&Host { port: Some(7), ..Host::named("web") }).unwrap();
     assert_eq!((plain.address.as_str(), plain.port), ("web", 7));
+}
+
+#[test]
+fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
+    let server = Sshd::start();
+    server.write_known_hosts("");
+    server.write_client_config("StrictHostKeyChecking accept-new\nHashKnownHosts no\n");
+    let target = server.target();
+    let connector = connector();
+    assert!(connector.connect(&target, seconds(10)).is_ok());
+    assert!(connector.connect(&target, seconds(10)).is_ok(), "it reads its record only once");
+    let text = fs::read_to_string(server.path("known_hosts")).unwrap();
+    assert_eq!(text, format!("{} {}\n", server.name(), server.host_key("ed25519")));
+    // ssh itself finds it there.
+    let mut find = tool("ssh-keygen", "openssh-client");
+    find.args(["-F", &server.name(), "-f"]).arg(server.path("known_hosts"));
+    assert!(find.output().unwrap().status.success());
+    server.write_client_config("StrictHostKeyChecking yes\n");
+    assert!(server.connect().is_ok());
+    let other = Sshd::start();
+    server.write_known_hosts(&format!("{} {}\n", server.name(), other.host_key("ed25519")));
+    server.write_client_config("StrictHostKeyChecking accept-new\n");
+    assert_says(&failure(&server.target()), Reason::HostkeyChanged, "not the one", "ssh-keygen");
+    // A record that cannot be written is no reason to go on unseen.
+    let target = Target { known_hosts: vec!["/proc/known_hosts".into()], ..server.target() };
+    assert_says(&failure(&target), Reason::HostkeyUnknown, "cannot be written", "writable");
+}
+
+#[test]
+fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
+    let server = Sshd::start();
+    let (log, program) = (server.path("log"), server.path("ssh"));
+    let text = format!("#!/bin/sh\necho >>{}\nexec ssh \"$@\"\n", log.display());
+    fs::write(&program, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, mode).unwrap();
+    let hosts: Vec<Host> = (1..=20)
+        .map(|number| Host::named(format!("node{number}")))
+        .chain((1..=20).map(|number| Host::named(format!("gpu{number}"))))
+        .chain([Host::named("login"), Host { user: Some("u".into()), ..Host::named("node1") }])
+        .chain([Host { port: Some(7), ..Host::named("node2") }, Host::named("NODE3")])
+        .collect();
+    let shared =
+        "Host gpu* !gpu7\n  HostName %h.cluster\n  User g\nHost login node9\n  HostName 10.0.0.1\n";
+    for (config, calls) in [
+        // node*, gpu*, gpu7 is as node*, login and node9, u@, :7, and one in capitals
+        (shared.to_owned(), 6),
+        (format!("{shared}Match host node5\n  User m\n"), hosts.len()),
+    ] {
+        server.write_client_config(&config);
+        let asked = Resolver { program: Some(program.clone()), ..server.resolver() };
+        let alone = || Resolver { program: Some(program.clone()), ..server.resolver() };
+        fs::write(&log, "").unwrap();
+        let targets: Vec<Target> = hosts.iter().map(|host| asked.resolve(host).unwrap()).collect();
+        assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), calls, "{config}");
+        for (host, target) in hosts.iter().zip(&targets) {
+            assert_eq!(*target, alone().resolve(host).unwrap(), "{host}");
+        }
+    }
+    // At once from many threads, too.
+    server.write_client_config("");
+    let asked = Resolver { program: Some(program), ..server.resolver() };
+    fs::write(&log, "").unwrap();
+    let watchdog = Watchdog::start().unwrap();
+    let resolve = |host: &Host| asked.resolve(host).map(|target| target.address);
+    let each = |index: usize, address: Result<String, HostFailure>| {
+        assert_eq!(address.unwrap(), hosts[index].name);
+    };
+    fan_out(&hosts[..40], 16, &watchdog, resolve, each).unwrap();
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_host_that_is_full_of_logins_is_refused_and_taken_when_it_has_room() {
+    let server = Sshd::with(&Setup { config: "MaxStartups 2:100:2", ..Setup::default() });
+    let held: Vec<_> = (0..2)
+        .map(|_| {
+            let stream = TcpStream::connect((server.address.as_str(), server.port)).unwrap();
+            // Its banner says that sshd counts it.
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            assert!(line.starts_with("SSH-2.0"), "{line}");
+            stream
+        })
+        .collect();
+    assert_says(&failure(&server.target()), Reason::Refused, "closed", "MaxStartups");
+    let by_program = Target { transport: Transport::Program("test".into()), ..server.target() };
+    let refused = failure(&by_program);
+    assert_eq!(refused.reason, Reason::Refused, "{refused}");
+    drop(held);
+    let deadline = seconds(20);
+    while let Err(failure) = server.connect() {
+        assert!(!deadline.is_over(), "{failure}");
+    }
 }
 
 fn expected(kind: Kind) -> Reason {
@@ -255,7 +348,9 @@ fn hostile_servers_end_by_their_deadline_and_disturb_nobody() {
     let mut targets: Vec<(Option<Kind>, Target)> = Vec::new();
     for kind in hostile::ALL {
         let port = hostile::start(kind, &good.address);
-        targets.push((Some(kind), Target { port, ..good.target() }));
+        // The ssh program, where it is asked for help, must meet the same server.
+        let call = good.target().call.map(|call| SshCall { port: Some(port), ..call });
+        targets.push((Some(kind), Target { port, call, ..good.target() }));
         targets.extend((0..3).map(|_| (None, good.target())));
     }
     let connector = connector();

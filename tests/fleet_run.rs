@@ -535,3 +535,172 @@ fn an_agent_that_can_not_be_killed_is_named() {
     assert!(said.stdout.contains("hung !"), "{}", said.stdout);
     assert!(said.stderr.contains("left there: pid 4242"), "{}", said.stderr);
 }
+
+#[test]
+fn with_sudo_the_agent_and_the_shell_are_root_s() {
+    let node = Node::new("", "");
+    let log = node.programs.path().join("log");
+    let text = format!("echo \"$LC_ALL $*\" >>{}; shift; exec \"$@\"", log.display());
+    write_program(&node.programs.path().join("sudo"), &text);
+    let said = node.run(&["devices", "--sudo", "--json"]);
+    assert!(said.stdout.contains("\"via\": \"sh\""), "{} {}", said.stdout, said.stderr);
+    assert!(fs::read_to_string(&log).unwrap().starts_with("C -n /bin/sh -c "));
+    node.install();
+    let said = node.run(&["devices", "--sudo", "--json"]);
+    assert!(said.stdout.contains("\"via\": \"agent\""), "{} {}", said.stdout, said.stderr);
+    let text = fs::read_to_string(&log).unwrap();
+    let agent = format!("C -n {} agent ", node.program().display());
+    assert!(text.lines().last().unwrap().starts_with(&agent), "{text}");
+    let said = node.run(&["devices", "--json"]);
+    assert_eq!(fs::read_to_string(&log).unwrap(), text, "without the flag nobody asks sudo");
+    assert!(said.stdout.contains("\"via\": \"agent\""), "{}", said.stdout);
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn a_sudo_that_says_no_is_one_row_with_what_to_type() {
+    let node = Node::new("", "");
+    for (says, told) in [
+        ("sudo: a password is required", "sudo there asks for a password"),
+        (
+            "Sorry, user u is not allowed to execute x as root.",
+            "sudo there forbids it: Sorry, user u",
+        ),
+    ] {
+        write_program(&node.programs.path().join("sudo"), &format!("echo '{says}' >&2; exit 1"));
+        for installed in [false, true] {
+            if installed {
+                node.install();
+            } else {
+                let _ = fs::remove_file(node.program());
+            }
+            let said = node.run(&["devices", "--sudo", "--json"]);
+            assert_eq!(said.code, Some(2), "{}", said.stderr);
+            let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+            let failure = &json["hosts"][0]["failure"];
+            assert_eq!(failure["reason"], "auth", "{failure}");
+            assert!(failure["detail"].as_str().unwrap().starts_with(told), "{failure}");
+            assert!(failure["fix"].as_str().unwrap().contains("NOPASSWD"), "{failure}");
+        }
+    }
+}
+
+#[test]
+fn an_ssh_option_goes_before_the_files_and_the_transport_is_told() {
+    let node = Node::new("", "");
+    node.install();
+    let wrong = node.run(&["devices", "--ssh-option", "Port=9"]);
+    assert!(wrong.stderr.contains(":9: connection refused"), "{}", wrong.stderr);
+    let bad = node.run(&["devices", "--ssh-option", "Port"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.stderr.contains("as in ConnectTimeout=3"), "{}", bad.stderr);
+    let unknown = node.run(&["devices", "--ssh-option", "Nonsense=1"]);
+    assert!(unknown.stderr.contains("ssh refuses its configuration"), "{}", unknown.stderr);
+    let told = "by the ssh program: --ssh-option Compression=yes is asked for";
+    for (flags, is_told) in [(&["-v"][..], true), (&[], false)] {
+        let arguments = [&["devices", "--ssh-option", "Compression=yes", "--json"], flags].concat();
+        let said = node.run(&arguments);
+        assert!(said.stdout.contains("\"via\": \"agent\""), "{} {}", said.stdout, said.stderr);
+        assert_eq!(said.stderr.contains(told), is_told, "{}", said.stderr);
+    }
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
+fn nothing_of_the_ssh_program_stays_after_a_run_or_a_signal() {
+    let node = Node::new("", "");
+    node.install();
+    let runtime = TempDir::new().unwrap();
+    let left = || fs::read_dir(runtime.path()).unwrap().count();
+    let command = || {
+        let mut command = rdmactl();
+        command
+            .args(["devices", "--ssh-option", "Compression=yes", "-H", &node.sshd.address, "-F"])
+            .arg(node.sshd.path("ssh_config"))
+            .env("XDG_RUNTIME_DIR", runtime.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    };
+    let said = Said::from(command().output().unwrap());
+    assert!(said.stdout.contains(&node.sshd.address), "{} {}", said.stdout, said.stderr);
+    assert_eq!(left(), 0);
+    for signal in [Signal::INT, Signal::KILL] {
+        let mut child = command().arg("--watch=100ms").args(["-f", "ndjson"]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        read_until(&mut lines, "\"via\":\"agent\"");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let _ = lines.count();
+        child.wait().unwrap();
+        if signal == Signal::INT {
+            assert_eq!(left(), 0);
+        }
+        // A killed program can remove nothing, but its ssh ends with it, and so does the agent.
+        wait_until("the node is clean", || node.processes().is_empty());
+        wait_until("no ssh is left", || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            let line = |path: PathBuf| fs::read_to_string(path.join("cmdline")).unwrap_or_default();
+            let ours = node.sshd.path("ssh_config").display().to_string();
+            !processes.map(|entry| line(entry.path())).any(|line| line.contains(&ours))
+        });
+    }
+}
+
+/// A run on a terminal of its own, and what it shows.
+fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
+    let command = format!(
+        "{} devices --json -F {} -H {}",
+        env!("CARGO_BIN_EXE_rdmactl"),
+        node.sshd.path("ssh_config").display(),
+        node.sshd.address
+    );
+    let mut child = sshd::tool("script", "bsdutils")
+        .args(["-qefc", &command, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut shown, mut seen) = (Vec::new(), 0);
+    for answer in answers {
+        // Each question ends with a colon and a blank.
+        while !shown[seen..].ends_with(b": ") {
+            let mut byte = [0];
+            let count = std::io::Read::read(&mut output, &mut byte).unwrap_or(0);
+            assert!(count > 0, "no question: {}", String::from_utf8_lossy(&shown));
+            shown.push(byte[0]);
+        }
+        seen = shown.len();
+        std::io::Write::write_all(&mut input, format!("{answer}\n").as_bytes()).unwrap();
+    }
+    let _ = std::io::Read::read_to_end(&mut output, &mut shown);
+    let code = child.wait().unwrap().code();
+    (code, String::from_utf8_lossy(&shown).into_owned())
+}
+
+#[test]
+fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
+    let node = Node::new("", "");
+    node.install();
+    let key = node.sshd.path("user");
+    let mut encrypt = sshd::tool("ssh-keygen", "openssh-client");
+    encrypt.args(["-q", "-p", "-P", "", "-N", "open sesame", "-f"]).arg(&key);
+    assert!(encrypt.stdout(Stdio::null()).status().unwrap().success());
+    // Nobody there to ask.
+    let mut alone = Command::new("setsid");
+    alone.args([env!("CARGO_BIN_EXE_rdmactl"), "devices", "-H", &node.sshd.address, "-F"]);
+    let said = Said::from(alone.arg(node.sshd.path("ssh_config")).output().unwrap());
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let told = format!("the key {} is encrypted, and no agent holds it", key.display());
+    assert!(said.stderr.contains(&told) && said.stderr.contains("ssh-add"), "{}", said.stderr);
+
+    let (_, shown) = on_terminal(&node, &["wrong", "open sesame"]);
+    assert!(shown.contains("\"via\": \"agent\""), "{shown}");
+    assert!(shown.contains("Enter passphrase for"), "{shown}");
+    assert!(!shown.contains("sesame") && !shown.contains("wrong"), "{shown}");
+    // An empty answer is a no.
+    let (code, shown) = on_terminal(&node, &[""]);
+    assert!(shown.contains("is encrypted, and no agent holds it"), "{shown}");
+    assert_eq!(code, Some(2), "{shown}");
+    wait_until("the node is clean", || node.processes().is_empty());
+}

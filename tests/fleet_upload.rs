@@ -182,7 +182,7 @@ fn every_login_shell_runs_every_command() {
         let expected = format!("{MACHINE} {nonce} {}\n", std::env::consts::ARCH);
         assert_eq!(said, expected, "{shell}: {:?}", output.stderr);
 
-        let kill = remote_command::kill(4_000_000, 1);
+        let kill = remote_command::kill(4_000_000, 1, Privilege::Login);
         let gone = in_shell(shell, package, &kill, Stdio::null());
         assert_eq!(gone.status.code(), Some(3), "{shell}");
     }
@@ -231,8 +231,8 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
             .exit
             .status
     };
-    assert_eq!(ask(remote_command::kill(pid, ticks + 1)), Some(4));
-    assert_eq!(ask(remote_command::kill(pid, ticks)), Some(0));
+    assert_eq!(ask(remote_command::kill(pid, ticks + 1, Privilege::Login)), Some(4));
+    assert_eq!(ask(remote_command::kill(pid, ticks, Privilege::Login)), Some(0));
     let exit = stuck.wait(seconds(5)).unwrap();
     assert_eq!(exit.signal.as_deref(), Some("KILL"));
 }

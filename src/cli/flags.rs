@@ -159,8 +159,18 @@ mod tests {
     use crate::cli::Cli;
 
     /// What only tunes the way there: it may stand with every command.
-    const WAY: Group =
-        &["launcher", "timeout", "fanout", "login", "ssh-config", "upload", "no-upload", "color"];
+    const WAY: Group = &[
+        "launcher",
+        "timeout",
+        "fanout",
+        "login",
+        "ssh-config",
+        "ssh-option",
+        "sudo",
+        "upload",
+        "no-upload",
+        "color",
+    ];
 
     /// Every flag that stands with every command has its place in one of these.
     const GROUPS: [Group; 8] = [HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM, WAY];

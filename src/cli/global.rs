@@ -4,6 +4,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::launcher::LauncherParser;
+use super::ssh_option::parse as ssh_option;
 use super::{Launcher, duration};
 
 /// What every command takes.
@@ -53,6 +54,12 @@ pub struct Global {
         help_heading = "SSH"
     )]
     pub ssh_config: Option<PathBuf>,
+    /// An option as after ssh -o, before all that its files say
+    #[arg(long, value_name = "KEY=VALUE", value_parser = ssh_option, action = ArgAction::Append, global = true, help_heading = "SSH")]
+    pub ssh_option: Vec<String>,
+    /// Read as root by sudo -n there, which must not need a password
+    #[arg(long, global = true, help_heading = "SSH")]
+    pub sudo: bool,
     /// Send this program to hosts that have none; it removes itself
     #[arg(long, global = true, overrides_with = "no_upload", help_heading = "SSH")]
     pub upload: bool,

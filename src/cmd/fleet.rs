@@ -33,12 +33,22 @@ pub(super) fn reach(
     allow_descriptors();
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
-    let resolver =
-        Resolver { user: global.login.clone(), config: global.ssh_config.clone(), program: None };
+    let resolver = Resolver {
+        user: global.login.clone(),
+        config: global.ssh_config.clone(),
+        options: global.ssh_option.clone(),
+        ..Resolver::default()
+    };
     let connector = Connector::new(watchdog.clone(), Limits::default());
     let term = terminal(global);
-    let tell = move |host: &Host, notice: &Notice| say(term, &note(host, notice));
-    let (privilege, timeout) = (Privilege::Login, global.timeout);
+    let is_verbose = global.verbose > 0;
+    let tell = move |host: &Host, notice: &Notice| {
+        if is_verbose || !matches!(notice, Notice::ByProgram { .. }) {
+            say(term, &note(host, notice));
+        }
+    };
+    let privilege = if global.sudo { Privilege::Sudo } else { Privilege::Login };
+    let timeout = global.timeout;
     let launcher = launcher::of(global, hosts, &watchdog)?;
     let reach = Reach::new(resolver, connector, upload, privilege, timeout, Box::new(tell));
     let reach = reach.by(launcher);
@@ -52,6 +62,7 @@ fn note(host: &Host, notice: &Notice) -> Note {
             let tenths = bytes / 100_000;
             format!("sending {}.{} MB to {host}: {why}", tenths / 10, tenths % 10)
         }
+        Notice::ByProgram { why } => format!("{host}: by the ssh program: {why}"),
         Notice::Unchecked => format!(
             "{host}: has neither sha256sum nor busybox, so only the size of what arrived was checked"
         ),

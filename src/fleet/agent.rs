@@ -17,8 +17,8 @@ use reader::Inbox;
 use way::Way;
 
 use super::last_words::last_words;
-use super::remote_command::NO_AGENT;
-use super::{Access, Nonce, Pipe, Watchdog, local};
+use super::remote_command::{NO_AGENT, Privilege};
+use super::{Access, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::Deadline;
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
@@ -80,9 +80,10 @@ impl Agent {
         access: &Arc<dyn Access>,
         pipe: Pipe,
         nonce: Nonce,
+        privilege: Privilege,
         deadline: Deadline,
     ) -> Result<Self, HostFailure> {
-        Self::greet(pipe, Way::There(Arc::clone(access)), nonce, deadline)
+        Self::greet(pipe, Way::There(Arc::clone(access), privilege), nonce, deadline)
     }
 
     fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, HostFailure> {
@@ -292,7 +293,10 @@ fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
             HostFailure::new(Reason::Garbage, format!("{error}{said}"))
         }
         GreetingError::Ended(_) | GreetingError::Io(_) => {
-            HostFailure::new(Reason::Garbage, format!("{error}{}", pipe.last_words()))
+            let said = pipe.last_words();
+            sudo::refusal(&pipe.stderr())
+                .or_else(|| pipe.failure())
+                .unwrap_or_else(|| HostFailure::new(Reason::Garbage, format!("{error}{said}")))
         }
     }
 }

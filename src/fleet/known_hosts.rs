@@ -6,7 +6,8 @@
 mod certificate;
 mod key;
 mod line;
-mod pattern;
+mod note;
+pub(super) mod pattern;
 mod signature;
 
 use std::fs;
@@ -15,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use key::HostKey;
+pub(super) use key::type_of_blob;
 use line::{Line, Marker};
+pub use note::{Accepted, Taken};
 
 /// All lines of all `known_hosts` files of a run, read once.
 #[derive(Debug, Default)]

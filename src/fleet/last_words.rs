@@ -5,12 +5,19 @@ const QUOTE: usize = 200;
 pub(super) fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let quote = |line: &str| {
-        let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
-        let more = if end < line.len() { "…" } else { "" };
-        format!("; it said: {}{more}", line[..end].escape_debug())
+    last.map_or_else(String::new, |line| format!("; it said: {}", quote(line)))
+}
+
+/// A line of somebody else, harmless and not too long.
+pub(super) fn quote(line: &str) -> String {
+    let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
+    let more = if end < line.len() { "…" } else { "" };
+    let harmless = |c: char| match c {
+        // A terminal takes them as they are, and they are copied from there.
+        '"' | '\'' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
     };
-    last.map_or_else(String::new, quote)
+    line[..end].chars().map(harmless).collect::<String>() + more
 }
 
 #[cfg(test)]

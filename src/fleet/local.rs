@@ -15,6 +15,7 @@ use super::pipe::{Exit, Pipe, Shared, Waker};
 use super::poll;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
+use crate::sys::child;
 
 /// How long a child may live after its pipe was dropped.
 const GRACE: Duration = Duration::from_secs(2);
@@ -31,6 +32,9 @@ pub(super) enum Ending {
     Terminate,
 }
 
+/// What the end of a command means, by its exit and the end of its stderr.
+pub(super) type Judge = Box<dyn FnOnce(Exit, &[u8]) -> Result<Exit, HostFailure> + Send>;
+
 /// Starts a command of this host; its stdin and stdout are the pipe itself.
 ///
 /// A child that does not end by itself after its pipe was dropped is killed, with all that it started
@@ -43,7 +47,20 @@ pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
     spawn_to_end(command, Ending::Kill)
 }
 
+/// Starts a command as [`spawn`] does, to be ended in this way.
 pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
+    command.process_group(0);
+    start(command, ending, Box::new(|exit, _| Ok(exit)))
+}
+
+/// Starts a command as [`spawn`] does, in a session of its own, too: it has no terminal to ask at.
+pub(super) fn spawn_leader(mut command: Command, judge: Judge) -> Result<Pipe, HostFailure> {
+    child::lead_session(&mut command);
+    start(command, Ending::Kill, judge)
+}
+
+/// Starts a command that leads its process group.
+fn start(mut command: Command, ending: Ending, judge: Judge) -> Result<Pipe, HostFailure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = || -> io::Result<Pipe> {
         let waker = Arc::new(Waker::new()?);
@@ -53,14 +70,17 @@ pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe,
             .stdin(OwnedFd::from(far.try_clone()?))
             .stdout(OwnedFd::from(far))
             .stderr(Stdio::piped())
-            .process_group(0)
             .spawn()?;
         // The command keeps copies of the child's descriptors until it is dropped.
         drop(command);
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::empty())?;
         let stderr = child.stderr.take();
-        let attend = move || attend(child, stderr, &ended, &shared, &waker, ending);
+        let attend = move || {
+            let mut ward = Ward { child, ending, asked: None, stderr };
+            ward.attend(&ended, &shared, &waker);
+            shared.end(ward.exit().and_then(|exit| judge(exit, &shared.stderr())));
+        };
         thread::Builder::new().name("local command".into()).stack_size(128 * 1024).spawn(attend)?;
         Ok(pipe)
     };
@@ -69,82 +89,90 @@ pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe,
     })
 }
 
-/// Collects stderr and the exit status; kills a child that outlives its pipe.
-fn attend(
-    mut child: Child,
-    mut stderr: Option<ChildStderr>,
-    ended: &OwnedFd,
-    shared: &Shared,
-    waker: &Waker,
+/// A child that is attended until its end, and those of its group.
+struct Ward {
+    child: Child,
     ending: Ending,
-) {
-    let group = Pid::from_child(&child);
-    // Fails only where all have ended by themselves, which the next round sees.
-    let end_all = |signal| {
-        let _ = kill_process_group(group, signal);
-    };
-    let mut killing: Option<Deadline> = None;
-    let mut asked: Option<Deadline> = None;
-    loop {
-        if shared.is_abandoned() && killing.is_none() {
-            killing = Some(Deadline::after(GRACE));
-        }
-        if shared.is_doomed() || killing.is_some_and(Deadline::is_over) {
-            match (ending, asked) {
-                (Ending::Terminate, None) => {
-                    end_all(Signal::TERM);
-                    asked = Some(Deadline::after(OTHERS));
-                    killing = asked;
-                }
-                (Ending::Terminate, Some(at)) if !at.is_over() => {}
-                _ => end_all(Signal::KILL),
-            }
-        }
-        let mut fds = vec![PollFd::new(ended, PollFlags::IN), PollFd::new(waker, PollFlags::IN)];
-        if let Some(stderr) = &stderr {
-            fds.push(PollFd::new(stderr, PollFlags::IN));
-        }
-        let wait = killing.map(|at| at.remaining().max(Duration::from_millis(100)));
-        if poll::wait(&mut fds, wait).is_err() {
-            end_all(Signal::KILL);
-        }
-        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
-        let (over, woken, spoke) = (ready(0), ready(1), ready(2));
-        if woken {
-            waker.clear();
-        }
-        if spoke {
-            read_stderr(&mut stderr, shared);
-        } else if over {
-            if shared.is_abandoned() || shared.is_doomed() {
-                // What it left behind: as long as it is not waited for, its number is its group's.
-                end_all(Signal::KILL);
-            }
-            // A grandchild may hold stderr open; what the child wrote has been read by here.
-            shared.end(exit_of(&mut child));
-            return;
-        }
-    }
+    /// Until when it may take to end others, once it was asked to.
+    asked: Option<Deadline>,
+    stderr: Option<ChildStderr>,
 }
 
-fn read_stderr(stderr: &mut Option<ChildStderr>, shared: &Shared) {
-    let mut buffer = [0; 4096];
-    match stderr.as_mut().map(|stderr| stderr.read(&mut buffer)) {
-        Some(Ok(count)) if count > 0 => shared.push_stderr(&buffer[..count]),
-        Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-        _ => *stderr = None,
+impl Ward {
+    /// Collects stderr until the child has ended; ends one that outlives its pipe.
+    fn attend(&mut self, ended: &OwnedFd, shared: &Shared, waker: &Waker) {
+        let mut ending: Option<Deadline> = None;
+        loop {
+            if shared.is_abandoned() && ending.is_none() {
+                ending = Some(Deadline::after(GRACE));
+            }
+            if shared.is_doomed() || ending.is_some_and(Deadline::is_over) {
+                self.end();
+                ending = self.asked.or(ending);
+            }
+            let mut fds =
+                vec![PollFd::new(ended, PollFlags::IN), PollFd::new(waker, PollFlags::IN)];
+            if let Some(stderr) = &self.stderr {
+                fds.push(PollFd::new(stderr, PollFlags::IN));
+            }
+            let wait = ending.map(|at| at.remaining().max(Duration::from_millis(100)));
+            let waited = poll::wait(&mut fds, wait);
+            let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
+            let (over, woken, spoke) = (ready(0), ready(1), ready(2));
+            drop(fds);
+            if waited.is_err() {
+                self.signal(Signal::KILL);
+            }
+            if woken {
+                waker.clear();
+            }
+            if spoke {
+                self.read_stderr(shared);
+            } else if over {
+                // A grandchild may hold stderr open; what the child wrote has been read by here.
+                return;
+            }
+        }
     }
-}
 
-fn exit_of(child: &mut Child) -> Result<Exit, HostFailure> {
-    match child.wait() {
-        Ok(status) => Ok(Exit {
-            status: status.code(),
-            signal: status.signal().map(|number| number.to_string()),
-        }),
-        Err(error) => Err(HostFailure::new(
-            Reason::Lost,
-            format!("the exit code of the command cannot be read: {error}"),
-        )),
+    fn end(&mut self) {
+        match (self.ending, self.asked) {
+            (Ending::Terminate, None) => {
+                self.asked = Some(Deadline::after(OTHERS));
+                self.signal(Signal::TERM);
+            }
+            (Ending::Terminate, Some(until)) if !until.is_over() => {}
+            _ => self.signal(Signal::KILL),
+        }
+    }
+
+    /// To the whole group, whose number nobody else has before the child is waited for. It fails only
+    /// where all have ended by themselves.
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+    }
+
+    fn read_stderr(&mut self, shared: &Shared) {
+        let mut buffer = [0; 4096];
+        match self.stderr.as_mut().map(|stderr| stderr.read(&mut buffer)) {
+            Some(Ok(count)) if count > 0 => shared.push_stderr(&buffer[..count]),
+            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => self.stderr = None,
+        }
+    }
+
+    fn exit(&mut self) -> Result<Exit, HostFailure> {
+        // What it left behind.
+        self.signal(Signal::KILL);
+        match self.child.wait() {
+            Ok(status) => Ok(Exit {
+                status: status.code(),
+                signal: status.signal().map(|number| number.to_string()),
+            }),
+            Err(error) => Err(HostFailure::new(
+                Reason::Lost,
+                format!("the exit code of the command cannot be read: {error}"),
+            )),
+        }
     }
 }

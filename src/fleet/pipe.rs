@@ -100,6 +100,15 @@ impl Pipe {
         self.shared.stderr()
     }
 
+    /// What is found in the end of its stderr, as soon as it is there.
+    pub(super) fn find_in_stderr<T>(
+        &self,
+        deadline: Deadline,
+        find: impl Fn(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        self.shared.find_in_stderr(deadline, find)
+    }
+
     /// What a command said last whose output is over, as the tail of a sentence; empty where it said
     /// nothing.
     ///
@@ -114,6 +123,11 @@ impl Pipe {
     /// Kills a command of this host at once. A command of another host only loses its pipe.
     pub fn kill(&self) {
         self.shared.doom();
+    }
+
+    /// The failure of the connection that ended it, if one is known.
+    pub(super) fn failure(&self) -> Option<HostFailure> {
+        self.shared.failure()
     }
 
     /// Waits until the command has ended.

@@ -42,6 +42,11 @@ pub enum Notice {
         /// Why no installed one will do.
         why: String,
     },
+    /// The system's `ssh` program makes the connection.
+    ByProgram {
+        /// What the built-in SSH lacks for it.
+        why: String,
+    },
     /// The host has no program that could check the SHA-256 of what arrived.
     Unchecked,
 }
@@ -126,8 +131,8 @@ impl Reach {
         host: &Host,
         otherwise: impl Fn(&Arc<dyn Access>, Deadline, HostFailure) -> Result<Reached<T>, HostFailure>,
     ) -> Result<Reached<T>, HostFailure> {
-        let deadline = Deadline::after(self.timeout);
-        let session = self.access(host, deadline)?;
+        let mut deadline = Deadline::after(self.timeout);
+        let session = self.access(host, &mut deadline)?;
         session.set_deadline(Some(Deadline::after(deadline.remaining() + CLEAN_UP)));
         let missing = match self.installed(&session, deadline) {
             Ok(agent) => return Ok(Reached { what: agent.into(), via: Via::Agent, deadline }),
@@ -145,7 +150,7 @@ impl Reach {
         session.set_deadline(Some(Deadline::after(left + CLEAN_UP)));
         let nonce = uploaded.nonce();
         let started = session.uploaded_agent(&uploaded, self.privilege, deadline);
-        match started.and_then(|pipe| greet(&session, pipe, nonce, deadline)) {
+        match started.and_then(|pipe| greet(&session, pipe, nonce, self.privilege, deadline)) {
             Ok(agent) => Ok(Reached { what: agent.into(), via: Via::Upload, deadline }),
             // It removes itself before it greets: one that did not may lie there still.
             Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
@@ -155,11 +160,18 @@ impl Reach {
         }
     }
 
-    fn access(&self, host: &Host, deadline: Deadline) -> Result<Arc<dyn Access>, HostFailure> {
+    /// What starts commands on the host; the time of a question to the operator is not the host's.
+    fn access(&self, host: &Host, deadline: &mut Deadline) -> Result<Arc<dyn Access>, HostFailure> {
         match &self.launcher {
             Launcher::Ssh => {
-                let target = self.resolver.resolve(host)?;
-                Ok(Arc::new(self.connector.connect(&target, deadline)?))
+                let mut target = self.resolver.resolve(host)?;
+                let asked = self.connector.unlock(&mut target);
+                *deadline = Deadline::after(deadline.remaining() + asked);
+                let session = self.connector.connect(&target, *deadline)?;
+                if let Some(why) = session.why_program() {
+                    (self.tell)(host, &Notice::ByProgram { why: why.to_owned() });
+                }
+                Ok(Arc::new(session))
             }
             Launcher::Slurm(job) => job.access(host),
             Launcher::Exec(template) => template.access(host, self.connector.watchdog()),
@@ -172,7 +184,7 @@ impl Reach {
         deadline: Deadline,
     ) -> Result<Agent, HostFailure> {
         let (pipe, nonce) = session.installed_agent(self.privilege, deadline)?;
-        greet(session, pipe, nonce, deadline)
+        greet(session, pipe, nonce, self.privilege, deadline)
     }
 
     /// Puts the program of this release on the host that its machine can run.
@@ -201,13 +213,14 @@ fn greet(
     session: &Arc<dyn Access>,
     pipe: Pipe,
     nonce: Nonce,
+    privilege: Privilege,
     deadline: Deadline,
 ) -> Result<Agent, HostFailure> {
-    let failure = match Agent::there(session, pipe, nonce, deadline) {
+    let failure = match Agent::there(session, pipe, nonce, privilege, deadline) {
         Err(failure) if failure.reason == Reason::Timeout => failure,
         other => return other,
     };
-    match session.run(&remote_command::kill_unseen(nonce), Deadline::after(KILL)) {
+    match session.run(&remote_command::kill_unseen(nonce, privilege), Deadline::after(KILL)) {
         Ok(exit) if exit.is_success() => {
             let service = session.service();
             let detail = format!(

@@ -104,7 +104,7 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     );
     match privilege {
         Privilege::Login => in_sh(&script),
-        Privilege::Sudo => in_sh(&script).replacen("exec ", "exec sudo -n ", 1),
+        Privilege::Sudo => in_sh(&script).replacen("exec ", &format!("exec {SUDO}"), 1),
     }
 }
 
@@ -131,11 +131,16 @@ pub fn remove_uploaded(uploaded: &Uploaded) -> String {
 /// `start_ticks` is field 22 of `/proc/PID/stat`. Exits with 0 when the process was killed, 3
 /// when there is none, 4 when it is another one, 1 when killing was refused.
 #[must_use]
-pub fn kill(pid: u32, start_ticks: u64) -> String {
+pub fn kill(pid: u32, start_ticks: u64, privilege: Privilege) -> String {
+    let kill = match privilege {
+        Privilege::Login => format!("kill -9 {pid}"),
+        // What root has started is root's to kill.
+        Privilege::Sudo => format!("{{ kill -9 {pid} 2>/dev/null || {SUDO}kill -9 {pid}; }}"),
+    };
     // The name in field 2 may hold anything, so counting begins behind its closing bracket.
     in_sh(&format!(
         "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
-         [ \"${{20}}\" = {start_ticks} ] || exit 4; kill -9 {pid} || exit 1"
+         [ \"${{20}}\" = {start_ticks} ] || exit 4; {kill} || exit 1"
     ))
 }
 
@@ -144,19 +149,23 @@ pub fn kill(pid: u32, start_ticks: u64) -> String {
 /// Exits with 0 when there was one. The nonce comes in two halves, so that the command does not
 /// find itself.
 #[must_use]
-pub fn kill_unseen(nonce: Nonce) -> String {
+pub fn kill_unseen(nonce: Nonce, privilege: Privilege) -> String {
+    let sudo = sudo(privilege);
     let nonce = nonce.to_string();
     let (first, second) = nonce.split_at(nonce.len() / 2);
     in_sh(&format!(
         "a={first}; b={second}; r=3; for p in /proc/[0-9]*; do \
-         grep -q $a$b $p/cmdline 2>/dev/null && kill -9 ${{p#/proc/}} && r=0; done; exit $r"
+         grep -q $a$b $p/cmdline 2>/dev/null && {sudo}kill -9 ${{p#/proc/}} && r=0; done; exit $r"
     ))
 }
+
+/// It never asks, and it complains in its own language.
+const SUDO: &str = "env LC_ALL=C sudo -n ";
 
 fn sudo(privilege: Privilege) -> &'static str {
     match privilege {
         Privilege::Login => "",
-        Privilege::Sudo => "sudo -n ",
+        Privilege::Sudo => SUDO,
     }
 }
 

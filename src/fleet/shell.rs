@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
-use super::{Access, Nonce, Pipe};
+use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
@@ -92,7 +92,9 @@ impl Shell {
             started_ns: None,
             asked: Vec::new(),
         };
-        state.greet(deadline)?;
+        state
+            .greet(deadline)
+            .map_err(|failure| sudo::refusal(&state.pipe.stderr()).unwrap_or(failure))?;
         state.set_clock(deadline)?;
         Ok(Self { access: Arc::clone(access), state: Mutex::new(state) })
     }

@@ -1,35 +1,32 @@
 //! SSH connections by the built-in library, each served by a thread of its own.
 //!
-//! The thread that opens a connection keeps it: the library's session never changes hands. The
-//! rest of the program holds a [`Session`], asks it for [`Pipe`]s, and may drop either at any
-//! time.
+//! The thread that opens a connection keeps it: the library's session never changes hands. Others
+//! hold a [`BuiltIn`], ask it for [`Pipe`]s, and may drop either at any time.
 
 mod auth;
 mod buffer;
 mod connect;
-mod fault;
+pub(super) mod fault;
 mod greeting;
-mod identity;
+pub(super) mod identity;
 mod line;
 mod login;
 mod pump;
+mod road;
 mod verify;
 mod wire;
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::Target;
-use super::known_hosts::KnownHosts;
-use super::pipe::{Exit, Pipe, Waker};
+use super::choice::Refusal;
+use super::pipe::{Pipe, Waker};
 use super::watchdog::{Guard, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
-use login::{Login, Stage};
+pub(super) use login::{Login, Stage};
 use pump::{Pump, Request};
 
 /// What libssh2 and a resolver with its modules need at most; only touched pages count.
@@ -56,19 +53,11 @@ impl Default for Limits {
     }
 }
 
-/// Opens connections for a whole run.
-#[derive(Debug)]
-pub struct Connector {
-    watchdog: Watchdog,
-    limits: Limits,
-    known_hosts: Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>,
-}
-
 /// One authenticated connection to a host.
 ///
 /// It stays open while it or a pipe of it lives.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub(super) struct BuiltIn {
     handle: Arc<Handle>,
 }
 
@@ -87,109 +76,68 @@ impl Drop for Handle {
     }
 }
 
-impl Connector {
-    /// A connector whose sockets the watchdog watches; cancelling it ends all connections.
-    #[must_use]
-    pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
-        Self { watchdog, limits, known_hosts: Mutex::default() }
-    }
-
-    /// The watchdog over all connections.
-    #[must_use]
-    pub fn watchdog(&self) -> &Watchdog {
-        &self.watchdog
-    }
-
-    /// Opens a connection, proves the host's key, and authenticates.
-    ///
-    /// The deadline is the host's own: the connection is shut down at it, unless
-    /// [`Session::set_deadline`] moves it.
-    ///
-    /// # Errors
-    /// The one reason why there is no connection, and what to do about it.
-    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<Session, HostFailure> {
-        let known_hosts = self.known_hosts(&target.known_hosts)?;
-        let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
-        let stage = Stage::default();
-        let login = Login {
-            target: target.clone(),
-            known_hosts,
-            watchdog: self.watchdog.clone(),
-            limits: self.limits,
-            deadline,
-            stage: stage.clone(),
-        };
-        let (requests, inbox) = mpsc::channel();
-        let (ready, answer) = mpsc::sync_channel(1);
-        let for_pump = Arc::clone(&waker);
-        let serve = move || match login.run() {
-            Ok(wire) => {
-                let guard = wire.guard();
-                // Nobody waits any more when the host took too long.
-                if ready.send(Ok(guard)).is_ok() {
-                    Pump::new(wire, inbox, for_pump).run();
-                }
-            }
-            Err(failure) => {
-                let _ = ready.send(Err(failure));
-            }
-        };
-        thread::Builder::new()
-            .name(format!("ssh {}", target.host.name))
-            .stack_size(STACK)
-            .spawn(serve)
-            .map_err(|error| fault::local(&error))?;
-        let guard = match self.await_login(&answer, deadline) {
-            Ok(answer) => answer?,
-            Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name())),
-            Err(RecvTimeoutError::Disconnected) => {
-                let detail = format!("the SSH library gave up: {}", stage.name());
-                return Err(HostFailure::new(Reason::Garbage, detail));
-            }
-        };
-        let handle = Handle { requests: Some(requests), waker, guard };
-        Ok(Session { handle: Arc::new(handle) })
-    }
-
-    /// Waits for a login, which may hang where no shut socket ends it: no later than its deadline
-    /// or a cancelled run.
-    fn await_login<T>(
-        &self,
-        answer: &Receiver<T>,
-        deadline: Deadline,
-    ) -> Result<T, RecvTimeoutError> {
-        let limit = Deadline::after(deadline.remaining() + GRACE);
-        loop {
-            match answer.recv_timeout(limit.remaining().min(LOOK_AGAIN)) {
-                Err(RecvTimeoutError::Timeout)
-                    if !limit.is_over() && !self.watchdog.is_cancelled() => {}
-                answer => return answer,
+/// Opens a connection, proves the host's key, and authenticates, on a thread of its own.
+///
+/// The deadline is the host's own: the connection is shut down at it, unless
+/// [`BuiltIn::set_deadline`] moves it.
+pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
+    let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
+    let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
+    let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
+    let (requests, inbox) = mpsc::channel();
+    let (ready, answer) = mpsc::sync_channel(1);
+    let for_pump = Arc::clone(&waker);
+    let serve = move || match login.run() {
+        Ok(wire) => {
+            let guard = wire.guard();
+            // Nobody waits any more when the host took too long.
+            if ready.send(Ok(guard)).is_ok() {
+                Pump::new(wire, inbox, for_pump).run();
             }
         }
-    }
-
-    /// The files of a class of hosts, read once.
-    fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
-        let mut read = self.known_hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = read.get(files) {
-            return Ok(Arc::clone(known));
+        Err(refusal) => {
+            let _ = ready.send(Err(refusal));
         }
-        let known = KnownHosts::read(files).map(Arc::new).map_err(|error| {
-            let fix =
-                format!("make {} readable: it may hold this host's key", error.file.display());
-            HostFailure::new(Reason::HostkeyUnknown, error.to_string()).fix(fix)
-        })?;
-        read.insert(files.to_vec(), Arc::clone(&known));
-        Ok(known)
+    };
+    thread::Builder::new()
+        .name(format!("ssh {name}"))
+        .stack_size(STACK)
+        .spawn(serve)
+        .map_err(|error| fault::local(&error))?;
+    let guard = match await_login(&answer, &watchdog, deadline) {
+        Ok(answer) => answer?,
+        Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name()).into()),
+        Err(RecvTimeoutError::Disconnected) => {
+            let detail = format!("the SSH library gave up: {}", stage.name());
+            return Err(HostFailure::new(Reason::Garbage, detail).into());
+        }
+    };
+    let handle = Handle { requests: Some(requests), waker, guard };
+    Ok(BuiltIn { handle: Arc::new(handle) })
+}
+
+/// Waits for a login, which may hang where no shut socket ends it: no later than its deadline or a
+/// cancelled run.
+fn await_login<T>(
+    answer: &Receiver<T>,
+    watchdog: &Watchdog,
+    deadline: Deadline,
+) -> Result<T, RecvTimeoutError> {
+    let limit = Deadline::after(deadline.remaining() + GRACE);
+    loop {
+        match answer.recv_timeout(limit.remaining().min(LOOK_AGAIN)) {
+            Err(RecvTimeoutError::Timeout) if !limit.is_over() && !watchdog.is_cancelled() => {}
+            answer => return answer,
+        }
     }
 }
 
-impl Session {
+impl BuiltIn {
     /// Starts a command; several may run at once on one session.
     ///
     /// # Errors
     /// The host opens no further channel, or the connection broke.
-    pub fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
+    pub(super) fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
         let lost = || HostFailure::new(Reason::Lost, "the SSH connection is closed");
         let pair = Pipe::pair(Arc::clone(&self.handle.waker));
         let (pipe, local, shared) = pair.map_err(|error| fault::local(&error))?;
@@ -206,25 +154,14 @@ impl Session {
         }
     }
 
-    /// Runs a command that needs no input and whose output nobody wants.
-    ///
-    /// # Errors
-    /// The host opens no further channel, the connection broke, or the deadline passed.
-    pub fn run(&self, command: &str, deadline: Deadline) -> Result<Exit, HostFailure> {
-        let pipe = self.exec(command, deadline)?;
-        pipe.close_input();
-        pipe.wait(deadline)
-    }
-
     /// Moves the deadline at which the whole connection is shut down; `None` leaves only a
     /// cancelled run to do so.
-    pub fn set_deadline(&self, deadline: impl Into<Option<Deadline>>) {
+    pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         self.handle.guard.set(deadline);
     }
 
     /// Whether the run was cancelled, which shuts the connection down.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.handle.guard.is_cancelled()
     }
 }

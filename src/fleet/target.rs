@@ -1,18 +1,23 @@
 //! How `ssh` itself would reach a host: the effective configuration, asked of `ssh -G`.
 
+mod classes;
+mod here;
+mod lines;
+mod route;
 mod ssh_config;
 mod tokens;
 
 use std::env;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Host;
-use super::local;
+use super::{Host, SshCall, local};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
+pub use classes::Classes;
+pub use here::Here;
+pub use route::Route;
 pub use ssh_config::SshConfig;
 
 /// `ssh -G` works without the network; longer than this means that something hangs.
@@ -25,7 +30,7 @@ const ANSWER_LIMIT: usize = 256 * 1024;
 pub enum HostKeyPolicy {
     /// Refuse it.
     Strict,
-    /// The configuration would take it and write it down; refused as long as that is not offered.
+    /// Take it and write it down; refuse a changed one.
     AcceptNew,
     /// The configuration says `StrictHostKeyChecking no`: take it, and a changed one too.
     Off,
@@ -65,18 +70,39 @@ pub struct Target {
     pub known_hosts: Vec<PathBuf>,
     /// What to do with an unknown host key.
     pub host_keys: HostKeyPolicy,
+    /// Write the names of new hosts down as hashes only.
+    pub hash_known_hosts: bool,
     /// The name to look up in the `known_hosts` files instead of the address.
     pub host_key_alias: Option<String>,
     /// The configuration's own limit for the TCP connection.
     pub connect_timeout: Option<Duration>,
     /// Which addresses may be used.
     pub family: AddressFamily,
+    /// How the bytes get there.
+    pub route: Route,
+    /// Who speaks SSH with it.
+    pub transport: Transport,
+    /// Options of its configuration that ask for a login which only the `ssh` program can do.
+    pub other_logins: Vec<&'static str>,
+    /// How the `ssh` program is called for it; `None` where there is none.
+    pub call: Option<SshCall>,
+}
+
+/// Who speaks SSH with a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// The library in this program; where it fails for a lack of its own, the `ssh` program.
+    BuiltIn,
+    /// The `ssh` program, and why.
+    Program(String),
+    /// The operator's own open connection, behind this `ControlPath`.
+    Borrowed(PathBuf),
 }
 
 /// Finds the [`Target`] of each host.
 ///
-/// It is asked once per host, from many threads; that it may ask `ssh` once for many hosts of
-/// the same class is its own matter.
+/// It is asked once per host, from many threads, and asks `ssh` once for all hosts that the same
+/// lines of the configuration are about.
 #[derive(Debug, Clone, Default)]
 pub struct Resolver {
     /// The login name of `-l`; a `user@` of the host set goes before it.
@@ -85,6 +111,10 @@ pub struct Resolver {
     pub config: Option<PathBuf>,
     /// The `ssh` program; `None` is the one in `PATH`.
     pub program: Option<PathBuf>,
+    /// `KEY=VALUE` of `--ssh-option`, before all that a file says.
+    pub options: Vec<String>,
+    /// What `ssh` has said of the hosts of this run.
+    pub classes: Classes,
 }
 
 impl Resolver {
@@ -96,41 +126,27 @@ impl Resolver {
     /// # Errors
     /// `ssh` refused the configuration, or the host needs what this transport lacks.
     pub fn resolve(&self, host: &Host) -> Result<Target, HostFailure> {
-        let Some(text) = self.ask_ssh(host)? else {
+        let call = self.call(host);
+        if !exists(&call.program) {
             return Ok(self.plain(host));
-        };
-        SshConfig::parse(&text).target(host)
+        }
+        let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call)?));
+        let config = self.classes.config(&call, ask)?;
+        let has_master = |socket: &Path| has_master(&call, socket);
+        config.target_here(host, call.clone(), has_master)
     }
 
-    /// The answer of `ssh -G`; `None` when there is no such program.
-    fn ask_ssh(&self, host: &Host) -> Result<Option<String>, HostFailure> {
-        let program = self.program.clone().unwrap_or_else(|| PathBuf::from("ssh"));
-        if !exists(&program) {
-            return Ok(None);
+    fn call(&self, host: &Host) -> SshCall {
+        SshCall {
+            program: self.program.clone().unwrap_or_else(|| PathBuf::from("ssh")),
+            config: self.config.clone(),
+            options: self.options.clone(),
+            jumps: None,
+            user: host.user.clone().or_else(|| self.user.clone()),
+            port: host.port,
+            host: host.name.clone(),
+            agent: None,
         }
-        let mut command = Command::new(&program);
-        command.arg("-G");
-        if let Some(config) = &self.config {
-            command.arg("-F").arg(config);
-        }
-        if let Some(user) = host.user.as_ref().or(self.user.as_ref()) {
-            command.arg("-l").arg(user);
-        }
-        if let Some(port) = host.port {
-            command.arg("-p").arg(port.to_string());
-        }
-        command.arg("--").arg(&host.name);
-        let answer =
-            local::spawn(command)?.exchange(b"", ANSWER_LIMIT, Deadline::after(ASK)).map_err(
-                |failure| HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail)),
-            )?;
-        if answer.exit.is_success() {
-            return Ok(Some(String::from_utf8_lossy(&answer.stdout).into_owned()));
-        }
-        let words = String::from_utf8_lossy(&answer.stderr);
-        let detail = format!("ssh refuses its configuration: {}", words.trim());
-        Err(HostFailure::new(Reason::Transport, detail)
-            .fix(format!("try `ssh -G {}` and mend what it names", host.name)))
     }
 
     fn plain(&self, host: &Host) -> Target {
@@ -153,11 +169,41 @@ impl Resolver {
                 PathBuf::from("/etc/ssh/ssh_known_hosts2"),
             ],
             host_keys: HostKeyPolicy::Strict,
+            hash_known_hosts: false,
             host_key_alias: None,
             connect_timeout: None,
             family: AddressFamily::Any,
+            route: Route::Direct,
+            transport: Transport::BuiltIn,
+            other_logins: Vec::new(),
+            call: None,
         }
     }
+}
+
+/// The answer of `ssh -G`.
+fn ask_ssh(call: &SshCall) -> Result<String, HostFailure> {
+    let answer = local::spawn(call.configuration())?
+        .exchange(b"", ANSWER_LIMIT, Deadline::after(ASK))
+        .map_err(|failure| {
+            HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
+        })?;
+    if answer.exit.is_success() {
+        return Ok(String::from_utf8_lossy(&answer.stdout).into_owned());
+    }
+    let words = String::from_utf8_lossy(&answer.stderr);
+    let detail = format!("ssh refuses its configuration: {}", words.trim());
+    let by_hand = call.by_hand().replacen("ssh", "ssh -G", 1);
+    Err(HostFailure::new(Reason::Transport, detail)
+        .fix(format!("try `{by_hand}` and mend what it names")))
+}
+
+/// Whether the operator's own `ssh` holds a connection to this host open.
+fn has_master(call: &SshCall, socket: &Path) -> bool {
+    socket.exists()
+        && local::spawn(call.check(socket))
+            .and_then(|pipe| pipe.exchange(b"", ANSWER_LIMIT, Deadline::after(ASK)))
+            .is_ok_and(|answer| answer.exit.is_success())
 }
 
 fn exists(program: &PathBuf) -> bool {

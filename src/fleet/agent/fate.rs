@@ -4,7 +4,8 @@ use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
-use crate::fleet::{Access, remote_command};
+use crate::fleet::Access;
+use crate::fleet::remote_command::{self, Privilege};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::Loss;
@@ -60,7 +61,7 @@ impl Agent {
             (false, Look::Killed | Look::Stays) => {
                 let others = match &self.way {
                     Way::Here(_) => "this rdmactl on the same host".to_owned(),
-                    Way::There(access) => format!("the host's {}", access.service()),
+                    Way::There(access, _) => format!("the host's {}", access.service()),
                 };
                 let seconds = SILENCE.as_secs();
                 Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
@@ -97,7 +98,7 @@ impl Agent {
 
     /// Makes sure that an agent that no longer listens is gone.
     pub(super) fn bury(&self) -> Result<(), String> {
-        if matches!(self.way, Way::There(_)) && self.way.is_cancelled() {
+        if matches!(self.way, Way::There(..)) && self.way.is_cancelled() {
             // The connection is cut: that ends the agent's input, and with it the agent.
             return Ok(());
         }
@@ -114,7 +115,7 @@ impl Agent {
     fn look(&self) -> Look {
         match &self.way {
             Way::Here(_) => self.look_here(),
-            Way::There(access) => self.look_there(&**access),
+            Way::There(access, privilege) => self.look_there(&**access, *privilege),
         }
     }
 
@@ -129,12 +130,12 @@ impl Agent {
     }
 
     /// Over a new channel, and not when its number belongs to another process by now.
-    fn look_there(&self, access: &dyn Access) -> Look {
+    fn look_there(&self, access: &dyn Access, privilege: Privilege) -> Look {
         let Some(process) = self.inbox.lock().process else {
             return Look::Silent("it never said which process it is".into());
         };
         let deadline = Deadline::after(LOOK);
-        let command = remote_command::kill(process.pid, process.start_ticks);
+        let command = remote_command::kill(process.pid, process.start_ticks, privilege);
         match access.run(&command, deadline) {
             Ok(exit) => match exit.status {
                 Some(0) => Look::Killed,

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use crate::clock::Deadline;
+use crate::fleet::remote_command::Privilege;
 use crate::fleet::{Access, Guard};
 
 /// What carries the agent's pipe; cut by its deadline or by a cancelled run.
 pub(super) enum Way {
     /// A child of this process; its end of the pipe is watched.
     Here(Guard),
-    /// What can also run another command beside the agent.
-    There(Arc<dyn Access>),
+    /// What can also run another command beside the agent, with its rights.
+    There(Arc<dyn Access>, Privilege),
 }
 
 impl Way {
@@ -16,7 +17,7 @@ impl Way {
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
         match self {
             Self::Here(guard) => guard.set(deadline),
-            Self::There(access) => access.set_deadline(deadline),
+            Self::There(access, _) => access.set_deadline(deadline),
         }
     }
 
@@ -24,7 +25,7 @@ impl Way {
     pub(super) fn service(&self) -> &'static str {
         match self {
             Self::Here(_) => "process",
-            Self::There(access) => access.service(),
+            Self::There(access, _) => access.service(),
         }
     }
 
@@ -32,7 +33,7 @@ impl Way {
     pub(super) fn is_cancelled(&self) -> bool {
         match self {
             Self::Here(guard) => guard.is_cancelled(),
-            Self::There(access) => access.is_cancelled(),
+            Self::There(access, _) => access.is_cancelled(),
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn wire_form(key: &KeyData) -> Option<Vec<u8>> {
 }
 
 /// The type that the wire form of a key begins with.
-pub(super) fn type_of_blob(blob: &[u8]) -> Option<&str> {
+pub(in crate::fleet) fn type_of_blob(blob: &[u8]) -> Option<&str> {
     let (length, rest) = blob.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
     std::str::from_utf8(rest.get(..length)?).ok()

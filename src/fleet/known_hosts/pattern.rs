@@ -25,7 +25,7 @@ impl HashedName {
 }
 
 /// Whether a list names the host: some pattern holds, and no negated one does.
-pub(super) fn list_matches(list: &str, name: &str) -> bool {
+pub(in crate::fleet) fn list_matches(list: &str, name: &str) -> bool {
     let mut found = false;
     for pattern in list.split(',') {
         match pattern.strip_prefix('!') {
@@ -38,7 +38,7 @@ pub(super) fn list_matches(list: &str, name: &str) -> bool {
 }
 
 /// Whether a pattern with `*` and `?` matches all of a name, in time bounded by their product.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(in crate::fleet) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut from) = (0, 0);
     // Where to go on after the last star: behind it in the pattern, one further in the name.

@@ -36,6 +36,25 @@ impl Shared {
 
     pub(in crate::fleet) fn push_stderr(&self, bytes: &[u8]) {
         self.state().stderr.push(bytes);
+        self.changed.notify_all();
+    }
+
+    /// What is found in the end of stderr, as soon as it is there.
+    pub(super) fn find_in_stderr<T>(
+        &self,
+        deadline: Deadline,
+        find: impl Fn(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            let found = find(&state.stderr.bytes());
+            let wait = deadline.remaining();
+            if found.is_some() || wait.is_zero() {
+                return found;
+            }
+            state =
+                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Tells how it ended; the first word counts.

@@ -7,6 +7,8 @@ use super::identity::{self, Identity};
 use super::login::{Stage, Step};
 use super::wire::Wire;
 use crate::fleet::Target;
+use crate::fleet::choice::{Lack, Refusal};
+use crate::fleet::known_hosts::type_of_blob;
 use crate::model::{HostFailure, Reason};
 
 /// sshd ends the connection at six.
@@ -28,16 +30,14 @@ impl Offer {
     }
 }
 
-pub(super) fn authenticate(
-    wire: &mut Wire,
-    target: &Target,
-    stage: &Stage,
-) -> Result<(), HostFailure> {
+pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> Result<(), Refusal> {
     stage.at(Step::Agent);
     let agent = target.agent.as_deref().and_then(|socket| open_agent(wire, socket));
     let (mut agent, agent_keys) =
         agent.map_or((None, Vec::new()), |(agent, keys)| (Some(agent), keys));
     let identities = identity::read_all(target);
+    let lacks = lacks(&identities, &agent_keys);
+    let agent_keys = agent_keys.into_iter().filter(|key| foreign(key).is_none()).collect();
     stage.at(Step::Authenticate);
     let mut tried = Vec::new();
     for offer in offers(&identities, agent_keys, target.identities_only) {
@@ -49,13 +49,38 @@ pub(super) fn authenticate(
             Ok(()) => return Ok(()),
             Err(error) if fault::is_closed(&error) => {
                 let detail = format!("closed the connection while {} was offered", offer.name());
-                return Err(HostFailure::new(Reason::Auth, detail)
-                    .fix(format!("see sshd's log there; try `ssh {}`", target.host)));
+                let failure = HostFailure::new(Reason::Auth, detail)
+                    .fix(format!("see sshd's log there; try `ssh {}`", target.host));
+                return Err(Refusal { failure, lacks });
             }
             Err(error) => tried.push(format!("{} ({})", offer.name(), error.message())),
         }
     }
-    refused(wire, target, &identities, &tried)
+    refused(wire, target, &identities, &tried).map_err(|failure| Refusal { failure, lacks })
+}
+
+/// What is here to log in with that the library cannot use.
+fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
+    let agent = agent_keys.iter().filter_map(foreign);
+    let agent = agent.map(|what| format!("the agent holds {what}"));
+    let files = identities.iter().filter_map(|identity| {
+        let file = identity.file.display();
+        if identity.is_security_key {
+            return Some(format!("{file} is a security key"));
+        }
+        let certificate = identity.certificates.first().filter(|_| identity.is_locked)?;
+        Some(format!("{} is for a key that only the agent holds", certificate.display()))
+    });
+    agent.chain(files).map(Lack::Credential).collect()
+}
+
+/// What the library cannot have the agent sign with.
+fn foreign(key: &ssh2::PublicKey) -> Option<&'static str> {
+    match type_of_blob(key.blob())? {
+        kind if kind.starts_with("sk-") => Some("a security key"),
+        kind if kind.starts_with("ssh-rsa-cert-") => Some("an RSA certificate"),
+        _ => None,
+    }
 }
 
 /// The agent behind a socket, with its keys; an agent that does not answer well is no agent.
@@ -82,7 +107,7 @@ fn offers(
     first.sort_by_key(|key| named(key));
     let held: Vec<Vec<u8>> = first.iter().map(|key| key.blob().to_vec()).collect();
     let mut offers: Vec<Offer> = first.into_iter().map(|key| Offer::Agent(Box::new(key))).collect();
-    for identity in identities.iter().filter(|identity| !identity.is_locked) {
+    for identity in identities.iter().filter(|identity| identity.is_usable()) {
         let file = |certificate| Offer::File { key: identity.file.clone(), certificate };
         offers.extend(identity.certificates.iter().map(|path| file(Some(path.clone()))));
         if !identity.public.as_ref().is_some_and(|public| held.contains(public)) {

@@ -52,14 +52,20 @@ pub(super) fn exec_refused() -> HostFailure {
         .fix("see ForceCommand and the account's shell there")
 }
 
+/// The host's `MaxSessions` is reached.
+pub(in crate::fleet) fn channel_refused() -> HostFailure {
+    HostFailure::new(Reason::Refused, "opens no further channel")
+        .fix("raise MaxSessions in sshd_config there")
+}
+
 /// A step that did not end in time.
-pub(super) fn timeout(step: &str) -> HostFailure {
+pub(in crate::fleet) fn timeout(step: &str) -> HostFailure {
     HostFailure::new(Reason::Timeout, format!("timed out: {step}"))
         .fix("see whether the host hangs, or give it longer with --timeout")
 }
 
 /// Our own machine gave no thread, descriptor or socket.
-pub(super) fn local(error: &io::Error) -> HostFailure {
+pub(in crate::fleet) fn local(error: &io::Error) -> HostFailure {
     let failure = HostFailure::new(Reason::Transport, format!("this machine: {error}"));
     // EMFILE and ENFILE
     if matches!(error.raw_os_error(), Some(24 | 23)) {
@@ -68,11 +74,16 @@ pub(super) fn local(error: &io::Error) -> HostFailure {
     failure
 }
 
+/// Whether the library and the host found no way to make keys.
+pub(super) fn is_no_algorithm(error: &ssh2::Error) -> bool {
+    matches!(code(error), KEX | KEY_EXCHANGE)
+}
+
 /// The key exchange ended without keys.
 pub(super) fn handshake(error: &ssh2::Error) -> HostFailure {
     let failure =
         HostFailure::new(Reason::Transport, format!("SSH handshake: {}", error.message()));
-    if matches!(code(error), KEX | KEY_EXCHANGE) {
+    if is_no_algorithm(error) {
         return failure
             .fix("try `ssh -v`: the host may offer only algorithms that OpenSSL here lacks");
     }

@@ -9,18 +9,22 @@ use crate::fleet::Target;
 
 /// One private key file that exists.
 #[derive(Debug)]
-pub(super) struct Identity {
-    pub(super) file: PathBuf,
+pub(in crate::fleet) struct Identity {
+    pub(in crate::fleet) file: PathBuf,
     /// Certificates for this key, to be tried before the plain key.
-    pub(super) certificates: Vec<PathBuf>,
+    pub(in crate::fleet) certificates: Vec<PathBuf>,
     /// The public key in wire form, to find the key in an agent.
-    pub(super) public: Option<Vec<u8>>,
+    pub(in crate::fleet) public: Option<Vec<u8>>,
     /// Needs a passphrase, or is only a public key whose private part an agent holds.
-    pub(super) is_locked: bool,
+    pub(in crate::fleet) is_locked: bool,
+    /// Needs a passphrase.
+    pub(in crate::fleet) is_encrypted: bool,
+    /// A security key (FIDO), which the library cannot sign with.
+    pub(in crate::fleet) is_security_key: bool,
 }
 
 /// The keys of a target, in the order of its configuration.
-pub(super) fn read_all(target: &Target) -> Vec<Identity> {
+pub(in crate::fleet) fn read_all(target: &Target) -> Vec<Identity> {
     target.identity_files.iter().filter_map(|file| Identity::read(file, target)).collect()
 }
 
@@ -48,6 +52,10 @@ impl Identity {
             certificates: Vec::new(),
             public: public.as_ref().and_then(|key| key.to_bytes().ok()),
             is_locked: is_encrypted || !is_private,
+            is_encrypted,
+            is_security_key: public
+                .as_ref()
+                .is_some_and(|key| key.algorithm().as_str().starts_with("sk-")),
             file: file.to_owned(),
         };
         let own = with_suffix(file, "-cert.pub");
@@ -58,6 +66,11 @@ impl Identity {
             .cloned()
             .collect();
         Some(identity)
+    }
+
+    /// Whether the library can sign with it.
+    pub(in crate::fleet) fn is_usable(&self) -> bool {
+        !self.is_locked && !self.is_security_key
     }
 
     fn is_certified_by(&self, file: &Path) -> bool {

@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::greeting::Greeting;
+use super::road::Helper;
 use super::wire::Wire;
-use super::{Limits, auth, connect, fault, verify};
+use super::{Limits, auth, connect, fault, road, verify};
 use crate::clock::Deadline;
 use crate::fleet::Target;
-use crate::fleet::known_hosts::KnownHosts;
+use crate::fleet::choice::{Lack, Refusal};
+use crate::fleet::jumps::Jumps;
+use crate::fleet::known_hosts::{Accepted, KnownHosts};
+use crate::fleet::target::Route;
 use crate::fleet::watchdog::Watchdog;
 use crate::model::{HostFailure, Reason};
 
@@ -21,7 +25,7 @@ const RETRIES: u32 = 2;
 
 /// The step a login is at, for whoever waits for it in vain.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stage(Arc<AtomicUsize>);
+pub(in crate::fleet) struct Stage(Arc<AtomicUsize>);
 
 const STAGES: [&str; 5] = [
     "look-up of its name",
@@ -50,45 +54,51 @@ impl Stage {
     }
 }
 
-pub(super) struct Login {
-    pub(super) target: Target,
-    pub(super) known_hosts: Arc<KnownHosts>,
-    pub(super) watchdog: Watchdog,
-    pub(super) limits: Limits,
-    pub(super) deadline: Deadline,
-    pub(super) stage: Stage,
+pub(in crate::fleet) struct Login {
+    pub(in crate::fleet) target: Target,
+    pub(in crate::fleet) known_hosts: Arc<KnownHosts>,
+    pub(in crate::fleet) accepted: Arc<Accepted>,
+    pub(in crate::fleet) watchdog: Watchdog,
+    pub(in crate::fleet) jumps: Arc<Jumps>,
+    pub(in crate::fleet) limits: Limits,
+    pub(in crate::fleet) deadline: Deadline,
+    pub(in crate::fleet) stage: Stage,
 }
 
 /// Why one try ended.
 enum Ended {
     /// The host closed the connection before it spoke SSH.
     Closed(HostFailure),
-    For(HostFailure),
+    For(Refusal),
 }
 
 impl From<HostFailure> for Ended {
     fn from(failure: HostFailure) -> Self {
-        Self::For(failure)
+        Self::For(failure.into())
     }
 }
 
 impl Login {
-    pub(super) fn run(&self) -> Result<Wire, HostFailure> {
+    pub(super) fn run(&self) -> Result<Wire, Refusal> {
         self.stage.at(Step::Resolve);
-        let addresses = connect::resolve(&self.target)?;
+        let addresses = match self.target.route {
+            Route::Direct => connect::resolve(&self.target)?,
+            // The name is looked up there.
+            _ => Vec::new(),
+        };
         let mut retries = 0;
         loop {
             match self.attempt(&addresses) {
                 Ok(wire) => return Ok(wire),
-                Err(Ended::For(failure)) => return Err(failure),
+                Err(Ended::For(refusal)) => return Err(refusal),
                 Err(Ended::Closed(failure)) => {
                     let pause = jitter();
                     if retries == RETRIES || self.deadline.remaining() < pause {
-                        return Err(failure);
+                        return Err(failure.into());
                     }
                     retries += 1;
                     if self.watchdog.wait_cancelled(pause) {
-                        return Err(cancelled());
+                        return Err(cancelled().into());
                     }
                 }
             }
@@ -99,14 +109,17 @@ impl Login {
         self.stage.at(Step::Connect);
         let limit = self.target.connect_timeout.unwrap_or(self.limits.connect);
         let by = Deadline::after(limit).earlier(self.deadline);
-        let socket = connect::dial(addresses, &self.watchdog, by)
-            .map_err(|failure| self.unless_cancelled(failure))?;
+        let road =
+            road::open(&self.target, addresses, &self.watchdog, &self.jumps, by, self.deadline)
+                .map_err(|failure| self.unless_cancelled(failure))?;
         let by = Deadline::after(self.limits.login).earlier(self.deadline);
-        let guard = self.watchdog.guard(&socket, by).map_err(|error| fault::local(&error))?;
-        let mut wire = Wire::new(socket, guard).map_err(|error| fault::local(&error))?;
+        let guard = self.watchdog.guard(&road.socket, by).map_err(|error| fault::local(&error))?;
+        let mut wire = Wire::new(road, guard).map_err(|error| fault::local(&error))?;
         self.handshake(&mut wire)?;
-        auth::authenticate(&mut wire, &self.target, &self.stage)
-            .map_err(|failure| self.in_time(&wire, failure))?;
+        auth::authenticate(&mut wire, &self.target, &self.stage).map_err(|refusal| {
+            let failure = self.in_time(&wire, refusal.failure);
+            Ended::For(Refusal { failure, ..refusal })
+        })?;
         wire.guard().set(self.deadline);
         Ok(wire)
     }
@@ -119,20 +132,30 @@ impl Login {
         if let Err(error) = wire.drive(ssh2::Session::handshake) {
             let greeting = wire.greeting();
             if greeting.is_garbage() {
-                return Err(Ended::For(garbage(greeting)));
+                return Err(garbage(greeting).into());
             }
             if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
-                return Err(Ended::Closed(closed(greeting)));
+                return Err(match wire.helper() {
+                    // A jump host says itself what it could not do.
+                    Some(helper) if greeting.words().is_empty() => {
+                        helper.why_closed(&self.target).into()
+                    }
+                    _ => Ended::Closed(closed(greeting)),
+                });
             }
-            return Err(Ended::For(self.in_time(wire, fault::handshake(&error))));
+            let failure = self.in_time(wire, fault::handshake(&error));
+            let lack = fault::is_no_algorithm(&error).then_some(Lack::Algorithm);
+            return Err(Ended::For(Refusal { failure, lacks: lack.into_iter().collect() }));
         }
-        verify::check(wire, &self.target, &lookup, &record).map_err(Ended::For)
+        Ok(verify::check(wire, &self.target, &lookup, &record, &self.accepted)?)
     }
 
     /// The same failure, unless the watchdog ended the step.
     fn in_time(&self, wire: &Wire, failure: HostFailure) -> HostFailure {
         if wire.is_expired() {
-            return self.unless_cancelled(fault::timeout(self.stage.name()));
+            let behind = wire.helper().map_or_else(String::new, Helper::behind);
+            let step = format!("{}{behind}", self.stage.name());
+            return self.unless_cancelled(fault::timeout(&step));
         }
         failure
     }

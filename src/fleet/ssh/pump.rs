@@ -126,9 +126,7 @@ impl Pump {
             Err(error) if fault::is_again(&error) => Ok(false),
             Err(error) if fault::is_channel_refused(&error) => {
                 let request = self.waiting.remove(0);
-                let failure = HostFailure::new(Reason::Refused, "opens no further channel")
-                    .fix("raise MaxSessions in sshd_config there");
-                let _ = request.started.send(Err(failure));
+                let _ = request.started.send(Err(fault::channel_refused()));
                 Ok(true)
             }
             Err(error) => Err(error),

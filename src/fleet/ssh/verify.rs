@@ -4,7 +4,7 @@ use ssh2::MethodType;
 
 use super::wire::Wire;
 use crate::clock;
-use crate::fleet::known_hosts::{HostKey, Lookup, Record, Verdict};
+use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdict};
 use crate::fleet::target::{HostKeyPolicy, Target};
 use crate::model::{HostFailure, Reason};
 
@@ -30,6 +30,7 @@ pub(super) fn check(
     target: &Target,
     lookup: &Lookup,
     record: &Record<'_>,
+    accepted: &Accepted,
 ) -> Result<(), HostFailure> {
     let key = wire.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
     let Some(key) = key else {
@@ -57,6 +58,9 @@ pub(super) fn check(
             HostFailure::new(Reason::HostkeyUnknown, detail)
                 .fix("have the host's certificate renewed")
         }
+        Verdict::Unknown { .. } if target.host_keys == HostKeyPolicy::AcceptNew => {
+            return accept(target, lookup, &key, accepted);
+        }
         Verdict::Unknown { other_types } => {
             let mut detail = format!("its {shown} is in no known_hosts file");
             if !other_types.is_empty() {
@@ -66,6 +70,32 @@ pub(super) fn check(
         }
     };
     Err(failure)
+}
+
+/// Takes the key of a host that nothing is known of, as the configuration wants it.
+fn accept(
+    target: &Target,
+    lookup: &Lookup,
+    key: &HostKey,
+    accepted: &Accepted,
+) -> Result<(), HostFailure> {
+    let shown = format!("{} key {}", key.kind(), key.fingerprint());
+    // None is a configuration that wants nothing written down.
+    let Some(file) = target.known_hosts.first() else { return Ok(()) };
+    match accepted.take(file, lookup, key, target.hash_known_hosts) {
+        Ok(Taken::Noted) => Ok(()),
+        Ok(Taken::Changed) => {
+            let detail = format!("its {shown} is not the one that was taken for it in this run");
+            Err(HostFailure::new(Reason::HostkeyChanged, detail)
+                .fix("look who answers under this name: two hosts, or somebody in between"))
+        }
+        Err(error) => {
+            let file = file.display();
+            let detail = format!("its {shown} is new and cannot be written to {file}: {error}");
+            Err(HostFailure::new(Reason::HostkeyUnknown, detail)
+                .fix(format!("make {file} writable, or see StrictHostKeyChecking in ssh_config")))
+        }
+    }
 }
 
 /// How the key of an unknown host gets on record.

@@ -1,30 +1,33 @@
 //! One SSH session of the library, which never sees the network.
 //!
 //! libssh2 holds one end of a socketpair; this side moves bytes between the other end and the
-//! TCP socket. So no call of the library ever waits or spins, whatever a host sends: it gets
+//! host's socket. So no call of the library ever waits or spins, whatever a host sends: it gets
 //! what was fed and no more. And between two feeds nothing new can arrive, which makes "nothing
 //! moved" exact: without that, reading one channel may take in, unseen, the last packet that
 //! another one waits for.
 
 use std::io::{self, Read as _};
-use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{RecvFlags, SendFlags, recv, send, shutdown};
 
 use super::buffer::Buffer;
 use super::fault;
 use super::greeting::Greeting;
+use super::road::{Helper, Road};
 use crate::fleet::poll;
 use crate::fleet::watchdog::Guard;
 
 pub(super) struct Wire {
     pub(super) session: ssh2::Session,
-    socket: TcpStream,
+    socket: OwnedFd,
+    /// What holds the way to the host open, if it is no plain connection.
+    helper: Option<Helper>,
     library: UnixStream,
     inbound: Buffer,
     outbound: Buffer,
@@ -36,7 +39,8 @@ pub(super) struct Wire {
 
 impl Wire {
     /// A session on a non-blocking socket.
-    pub(super) fn new(socket: TcpStream, guard: Guard) -> io::Result<Self> {
+    pub(super) fn new(road: Road, guard: Guard) -> io::Result<Self> {
+        let Road { socket, helper } = road;
         let (library, near) = UnixStream::pair()?;
         library.set_nonblocking(true)?;
         near.set_nonblocking(true)?;
@@ -46,6 +50,7 @@ impl Wire {
         Ok(Self {
             session,
             socket,
+            helper,
             library,
             inbound: Buffer::default(),
             outbound: Buffer::default(),
@@ -61,6 +66,11 @@ impl Wire {
 
     pub(super) fn is_expired(&self) -> bool {
         self.guard.is_expired()
+    }
+
+    /// The process by which the host is reached, if there is one.
+    pub(super) fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
     }
 
     /// What the host has sent before it spoke SSH.
@@ -83,7 +93,12 @@ impl Wire {
     }
 
     fn receive(&mut self) -> bool {
-        match self.inbound.fill(|room| (&self.socket).read(room)) {
+        let socket = &self.socket;
+        let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
+            Ok((count, _)) => Ok(count),
+            Err(errno) => Err(io::Error::from(errno)),
+        };
+        match self.inbound.fill(from_host) {
             Ok(count) if count > 0 => {
                 if !self.greeting.look(self.inbound.bytes()) {
                     self.inbound.clear();
@@ -182,7 +197,7 @@ impl AsFd for Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         self.transfer();
-        let _ = self.socket.shutdown(Shutdown::Both);
+        let _ = shutdown(&self.socket, rustix::net::Shutdown::Both);
         // Before the library's own clean-up, which would ask the host for answers.
         let _ = self.library.shutdown(Shutdown::Both);
     }

@@ -2,31 +2,20 @@
 
 use std::collections::HashMap;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::tokens::{self, Tokens};
-use super::{AddressFamily, HostKeyPolicy, Target};
-use crate::fleet::Host;
-use crate::model::{HostFailure, Reason};
+use super::route::{check_for_shell, jump};
+use super::tokens::{self, Tokens, UnknownToken};
+use super::{AddressFamily, Here, HostKeyPolicy, Route, Target, Transport};
+use crate::fleet::{Host, SshCall, choice};
+use crate::model::HostFailure;
 
 /// The effective options of one host, or of every host of its class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SshConfig {
     options: HashMap<String, Vec<String>>,
 }
-
-/// Options that need another transport, with the value at which they do not.
-const FOREIGN: [(&str, &str); 8] = [
-    ("proxyjump", "none"),
-    ("proxycommand", "none"),
-    ("pkcs11provider", "none"),
-    ("knownhostscommand", "none"),
-    ("revokedhostkeys", "none"),
-    ("bindaddress", "none"),
-    ("bindinterface", "none"),
-    ("pubkeyauthentication", "true"),
-];
 
 impl SshConfig {
     /// Reads the text; unknown options are kept and never asked for.
@@ -43,40 +32,63 @@ impl SshConfig {
     /// The target that these options describe for a host.
     ///
     /// # Errors
-    /// An option needs what this transport lacks.
-    pub fn target(&self, host: &Host) -> Result<Target, HostFailure> {
-        self.refuse_foreign()?;
-        let address = self.first("hostname").unwrap_or(&host.name).to_owned();
-        let port = host.port.or_else(|| self.first("port")?.parse().ok()).unwrap_or(22);
-        let user = self.first("user").unwrap_or_default().to_owned();
-        let alias = self.set("hostkeyalias").map(str::to_owned);
-        let tokens = Tokens {
-            address: &address,
-            named: &host.name,
-            alias: alias.as_deref(),
-            port,
-            user: &user,
+    /// The host's name cannot be given to the configuration's `ProxyCommand`.
+    pub fn target(&self, host: &Host, here: Here) -> Result<Target, HostFailure> {
+        let mut target = self.plain(host);
+        let transport = match self.add_paths(&mut target)? {
+            Some(token) => Some(format!("`{token}` is in its SSH configuration")),
+            None => choice::before(self, here),
         };
-        let files = |option: &str| -> Result<Vec<PathBuf>, HostFailure> {
-            self.all(option)
-                .iter()
-                .filter(|file| *file != "none")
-                .map(|file| tokens.path(file))
-                .collect()
-        };
-        let lists = |option: &str| -> Result<Vec<PathBuf>, HostFailure> {
-            let lines = self.all(option).iter();
-            let names = lines.flat_map(|line| tokens::split_quoted(line));
-            names.filter(|file| file != "none").map(|file| tokens.path(&file)).collect()
-        };
-        Ok(Target {
+        target.transport = transport.map_or(Transport::BuiltIn, Transport::Program);
+        target.other_logins = choice::other_logins(self, here);
+        Ok(target)
+    }
+
+    /// The same, with what is on this machine to log in with.
+    pub(super) fn target_here(
+        &self,
+        host: &Host,
+        call: SshCall,
+        has_master: impl Fn(&Path) -> bool,
+    ) -> Result<Target, HostFailure> {
+        let mut target = self.plain(host);
+        // Whatever it could not expand is not looked at.
+        self.add_paths(&mut target)?;
+        let here = Here::look(&target);
+        let mut target = self.target(host, here)?;
+        if let Route::Jump(jump) = &mut target.route {
+            jump.program.clone_from(&call.program);
+            jump.config.clone_from(&call.config);
+        }
+        if let Some(socket) = self.set("controlpath").map(PathBuf::from)
+            && has_master(&socket)
+        {
+            target.transport = Transport::Borrowed(socket);
+        }
+        if target.transport == Transport::BuiltIn
+            && let Some(why) = choice::by_options(&call.options)
+        {
+            target.transport = Transport::Program(why);
+        }
+        target.call = Some(call);
+        Ok(target)
+    }
+
+    /// All that needs no look at files.
+    fn plain(&self, host: &Host) -> Target {
+        Target {
             host: host.clone(),
-            identity_files: files("identityfile")?,
-            certificate_files: files("certificatefile")?,
-            agent: self.agent(&tokens)?,
+            address: self.first("hostname").unwrap_or(&host.name).to_owned(),
+            port: host.port.or_else(|| self.first("port")?.parse().ok()).unwrap_or(22),
+            user: self.first("user").unwrap_or_default().to_owned(),
+            identity_files: Vec::new(),
+            certificate_files: Vec::new(),
+            agent: None,
             identities_only: self.is("identitiesonly", &["yes", "true"]),
-            known_hosts: [lists("userknownhostsfile")?, lists("globalknownhostsfile")?].concat(),
+            known_hosts: Vec::new(),
             host_keys: self.host_keys(),
+            hash_known_hosts: self.is("hashknownhosts", &["yes", "true"]),
+            host_key_alias: self.set("hostkeyalias").map(str::to_owned),
             connect_timeout: self
                 .first("connecttimeout")
                 .and_then(|seconds| seconds.parse().ok())
@@ -87,18 +99,74 @@ impl SshConfig {
                 Some("inet6") => AddressFamily::Inet6,
                 _ => AddressFamily::Any,
             },
-            host_key_alias: alias,
-            address,
-            port,
-            user,
-        })
+            route: Route::Direct,
+            transport: Transport::BuiltIn,
+            other_logins: Vec::new(),
+            call: None,
+        }
     }
 
-    fn all(&self, option: &str) -> &[String] {
+    /// Adds files, the agent and the way; the text with a token that only `ssh` knows, if there is one.
+    fn add_paths(&self, target: &mut Target) -> Result<Option<String>, HostFailure> {
+        let (address, user) = (target.address.clone(), target.user.clone());
+        let (named, alias) = (target.host.name.clone(), target.host_key_alias.clone());
+        let tokens = Tokens {
+            address: &address,
+            named: &named,
+            alias: alias.as_deref(),
+            port: target.port,
+            user: &user,
+        };
+        if let Some(command) = self.set("proxycommand") {
+            for name in [&address, &named, &user] {
+                check_for_shell(name)?;
+            }
+            match tokens.expand(command) {
+                Ok(command) => target.route = Route::Command(command),
+                Err(UnknownToken(token)) => return Ok(Some(token)),
+            }
+        } else if let Some(jumps) = self.set("proxyjump") {
+            target.route = Route::Jump(jump(jumps));
+        }
+        match self.files(&tokens, target) {
+            Ok(()) => Ok(None),
+            Err(UnknownToken(token)) => Ok(Some(token)),
+        }
+    }
+
+    fn files(&self, tokens: &Tokens<'_>, target: &mut Target) -> Result<(), UnknownToken> {
+        let files = |option: &str| -> Result<Vec<PathBuf>, UnknownToken> {
+            self.all(option)
+                .iter()
+                .filter(|file| *file != "none")
+                .map(|file| tokens.path(file))
+                .collect()
+        };
+        let lists = |option: &str| -> Result<Vec<PathBuf>, UnknownToken> {
+            let lines = self.all(option).iter();
+            let names = lines.flat_map(|line| tokens::split_quoted(line));
+            names.filter(|file| file != "none").map(|file| tokens.path(&file)).collect()
+        };
+        target.identity_files = files("identityfile")?;
+        target.certificate_files = files("certificatefile")?;
+        target.agent = self.agent(tokens)?;
+        target.known_hosts =
+            [lists("userknownhostsfile")?, lists("globalknownhostsfile")?].concat();
+        Ok(())
+    }
+
+    pub(in crate::fleet) fn all(&self, option: &str) -> &[String] {
         self.options.get(option).map_or(&[], Vec::as_slice)
     }
 
-    fn first(&self, option: &str) -> Option<&str> {
+    /// The same with one option as it is for another host.
+    pub(super) fn with(&self, option: &str, value: String) -> Self {
+        let mut other = self.clone();
+        other.options.insert(option.to_owned(), vec![value]);
+        other
+    }
+
+    pub(super) fn first(&self, option: &str) -> Option<&str> {
         self.all(option).first().map(String::as_str).filter(|value| !value.is_empty())
     }
 
@@ -106,22 +174,8 @@ impl SshConfig {
         self.first(option).filter(|value| *value != "none")
     }
 
-    fn is(&self, option: &str, values: &[&str]) -> bool {
+    pub(in crate::fleet) fn is(&self, option: &str, values: &[&str]) -> bool {
         self.first(option).is_some_and(|value| values.contains(&value))
-    }
-
-    fn refuse_foreign(&self) -> Result<(), HostFailure> {
-        for (option, harmless) in FOREIGN {
-            let harmless = [harmless, if harmless == "true" { "yes" } else { harmless }];
-            if let Some(value) = self.first(option).filter(|value| !harmless.contains(value)) {
-                let detail = format!(
-                    "its SSH configuration says `{option} {value}`, which the built-in SSH lacks"
-                );
-                return Err(HostFailure::new(Reason::Transport, detail)
-                    .fix("the `ssh` transport will take such hosts; it is not offered yet"));
-            }
-        }
-        Ok(())
     }
 
     fn host_keys(&self) -> HostKeyPolicy {
@@ -132,7 +186,7 @@ impl SshConfig {
         }
     }
 
-    fn agent(&self, tokens: &Tokens<'_>) -> Result<Option<PathBuf>, HostFailure> {
+    fn agent(&self, tokens: &Tokens<'_>) -> Result<Option<PathBuf>, UnknownToken> {
         let variable =
             |name: &str| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         match self.first("identityagent") {
@@ -158,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_options_of_a_host_become_its_target() {
-        let target = SshConfig::parse(ANSWER).target(&Host::named("web")).unwrap();
+        let target = SshConfig::parse(ANSWER).target(&Host::named("web"), Here::default()).unwrap();
         assert_eq!((target.address.as_str(), target.port), ("10.0.0.7", 2222));
         assert_eq!(target.identity_files.len(), 2);
         assert!(target.identity_files[0].ends_with(".ssh/id_root"));
@@ -169,14 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_not_offered_is_named() {
-        let text = ANSWER.replace("proxyjump none", "proxyjump bastion");
-        let failure = SshConfig::parse(&text).target(&Host::named("web")).unwrap_err();
-        assert_eq!(failure.reason, Reason::Transport);
-        assert!(failure.detail.contains("proxyjump bastion"), "{failure}");
+    fn a_token_that_only_ssh_knows_is_for_the_program() {
         let text = ANSWER.replace("/keys/%h-%p", "/keys/%C");
-        let failure = SshConfig::parse(&text).target(&Host::named("web")).unwrap_err();
-        assert!(failure.detail.contains("%C"), "{failure}");
+        let target = SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
+        let Transport::Program(why) = target.transport else { panic!("the library") };
+        assert!(why.contains("/keys/%C"), "{why}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::model::{HostFailure, Reason};
+/// A text of the configuration with a token that only `ssh` knows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnknownToken(pub(super) String);
 
 /// What the tokens stand for.
 pub(super) struct Tokens<'a> {
@@ -16,7 +18,16 @@ pub(super) struct Tokens<'a> {
 
 impl Tokens<'_> {
     /// The path that a text of the configuration means.
-    pub(super) fn path(&self, text: &str) -> Result<PathBuf, HostFailure> {
+    pub(super) fn path(&self, text: &str) -> Result<PathBuf, UnknownToken> {
+        let path = self.expand(text)?;
+        Ok(match path.strip_prefix("~/") {
+            Some(rest) => home().join(rest),
+            None => PathBuf::from(path),
+        })
+    }
+
+    /// The text with all tokens replaced.
+    pub(super) fn expand(&self, text: &str) -> Result<String, UnknownToken> {
         let mut path = String::with_capacity(text.len());
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -37,20 +48,10 @@ impl Tokens<'_> {
                 Some('l') => {
                     path.push_str(&rustix::system::uname().nodename().to_string_lossy());
                 }
-                other => {
-                    let token = other.map(String::from).unwrap_or_default();
-                    let detail = format!(
-                        "its SSH configuration has `%{token}` in `{text}`, which is not offered"
-                    );
-                    return Err(HostFailure::new(Reason::Transport, detail)
-                        .fix("write the file's full name for this host"));
-                }
+                _ => return Err(UnknownToken(text.to_owned())),
             }
         }
-        Ok(match path.strip_prefix("~/") {
-            Some(rest) => home().join(rest),
-            None => PathBuf::from(path),
-        })
+        Ok(path)
     }
 }
 

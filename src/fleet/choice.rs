@@ -1,0 +1,196 @@
+//! Which transport a host needs: the one place where that is decided.
+
+use super::target::{Here, SshConfig, Target};
+use crate::model::{HostFailure, Reason};
+
+/// What the built-in SSH found that it cannot use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// No algorithm that both sides know.
+    Algorithm,
+    /// A key or certificate that it cannot sign with, named.
+    Credential(String),
+}
+
+/// Why the built-in SSH made no connection.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) failure: HostFailure,
+    pub(super) lacks: Vec<Lack>,
+}
+
+impl From<HostFailure> for Refusal {
+    fn from(failure: HostFailure) -> Self {
+        Self { failure, lacks: Vec::new() }
+    }
+}
+
+/// Options that need the program, with the values at which they do not.
+const FOREIGN: [(&str, &str, &[&str]); 10] = [
+    ("pkcs11provider", "PKCS11Provider", &["none"]),
+    ("securitykeyprovider", "SecurityKeyProvider", &["none", "internal", "$SSH_SK_PROVIDER"]),
+    ("knownhostscommand", "KnownHostsCommand", &["none"]),
+    ("revokedhostkeys", "RevokedHostKeys", &["none"]),
+    ("bindaddress", "BindAddress", &["none"]),
+    ("bindinterface", "BindInterface", &["none"]),
+    ("pubkeyauthentication", "PubkeyAuthentication", &["true", "yes", "unbound", "host-bound"]),
+    ("proxyusefdpass", "ProxyUseFdpass", &["no", "false"]),
+    ("verifyhostkeydns", "VerifyHostKeyDNS", &["no", "false", "ask"]),
+    ("identityfile", "IdentityFile", &[]),
+];
+
+/// Logins that only the program can do, by their options.
+pub(super) const OTHER_LOGINS: [(&str, &str); 2] = [
+    ("gssapiauthentication", "GSSAPIAuthentication"),
+    ("hostbasedauthentication", "HostbasedAuthentication"),
+];
+
+/// Why a host needs the program from the start, by its configuration and what is there to log in with;
+/// `None` where the built-in SSH is to be tried first.
+pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
+    for (option, name, harmless) in FOREIGN {
+        let all = config.all(option);
+        let foreign = match option {
+            "identityfile" => all.iter().find(|value| value.starts_with("pkcs11:")),
+            _ => all.first().filter(|value| !value.is_empty() && !harmless.contains(&&***value)),
+        };
+        if let Some(value) = foreign {
+            return Some(format!("{name} {value} is in its SSH configuration"));
+        }
+    }
+    if here.has_key {
+        return None;
+    }
+    let name = other_logins(config, here).into_iter().next()?;
+    Some(format!("{name} is in its SSH configuration, and no key is here to offer"))
+}
+
+/// Options of a connection that the built-in SSH follows.
+const FOLLOWED: [&str; 22] = [
+    "addressfamily",
+    "certificatefile",
+    "connecttimeout",
+    "controlpath",
+    "globalknownhostsfile",
+    "gssapiauthentication",
+    "hashknownhosts",
+    "hostbasedauthentication",
+    "hostkeyalias",
+    "hostname",
+    "identitiesonly",
+    "identityagent",
+    "identityfile",
+    "port",
+    "proxycommand",
+    "proxyjump",
+    "pubkeyauthentication",
+    "stricthostkeychecking",
+    "user",
+    "userknownhostsfile",
+    "bindaddress",
+    "bindinterface",
+];
+
+/// Why options that were asked for by `--ssh-option` need the program: what somebody types must not be
+/// passed over.
+pub(super) fn by_options(options: &[String]) -> Option<String> {
+    let name = |option: &String| option.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let foreign = options.iter().find(|option| !FOLLOWED.contains(&&*name(option)))?;
+    Some(format!("--ssh-option {foreign} is asked for"))
+}
+
+/// The logins of the configuration that only the program can do and that may succeed.
+pub(super) fn other_logins(config: &SshConfig, here: Here) -> Vec<&'static str> {
+    let wanted = OTHER_LOGINS.iter().filter(|(option, _)| config.is(option, &["yes", "true"]));
+    // Debian and Red Hat ask for GSSAPI everywhere: without a ticket it is only a wish.
+    let possible = |name: &&str| *name != "GSSAPIAuthentication" || here.has_ticket;
+    wanted.map(|(_, name)| *name).filter(possible).collect()
+}
+
+/// Why the program may succeed where the built-in SSH did not; `None` where it cannot.
+pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
+    match refusal.failure.reason {
+        Reason::Transport if refusal.lacks.contains(&Lack::Algorithm) => {
+            Some("it has no algorithm in common with the built-in SSH".to_owned())
+        }
+        Reason::Auth => {
+            let credentials = refusal.lacks.iter().filter_map(|lack| match lack {
+                Lack::Credential(words) => Some(words.clone()),
+                Lack::Algorithm => None,
+            });
+            let logins = target.other_logins.iter().map(|name| {
+                format!("{name} is in its SSH configuration, and it takes no key of ours")
+            });
+            credentials.chain(logins).next()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Host;
+
+    const KEYS: Here = Here { has_key: true, has_ticket: false };
+
+    #[test]
+    fn what_the_library_lacks_is_for_the_program() {
+        for (line, why) in [
+            ("pkcs11provider /lib/p.so", Some("PKCS11Provider /lib/p.so")),
+            ("securitykeyprovider /lib/sk.so", Some("SecurityKeyProvider")),
+            ("securitykeyprovider internal", None),
+            ("pubkeyauthentication false", Some("PubkeyAuthentication false")),
+            ("pubkeyauthentication true", None),
+            ("proxyusefdpass yes", Some("ProxyUseFdpass")),
+            ("bindinterface ib0", Some("BindInterface ib0")),
+            ("revokedhostkeys none", None),
+            ("identityfile ~/.ssh/id_rsa\nidentityfile pkcs11:x", Some("IdentityFile pkcs11:x")),
+            ("gssapiauthentication yes\nhostbasedauthentication yes", None),
+            ("proxyjump b\nproxycommand none", None),
+        ] {
+            let chosen = before(&SshConfig::parse(line), KEYS);
+            match why {
+                Some(why) => assert!(chosen.as_ref().is_some_and(|said| said.contains(why))),
+                None => assert_eq!(chosen, None, "{line}"),
+            }
+        }
+    }
+
+    #[test]
+    fn kerberos_needs_the_program_where_there_is_a_ticket_and_no_key() {
+        let config = SshConfig::parse("gssapiauthentication yes");
+        let none = Here { has_key: false, has_ticket: false };
+        assert_eq!(before(&config, none), None);
+        let ticket = Here { has_ticket: true, ..none };
+        assert!(before(&config, ticket).is_some_and(|why| why.starts_with("GSSAPI")));
+        assert_eq!(before(&config, Here { has_key: true, ..ticket }), None);
+        let hosts = SshConfig::parse("hostbasedauthentication yes");
+        assert!(before(&hosts, none).is_some_and(|why| why.starts_with("Hostbased")));
+    }
+
+    #[test]
+    fn a_refusal_leads_to_the_program_only_where_that_can_do_more() {
+        let text = "gssapiauthentication yes\nhostname n1\n";
+        let plain = SshConfig::parse("hostname n1\n");
+        let host = Host::named("n1");
+        let of = |config: &SshConfig, has_ticket| {
+            config.target(&host, Here { has_key: true, has_ticket }).unwrap()
+        };
+        let refusal = |reason, lacks| Refusal { failure: HostFailure::new(reason, ""), lacks };
+        let target = of(&plain, true);
+        assert_eq!(after(&target, &refusal(Reason::Auth, Vec::new())), None);
+        let rsa = Lack::Credential("the agent holds an RSA certificate".into());
+        let why = after(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
+        assert_eq!(why.as_deref(), Some("the agent holds an RSA certificate"));
+        for reason in [Reason::HostkeyChanged, Reason::Timeout, Reason::Refused, Reason::Cancelled]
+        {
+            assert_eq!(after(&target, &refusal(reason, vec![rsa.clone(), Lack::Algorithm])), None);
+        }
+        assert!(after(&target, &refusal(Reason::Transport, vec![Lack::Algorithm])).is_some());
+        assert_eq!(after(&target, &refusal(Reason::Transport, Vec::new())), None);
+        let kerberos = SshConfig::parse(text);
+        assert!(after(&of(&kerberos, true), &refusal(Reason::Auth, Vec::new())).is_some());
+        assert_eq!(after(&of(&kerberos, false), &refusal(Reason::Auth, Vec::new())), None);
+    }
+}

@@ -1,0 +1,143 @@
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::choice;
+use super::jumps::Jumps;
+use super::known_hosts::{Accepted, KnownHosts};
+use super::session::Session;
+use super::ssh::{self, Limits, Login, Stage, fault};
+use super::ssh_program::{Master, Opening, Sockets};
+use super::target::{Target, Transport};
+use super::unlock::Unlock;
+use super::watchdog::Watchdog;
+use crate::clock::Deadline;
+use crate::model::{HostFailure, Reason};
+
+/// Opens connections for a whole run, each by the transport that its host needs.
+#[derive(Debug)]
+pub struct Connector {
+    watchdog: Watchdog,
+    limits: Limits,
+    known_hosts: Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>,
+    accepted: Arc<Accepted>,
+    sockets: Arc<Sockets>,
+    jumps: Arc<Jumps>,
+    unlock: Unlock,
+}
+
+impl Connector {
+    /// A connector whose sockets the watchdog watches; cancelling it ends all connections.
+    #[must_use]
+    pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
+        let sockets = Arc::<Sockets>::default();
+        let jumps = Jumps::new(watchdog.clone(), limits, Arc::clone(&sockets));
+        let unlock = Unlock::new(Arc::clone(&sockets), watchdog.clone());
+        Self {
+            watchdog,
+            limits,
+            known_hosts: Mutex::default(),
+            accepted: Arc::default(),
+            unlock,
+            sockets,
+            jumps: Arc::new(jumps),
+        }
+    }
+
+    /// The watchdog over all connections.
+    #[must_use]
+    pub fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
+    /// Where a host has nothing but encrypted keys, asks for a passphrase on the terminal, each key
+    /// once a run; how long that took, which is no time of the host's.
+    pub fn unlock(&self, target: &mut Target) -> Duration {
+        self.unlock.prepare(target)
+    }
+
+    /// Opens a connection, proves the host's key, and authenticates.
+    ///
+    /// The deadline is the host's own: the connection is shut down at it, unless
+    /// [`Session::set_deadline`] moves it.
+    ///
+    /// # Errors
+    /// The one reason why there is no connection, and what to do about it.
+    pub fn connect(&self, target: &Target, deadline: Deadline) -> Result<Session, HostFailure> {
+        match &target.transport {
+            Transport::BuiltIn => {}
+            Transport::Program(why) => return self.by_program(target, why, deadline),
+            Transport::Borrowed(socket) => {
+                let call = target.call.clone().ok_or_else(no_program)?;
+                let watchdog = self.watchdog.clone();
+                let master = Master::borrowed(call, socket.clone(), watchdog, deadline);
+                let why = format!("a connection is open at ControlPath {}", socket.display());
+                return Ok(Session::program(master, &why));
+            }
+        }
+        let login = Login {
+            target: target.clone(),
+            known_hosts: self.known_hosts(&target.known_hosts)?,
+            accepted: Arc::clone(&self.accepted),
+            watchdog: self.watchdog.clone(),
+            jumps: Arc::clone(&self.jumps),
+            limits: self.limits,
+            deadline,
+            stage: Stage::default(),
+        };
+        ssh::open(login).map(Session::built_in).or_else(|refusal| {
+            match choice::after(target, &refusal) {
+                Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
+                _ => Err(refusal.failure),
+            }
+        })
+    }
+
+    fn by_program(
+        &self,
+        target: &Target,
+        why: &str,
+        deadline: Deadline,
+    ) -> Result<Session, HostFailure> {
+        let connect = target.connect_timeout.unwrap_or(self.limits.connect);
+        let opening = Opening {
+            call: target.call.clone().ok_or_else(no_program)?,
+            watchdog: self.watchdog.clone(),
+            sockets: Arc::clone(&self.sockets),
+            connect,
+            by: Deadline::after(connect + self.limits.login).earlier(deadline),
+            until: Some(deadline),
+        };
+        let (opened, answer) = mpsc::sync_channel(1);
+        opening.start(move |result| {
+            // Nobody waits any more only when this thread was given up.
+            let _ = opened.send(result);
+        })?;
+        // The watchdog ends the login, so an answer comes.
+        let master =
+            answer.recv().map_err(|_gone| fault::timeout("login by the ssh program"))??;
+        Ok(Session::program(master, why))
+    }
+
+    /// The files of a class of hosts, read once.
+    fn known_hosts(&self, files: &[PathBuf]) -> Result<Arc<KnownHosts>, HostFailure> {
+        let mut read = self.known_hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = read.get(files) {
+            return Ok(Arc::clone(known));
+        }
+        let known = KnownHosts::read(files).map(Arc::new).map_err(|error| {
+            let fix =
+                format!("make {} readable: it may hold this host's key", error.file.display());
+            HostFailure::new(Reason::HostkeyUnknown, error.to_string()).fix(fix)
+        })?;
+        read.insert(files.to_vec(), Arc::clone(&known));
+        Ok(known)
+    }
+}
+
+fn no_program() -> HostFailure {
+    HostFailure::new(Reason::Transport, "no ssh program here, which this host needs")
+        .fix("install openssh-client")
+}

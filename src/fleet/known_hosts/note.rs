@@ -1,0 +1,144 @@
+//! New lines of `known_hosts` files, for `StrictHostKeyChecking accept-new`.
+
+use std::collections::HashMap;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, Mac as _};
+use rustix::fs::{FlockOperation, flock};
+use sha1::Sha1;
+
+use super::{HostKey, Lookup};
+
+/// The keys that were taken during a run, by file and name: one that changes within it is a changed
+/// key.
+#[derive(Debug, Default)]
+pub struct Accepted {
+    keys: Mutex<HashMap<(PathBuf, String), Vec<u8>>>,
+}
+
+/// What came of taking a new key.
+#[derive(Debug)]
+pub enum Taken {
+    /// It is on record.
+    Noted,
+    /// Another one was taken for this host a moment ago.
+    Changed,
+}
+
+impl Accepted {
+    /// Takes the key of a host that is on no record, and writes it down as ssh does: by the hash of its
+    /// name where the configuration says so.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn take(
+        &self,
+        file: &Path,
+        lookup: &Lookup,
+        key: &HostKey,
+        is_hashed: bool,
+    ) -> io::Result<Taken> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = (file.to_owned(), lookup.spelled().to_owned());
+        match keys.get(&slot) {
+            Some(taken) if taken == key.plain() => return Ok(Taken::Noted),
+            Some(_) => return Ok(Taken::Changed),
+            None => {}
+        }
+        append(file, &line(lookup, key, is_hashed)?)?;
+        keys.insert(slot, key.plain().to_vec());
+        Ok(Taken::Noted)
+    }
+}
+
+fn line(lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<String> {
+    let name = lookup.spelled();
+    // Any of them would make another line of it.
+    if name.is_empty() || name.contains([',', ' ', '\t', '\n', '#', '|', '*', '?', '!', '@']) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name for a line"));
+    }
+    let name = if is_hashed { hashed(name)? } else { name.to_owned() };
+    Ok(format!("{name} {} {}\n", key.kind(), STANDARD.encode(key.plain())))
+}
+
+fn hashed(name: &str) -> io::Result<String> {
+    let mut salt = [0; 20];
+    getrandom::fill(&mut salt).map_err(io::Error::other)?;
+    let mac = Hmac::<Sha1>::new_from_slice(&salt).map_err(io::Error::other)?;
+    let hash = mac.chain_update(name).finalize().into_bytes();
+    Ok(format!("|1|{}|{}", STANDARD.encode(salt), STANDARD.encode(hash)))
+}
+
+/// One write at the end, alone: other processes of ours take the same lock.
+fn append(file: &Path, line: &str) -> io::Result<()> {
+    if let Some(directory) = file.parent().filter(|directory| !directory.exists()) {
+        DirBuilder::new().mode(0o700).create(directory)?;
+    }
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    // The last line of a file that somebody edited may have no end.
+    let begin = if last == *b"\n" { "" } else { "\n" };
+    file.write_all(format!("{begin}{line}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::fleet::known_hosts::{KnownHosts, Verdict};
+
+    fn key(last: u8) -> HostKey {
+        let mut blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20".to_vec();
+        blob.extend([last; 32]);
+        HostKey::from_blob(&blob).unwrap()
+    }
+
+    #[test]
+    fn a_new_key_is_on_record_afterwards_and_another_one_is_changed() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = directory.path().join(".ssh/known_hosts");
+        let accepted = Accepted::default();
+        let (plain, hashed) = (Lookup::host("N1", 7), Lookup::host("n2", 22));
+        assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
+        assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
+        assert!(matches!(accepted.take(&file, &plain, &key(2), false).unwrap(), Taken::Changed));
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("[n1]:7 ssh-ed25519 AAAA") && text.lines().count() == 1);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+        // A file without a last newline keeps its last line.
+        fs::write(&file, text.trim_end()).unwrap();
+        accepted.take(&file, &hashed, &key(3), true).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.lines().nth(1).unwrap().starts_with("|1|") && !text.contains("n2"));
+        let known = KnownHosts::read(&[file]).unwrap();
+        assert_eq!(known.of(&plain).judge(&key(1), 0), Verdict::Known);
+        assert_eq!(known.of(&hashed).judge(&key(3), 0), Verdict::Known);
+        assert!(matches!(known.of(&hashed).judge(&key(1), 0), Verdict::Changed(_)));
+    }
+
+    #[test]
+    fn a_name_that_would_be_another_line_is_not_written() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = directory.path().join("known_hosts");
+        for name in ["a,b", "a b", "#a", "a|b", "*", "!a", "@revoked", ""] {
+            let lookup = Lookup::alias(name);
+            assert!(Accepted::default().take(&file, &lookup, &key(1), false).is_err(), "{name}");
+        }
+        assert!(!file.exists());
+    }
+}

@@ -1,0 +1,202 @@
+//! From what the `ssh` program writes to stderr to one of our reasons.
+
+use super::SshCall;
+use crate::fleet::last_words::quote;
+use crate::model::{HostFailure, Reason};
+
+/// Words of OpenSSH, the most telling first: a connection over other hosts has several that
+/// complain, and "closed" is what the others say then.
+const WORDS: [(&str, Reason); 24] = [
+    ("REVOKED HOST KEY", Reason::HostkeyRevoked),
+    ("revoked host key", Reason::HostkeyRevoked),
+    ("REMOTE HOST IDENTIFICATION HAS CHANGED", Reason::HostkeyChanged),
+    ("Offending ", Reason::HostkeyChanged),
+    ("host key is known for", Reason::HostkeyUnknown),
+    ("Host key verification failed", Reason::HostkeyUnknown),
+    ("Permission denied (", Reason::Auth),
+    ("Too many authentication failures", Reason::Auth),
+    ("Could not resolve hostname", Reason::Unresolved),
+    ("Name or service not known", Reason::Unresolved),
+    ("Temporary failure in name resolution", Reason::Unresolved),
+    ("Connection refused", Reason::Refused),
+    ("administratively prohibited", Reason::Refused),
+    ("No route to host", Reason::Unreachable),
+    ("Network is unreachable", Reason::Unreachable),
+    ("Connection timed out", Reason::Timeout),
+    ("Operation timed out", Reason::Timeout),
+    ("timed out", Reason::Timeout),
+    ("Unable to negotiate", Reason::Transport),
+    ("Bad configuration option", Reason::Transport),
+    ("command-line line", Reason::Transport),
+    ("kex_exchange_identification", Reason::Refused),
+    ("Connection closed by", Reason::Refused),
+    ("Connection reset by", Reason::Refused),
+];
+
+/// Why there is no connection, and what to type.
+pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure {
+    let text = String::from_utf8_lossy(stderr);
+    let (reason, line) = find(&text);
+    let by_hand = call.by_hand();
+    let said = |line: &str| format!("ssh: {}", quote(line));
+    match reason {
+        Reason::HostkeyChanged | Reason::HostkeyRevoked => {
+            // `Offending ED25519 key in FILE:LINE`
+            let offending = text.lines().find(|line| line.starts_with("Offending "));
+            let place = offending.and_then(|line| line.trim().split_once(" key in "));
+            let place = place.map_or(String::new(), |(_, place)| format!(" in {}", quote(place)));
+            if reason == Reason::HostkeyRevoked {
+                let detail = format!("ssh: its key is marked as revoked{place}");
+                return HostFailure::new(reason, detail)
+                    .fix("do not connect: ask who runs the host for its present key");
+            }
+            let remove = text.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
+            let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", call.host), quote);
+            HostFailure::new(reason, format!("ssh: its key is not the one on record{place}")).fix(
+                format!("if it was installed anew: `{remove}`, then `{by_hand}`; else somebody is in between"),
+            )
+        }
+        Reason::HostkeyUnknown => {
+            let detail = "ssh: its key is in no known_hosts file";
+            HostFailure::new(reason, detail)
+                .fix(format!("`{by_hand}` shows the key, and takes it down when you say yes"))
+        }
+        _ if line.is_empty() => HostFailure::new(Reason::Transport, "ssh ended without a word")
+            .fix(format!("try `{by_hand}`")),
+        _ => HostFailure::new(reason, said(line)).fix(format!("try `{by_hand}`")),
+    }
+}
+
+/// The first of the words that is there with its line, else the last line.
+fn find(text: &str) -> (Reason, &str) {
+    for (word, reason) in WORDS {
+        if let Some(line) = text.lines().find(|line| line.contains(word)) {
+            return (reason, line.trim());
+        }
+    }
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    (Reason::Transport, last.unwrap_or_default())
+}
+
+/// Why addresses could not be reached over an open connection, as far as all complaints agree; the outer
+/// `None` where there are fewer than expected.
+pub(super) fn unreached(stderr: &[u8], expected: usize) -> Option<Option<(Reason, String)>> {
+    let text = String::from_utf8_lossy(stderr);
+    // `channel 2: open failed: connect failed: Connection refused`
+    let whys = text.lines().filter_map(|line| {
+        let (_, why) = line.split_once(": open failed: ")?;
+        Some(why.trim().trim_start_matches("connect failed: "))
+    });
+    let whys: Vec<&str> = whys.collect();
+    let first = *whys.first().filter(|_| whys.len() >= expected)?;
+    if whys.iter().any(|why| *why != first) {
+        return Some(None);
+    }
+    let (reason, _) = find(first);
+    let reason = if reason == Reason::Transport { Reason::Unreachable } else { reason };
+    Some(Some((reason, quote(first))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(stderr: &str) -> HostFailure {
+        let call = SshCall {
+            program: "ssh".into(),
+            config: Some("/c".into()),
+            options: vec!["A=b c".into()],
+            jumps: None,
+            user: Some("u".into()),
+            port: Some(7),
+            host: "n1".into(),
+            agent: None,
+        };
+        complaint(stderr.as_bytes(), &call)
+    }
+
+    #[test]
+    fn each_complaint_has_its_reason_and_what_to_type() {
+        let by_hand = "ssh -F /c -o 'A=b c' -p 7 u@n1";
+        for (stderr, reason, detail, fix) in [
+            ("root@n1: Permission denied (publickey).\r\n", Reason::Auth, "root@n1", by_hand),
+            (
+                "No ED25519 host key is known for n1 and you have requested strict checking.\r\n\
+              Host key verification failed.\r\n",
+                Reason::HostkeyUnknown,
+                "in no known_hosts",
+                by_hand,
+            ),
+            (
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n\
+              Add correct host key in /k to get rid of this message.\nOffending ED25519 key in /k:3\n\
+              \x20 remove with:\n  ssh-keygen -f \"/k\" -R \"n1\"\nHost key verification failed.\n",
+                Reason::HostkeyChanged,
+                "on record in /k:3",
+                r#"`ssh-keygen -f "/k" -R "n1"`"#,
+            ),
+            (
+                "@ WARNING: REVOKED HOST KEY DETECTED! @\n",
+                Reason::HostkeyRevoked,
+                "revoked",
+                "do not",
+            ),
+            (
+                "ssh: Could not resolve hostname n1: Name or service not known\n",
+                Reason::Unresolved,
+                "n1",
+                "try",
+            ),
+            (
+                "ssh: connect to host n1 port 22: Connection refused\n",
+                Reason::Refused,
+                "refused",
+                "try",
+            ),
+            (
+                "ssh: connect to host n1 port 22: Connection timed out\n",
+                Reason::Timeout,
+                "timed",
+                "try",
+            ),
+            (
+                "ssh: connect to host n1 port 22: No route to host\n",
+                Reason::Unreachable,
+                "route",
+                "try",
+            ),
+            (
+                "kex_exchange_identification: Connection closed by remote host\nConnection closed by ::1\n",
+                Reason::Refused,
+                "kex_exchange",
+                "try",
+            ),
+            (
+                "root@b: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535\n",
+                Reason::Auth,
+                "root@b",
+                "try",
+            ),
+            ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "try"),
+            ("", Reason::Transport, "without a word", by_hand),
+        ] {
+            let failure = of(stderr);
+            assert_eq!(failure.reason, reason, "{failure}");
+            assert!(failure.detail.contains(detail), "{failure}");
+            assert!(failure.fix.as_deref().unwrap().contains(fix), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_told_only_where_all_agree() {
+        let refused = "channel 2: open failed: connect failed: Connection refused\n";
+        let prohibited = "channel 3: open failed: administratively prohibited: open failed\n";
+        let (reason, words) =
+            unreached(format!("{refused}x\n{refused}").as_bytes(), 2).unwrap().unwrap();
+        assert_eq!((reason, &*words), (Reason::Refused, "Connection refused"));
+        assert_eq!(unreached(prohibited.as_bytes(), 1).unwrap().unwrap().0, Reason::Refused);
+        assert_eq!(unreached(format!("{refused}{prohibited}").as_bytes(), 2), Some(None));
+        assert_eq!(unreached(refused.as_bytes(), 2), None);
+        assert_eq!(unreached(b"nothing of the kind", 1), None);
+    }
+}

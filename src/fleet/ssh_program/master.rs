@@ -1,0 +1,143 @@
+//! One connection by the `ssh` program, over which commands run beside each other.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::SshCall;
+use super::process::{END, Process};
+use crate::clock::Deadline;
+use crate::fleet::local;
+use crate::fleet::pipe::{Exit, Pipe};
+use crate::fleet::ssh::fault;
+use crate::fleet::watchdog::{Guard, Watchdog};
+use crate::model::{HostFailure, Reason};
+
+/// Before the deadline of a guard is set as it is.
+const SOON: Duration = Duration::from_secs(60);
+
+/// What ssh ends with when ssh itself failed; a command may do so, too.
+const FAILED: i32 = 255;
+
+/// An authenticated connection; it ends when this is dropped.
+#[derive(Debug)]
+pub(in crate::fleet) struct Master {
+    call: SshCall,
+    socket: PathBuf,
+    watchdog: Watchdog,
+    holder: Holder,
+}
+
+/// Whose the connection is.
+#[derive(Debug)]
+enum Holder {
+    /// A process of ours, which is cut as a whole.
+    Own(Process),
+    /// The operator: only what we do over it is cut.
+    Operator(Mutex<Borrowed>),
+}
+
+#[derive(Debug)]
+struct Borrowed {
+    until: Option<Deadline>,
+    guards: Vec<Guard>,
+}
+
+impl Master {
+    pub(super) fn own(
+        call: SshCall,
+        socket: PathBuf,
+        watchdog: Watchdog,
+        process: Process,
+    ) -> Self {
+        Self { call, socket, watchdog, holder: Holder::Own(process) }
+    }
+
+    /// The operator's own open connection, of `ControlPath` in the configuration: it is not ours to
+    /// end.
+    pub(in crate::fleet) fn borrowed(
+        call: SshCall,
+        socket: PathBuf,
+        watchdog: Watchdog,
+        until: Deadline,
+    ) -> Self {
+        let borrowed = Borrowed { until: Some(until), guards: Vec::new() };
+        Self { call, socket, watchdog, holder: Holder::Operator(Mutex::new(borrowed)) }
+    }
+
+    /// Starts a command over the connection.
+    pub(in crate::fleet) fn exec(self: &Arc<Self>, command: &str) -> Result<Pipe, HostFailure> {
+        let mut client = self.call.on(&self.socket, &["--"]);
+        client.arg(&self.call.host).arg(command);
+        let master = Arc::downgrade(self);
+        let judge = move |exit, stderr: &[u8]| match master.upgrade() {
+            Some(master) => master.judge(exit, stderr),
+            // Nobody waits for it any more.
+            None => Ok(exit),
+        };
+        let pipe = local::spawn_leader(client, Box::new(judge))?;
+        if let Holder::Operator(borrowed) = &self.holder {
+            let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
+            let guard = self.watchdog.guard(pipe.stream(), Deadline::after(SOON));
+            let guard = guard.map_err(|error| fault::local(&error))?;
+            guard.set(borrowed.until);
+            borrowed.guards.push(guard);
+        }
+        Ok(pipe.keep(Arc::clone(self) as _))
+    }
+
+    /// A pipe to an address that the far side of the connection reaches.
+    pub(in crate::fleet) fn forward(self: &Arc<Self>, to: &str) -> Result<Pipe, HostFailure> {
+        let mut client = self.call.on(&self.socket, &["-W", to, "--"]);
+        client.arg(&self.call.host);
+        let pipe = local::spawn_leader(client, Box::new(|exit, _| Ok(exit)))?;
+        Ok(pipe.keep(Arc::clone(self) as _))
+    }
+
+    /// Parts an end of the connection from an end of the command.
+    fn judge(&self, exit: Exit, stderr: &[u8]) -> Result<Exit, HostFailure> {
+        if exit.status != Some(FAILED) && exit.signal.is_none() {
+            return Ok(exit);
+        }
+        if let Some(failure) = self.failure(END) {
+            return Err(failure);
+        }
+        let said = String::from_utf8_lossy(stderr);
+        if said.contains("open refused by peer") || said.contains("session request failed") {
+            return Err(fault::channel_refused());
+        }
+        Ok(exit)
+    }
+
+    /// Why the connection ended, if it does within a while.
+    pub(in crate::fleet) fn failure(&self, wait: Duration) -> Option<HostFailure> {
+        match &self.holder {
+            Holder::Own(process) => process.failure(wait),
+            Holder::Operator(_) => None,
+        }
+    }
+
+    /// Why an address could not be reached over the connection, where that can be told.
+    pub(in crate::fleet) fn why_unreached(&self) -> Option<(Reason, String)> {
+        match &self.holder {
+            Holder::Own(process) => process.why_unreached(),
+            Holder::Operator(_) => None,
+        }
+    }
+
+    /// Moves the deadline at which the connection is cut; `None` leaves only a cancelled run.
+    pub(in crate::fleet) fn set_deadline(&self, deadline: Option<Deadline>) {
+        match &self.holder {
+            Holder::Own(process) => process.set_deadline(deadline),
+            Holder::Operator(borrowed) => {
+                let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
+                borrowed.until = deadline;
+                borrowed.guards.iter().for_each(|guard| guard.set(deadline));
+            }
+        }
+    }
+
+    pub(in crate::fleet) fn is_cancelled(&self) -> bool {
+        self.watchdog.is_cancelled()
+    }
+}

@@ -1,0 +1,208 @@
+//! The process that is a connection: started, and attended until its end.
+
+use std::io::{self, Read as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::complaint::{complaint, unreached};
+use super::sockets::Sockets;
+use super::{Master, SshCall};
+use crate::clock::Deadline;
+use crate::fleet::pipe::Pipe;
+use crate::fleet::ssh::fault;
+use crate::fleet::watchdog::{Guard, Watchdog};
+use crate::fleet::{Nonce, local};
+use crate::model::{HostFailure, Reason};
+
+/// The process needs a moment to die; nobody waits longer for its last words.
+pub(super) const END: Duration = Duration::from_millis(500);
+/// More on stdout before our word is no `ssh`.
+const NOISE: usize = 64 * 1024;
+
+/// The process behind a connection that is our own.
+#[derive(Debug)]
+pub(super) struct Process {
+    guard: Arc<Guard>,
+    pipe: Arc<Pipe>,
+    end: Arc<End>,
+    /// How many addresses could not be reached over it.
+    unreached: AtomicUsize,
+    /// The last owner removes the directory.
+    _sockets: Arc<Sockets>,
+}
+
+/// Why the process ended.
+#[derive(Debug, Default)]
+struct End {
+    failure: Mutex<Option<HostFailure>>,
+    told: Condvar,
+}
+
+impl Process {
+    /// Why it ended, if it does within a while.
+    pub(super) fn failure(&self, wait: Duration) -> Option<HostFailure> {
+        let failure = self.end.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let (failure, _) = self
+            .end
+            .told
+            .wait_timeout_while(failure, wait, |failure| failure.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        failure.clone()
+    }
+
+    /// Why no address could be reached over it, as far as all complaints agree; the complaint about the
+    /// last one may still be on its way.
+    pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
+        let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
+        let find = |stderr: &[u8]| unreached(stderr, count);
+        let found = self.pipe.find_in_stderr(Deadline::after(END), find);
+        found.or_else(|| unreached(&self.pipe.stderr(), 1)).flatten()
+    }
+
+    pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
+        self.guard.set(deadline);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // This ends the wait of its thread, which ends the process.
+        let _ = self.pipe.stream().shutdown(Shutdown::Both);
+    }
+}
+
+/// How a connection is opened.
+pub(in crate::fleet) struct Opening {
+    pub(in crate::fleet) call: SshCall,
+    pub(in crate::fleet) watchdog: Watchdog,
+    pub(in crate::fleet) sockets: Arc<Sockets>,
+    /// How long the TCP connection may take.
+    pub(in crate::fleet) connect: Duration,
+    /// By when it must stand.
+    pub(in crate::fleet) by: Deadline,
+    /// When it is cut, unless that is moved; `None` leaves only a cancelled run to do so.
+    pub(in crate::fleet) until: Option<Deadline>,
+}
+
+impl Opening {
+    /// Opens the connection on a thread of its own, which says what came of it.
+    pub(in crate::fleet) fn start(
+        self,
+        opened: impl FnOnce(Result<Master, HostFailure>) + Send + 'static,
+    ) -> Result<(), HostFailure> {
+        let socket = self.sockets.fresh().map_err(|error| {
+            let detail = format!("no directory for the sockets of ssh: {error}");
+            HostFailure::new(Reason::Transport, detail).fix("make /tmp writable")
+        })?;
+        let nonce = Nonce::new().map_err(|error| fault::local(&io::Error::other(error)))?;
+        let command = self.call.master(&socket, &nonce.to_string(), self.connect);
+        thread::Builder::new()
+            .name(format!("ssh program {}", self.call.host))
+            .stack_size(128 * 1024)
+            .spawn(move || self.serve(command, nonce, socket, opened))
+            .map_err(|error| fault::local(&error))?;
+        Ok(())
+    }
+
+    fn serve(
+        self,
+        mut command: Command,
+        nonce: Nonce,
+        socket: PathBuf,
+        opened: impl FnOnce(Result<Master, HostFailure>),
+    ) {
+        // This thread stays until the process is gone.
+        crate::sys::child::die_with_thread(&mut command);
+        let Self { call, watchdog, sockets, by, until, .. } = self;
+        let start = || -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
+            let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit)))?;
+            let guard = watchdog.guard(pipe.stream(), by);
+            let guard = guard.map_err(|error| fault::local(&error))?;
+            Ok((Arc::new(pipe), Arc::new(guard)))
+        };
+        let (pipe, guard) = match start() {
+            Ok(started) => started,
+            Err(failure) => return opened(Err(failure)),
+        };
+        if !stands(pipe.stream(), nonce) {
+            return opened(Err(why_not(&pipe, &guard, &call)));
+        }
+        guard.set(until);
+        let end = Arc::new(End::default());
+        let process = Process {
+            guard: Arc::clone(&guard),
+            pipe: Arc::clone(&pipe),
+            end: Arc::clone(&end),
+            unreached: AtomicUsize::new(0),
+            _sockets: sockets,
+        };
+        opened(Ok(Master::own(call.clone(), socket, watchdog, process)));
+        drain(pipe.stream());
+        let failure = if guard.is_expired() {
+            fault::timeout("its work over SSH")
+        } else {
+            let _ = pipe.wait(Deadline::after(END));
+            let said = complaint(&pipe.stderr(), &call).detail;
+            HostFailure::new(
+                Reason::Lost,
+                format!("the connection by the ssh program ended; {said}"),
+            )
+        };
+        *end.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        end.told.notify_all();
+        pipe.kill();
+        let _ = pipe.wait(Deadline::after(END));
+    }
+}
+
+/// Waits for the word that the connection stands; the watchdog ends the wait.
+fn stands(mut stream: &UnixStream, nonce: Nonce) -> bool {
+    let (word, mut seen) = (nonce.to_string(), Vec::<u8>::new());
+    let mut buffer = [0; 512];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(count) if count > 0 && seen.len() < NOISE => seen.extend(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return false,
+        }
+        if seen.windows(word.len()).any(|window| window == word.as_bytes()) {
+            return true;
+        }
+    }
+}
+
+fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall) -> HostFailure {
+    if guard.is_cancelled() {
+        pipe.kill();
+        return HostFailure::new(
+            Reason::Cancelled,
+            "the run was stopped before this host was done",
+        );
+    }
+    if guard.is_expired() {
+        pipe.kill();
+        return fault::timeout("login by the ssh program");
+    }
+    // Its output is over, and so is it, or it said far too much.
+    if pipe.wait(Deadline::after(END)).is_err() {
+        pipe.kill();
+    }
+    complaint(&pipe.stderr(), call)
+}
+
+fn drain(mut stream: &UnixStream) {
+    let mut buffer = [0; 512];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(count) if count > 0 => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
+}

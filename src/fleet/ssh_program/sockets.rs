@@ -1,0 +1,78 @@
+//! The private directory of the sockets by which our `ssh` processes find each other.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::fleet::Nonce;
+
+/// A name of a socket has 107 bytes, of which `ssh` needs 17 for itself, and we 30.
+const LONGEST: usize = 107 - 17 - 30;
+
+/// Made when the first socket is asked for, removed with the last owner.
+#[derive(Debug, Default)]
+pub(in crate::fleet) struct Sockets {
+    directory: Mutex<Option<PathBuf>>,
+    next: AtomicUsize,
+}
+
+impl Sockets {
+    /// A path that nothing has.
+    pub(in crate::fleet) fn fresh(&self) -> io::Result<PathBuf> {
+        let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = match &*directory {
+            Some(made) => made.clone(),
+            None => directory.insert(make()?).clone(),
+        };
+        Ok(directory.join(self.next.fetch_add(1, Ordering::Relaxed).to_string()))
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        let directory = self.directory.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(directory) = directory.take() {
+            // What is left there is of processes that have been killed.
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}
+
+fn make() -> io::Result<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST;
+    let runtime = runtime.filter(fits);
+    // Half of the digits: the directory is ours alone, or it is not made.
+    let name = Nonce::new().map_err(io::Error::other)?.to_string();
+    let name = format!(".rdmactl-ssh-{}", &name[..12]);
+    let made = |base: &Path| {
+        let path = base.join(&name);
+        DirBuilder::new().mode(0o700).create(&path).map(|()| path)
+    };
+    match runtime.map(|runtime| made(&runtime)) {
+        Some(Ok(path)) => Ok(path),
+        _ => made(Path::new("/tmp")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_directory_is_private_and_goes_with_its_owner() {
+        let sockets = Sockets::default();
+        let (one, two) = (sockets.fresh().unwrap(), sockets.fresh().unwrap());
+        assert_ne!(one, two);
+        let directory = one.parent().unwrap().to_owned();
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(&one, "").unwrap();
+        drop(sockets);
+        assert!(!directory.exists());
+    }
+}

@@ -1,0 +1,68 @@
+//! What `sudo -n` on a host says when it does not let us.
+
+use super::last_words::quote;
+use crate::model::{HostFailure, Reason};
+
+const ALLOW: &str = "allow it there by `visudo`: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl`, with its \
+                     real user and path; or leave out --sudo";
+
+/// Words of sudo in its own language, which our commands ask for, and of `env`.
+const ASKS: [&str; 4] =
+    ["password is required", "terminal is required", "must have a tty", "no askpass program"];
+const FORBIDS: [&str; 4] =
+    ["is not allowed to", "is not in the sudoers", "may not run sudo", "not allowed to run sudo"];
+
+/// Why there is nothing that runs with root's rights; `None` where it was not sudo.
+pub(super) fn refusal(stderr: &[u8]) -> Option<HostFailure> {
+    let text = String::from_utf8_lossy(stderr);
+    let has = |words: &[&str]| {
+        text.lines().map(str::trim).find(|line| words.iter().any(|word| line.contains(word)))
+    };
+    let failure = |detail: String| HostFailure::new(Reason::Auth, detail);
+    if has(&ASKS).is_some_and(|line| line.starts_with("sudo:")) {
+        return Some(failure("sudo there asks for a password".to_owned()).fix(ALLOW));
+    }
+    let is_missing = |line: &&str| {
+        line.starts_with("env:") && line.contains("sudo") || line.contains("sudo: not found")
+    };
+    if text.lines().find(is_missing).is_some() {
+        return Some(
+            failure("there is no sudo there".to_owned())
+                .fix("log in as root with `-l root`, or leave out --sudo"),
+        );
+    }
+    if let Some(line) = has(&FORBIDS) {
+        return Some(failure(format!("sudo there forbids it: {}", quote(line))).fix(ALLOW));
+    }
+    let other = text.lines().map(str::trim).find(|line| line.starts_with("sudo:"))?;
+    Some(failure(format!("sudo there refuses: {}", quote(other))).fix(ALLOW))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_no_of_sudo_is_one_sentence() {
+        for (said, detail) in [
+            ("motd\nsudo: a password is required\n", "sudo there asks for a password"),
+            ("sudo: sorry, you must have a tty to run sudo\n", "sudo there asks for a password"),
+            (
+                "Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.\n",
+                "sudo there forbids it: Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.",
+            ),
+            (
+                "u is not in the sudoers file.\n",
+                "sudo there forbids it: u is not in the sudoers file.",
+            ),
+            ("env: 'sudo': No such file or directory\n", "there is no sudo there"),
+            ("env: can't execute 'sudo': No such file or directory\n", "there is no sudo there"),
+            ("sudo: \x1b]0;x\n", r"sudo there refuses: sudo: \u{1b}]0;x"),
+        ] {
+            let failure = refusal(said.as_bytes()).unwrap();
+            assert_eq!((failure.reason, failure.detail.as_str()), (Reason::Auth, detail));
+            assert!(failure.fix.is_some());
+        }
+        assert!(refusal(b"bash: rdmactl: not found\n").is_none());
+    }
+}

@@ -1,0 +1,211 @@
+//! The lines of an SSH configuration that tell which others are about a host.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::classes::files;
+use super::tokens;
+use crate::fleet::known_hosts::pattern;
+
+/// More is no configuration that somebody wrote.
+const MOST_BYTES: u64 = 4 << 20;
+/// As deep as `ssh` goes.
+const DEEPEST: usize = 16;
+
+/// The `Host` lines of all files, in order, and what they say of the real name.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Patterns, split by blanks.
+    hosts: Vec<Vec<String>>,
+    /// `HostName` with the `Host` line above it, if there is one.
+    names: Vec<(Option<usize>, String)>,
+    /// The `Host` line above.
+    above: Option<usize>,
+}
+
+impl Lines {
+    /// `None` where only `ssh` can tell which lines are about a host.
+    pub(super) fn read(config: Option<&Path>) -> Option<Self> {
+        let mut lines = Self::default();
+        for (file, directory) in files(config) {
+            lines.above = None;
+            match fs::metadata(&file) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && config.is_none() => {}
+                _ => lines.add_file(&file, &directory, 0)?,
+            }
+        }
+        Some(lines)
+    }
+
+    /// Which `Host` lines are about a host.
+    pub(super) fn about(&self, host: &str) -> Vec<bool> {
+        self.hosts.iter().map(|patterns| is_about(patterns, host)).collect()
+    }
+
+    /// The name that the lines give a host; `ssh` has to confirm it for one of its class.
+    pub(super) fn host_name(&self, host: &str) -> String {
+        let about = self.about(host);
+        let holds = |above: &Option<usize>| above.is_none_or(|line| about[line]);
+        match self.names.iter().find(|(above, _)| holds(above)) {
+            Some((_, name)) => name.replace("%h", host).replace("%n", host).replace("%%", "%"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// `None` where it holds something that only `ssh` can read; so for all of these.
+    fn add_file(&mut self, file: &Path, directory: &Path, depth: usize) -> Option<()> {
+        let about = fs::metadata(file).ok()?;
+        if depth > DEEPEST || !about.is_file() || about.len() > MOST_BYTES {
+            return None;
+        }
+        let text = fs::read_to_string(file).ok()?;
+        for line in text.lines() {
+            self.add(line.trim(), directory, depth)?;
+        }
+        Some(())
+    }
+
+    fn add(&mut self, line: &str, directory: &Path, depth: usize) -> Option<()> {
+        if line.is_empty() || line.starts_with('#') {
+            return Some(());
+        }
+        let (keyword, rest) = line.split_once([' ', '\t', '=']).unwrap_or((line, ""));
+        let rest = rest.trim_start_matches([' ', '\t', '=']);
+        let keyword = keyword.to_ascii_lowercase();
+        let words = || tokens::split_quoted(rest);
+        match keyword.as_str() {
+            "host" => {
+                self.above = Some(self.hosts.len());
+                self.hosts.push(words());
+                // A comment may follow, which other versions take for patterns.
+                if rest.contains(['#', '"', '\'', '\\']) { None } else { Some(()) }
+            }
+            "hostname" => match words().as_slice() {
+                [name] if !has_odd_token(name) => {
+                    self.names.push((self.above, name.clone()));
+                    Some(())
+                }
+                _ => None,
+            },
+            "match" if rest.trim().eq_ignore_ascii_case("all") => {
+                self.above = Some(self.hosts.len());
+                self.hosts.push(vec!["*".to_owned()]);
+                Some(())
+            }
+            "controlpath" if rest.contains('%') => None,
+            "include" => self.include(&words(), directory, depth),
+            "match" | "tag" => None,
+            other if other.starts_with("canonical") => None,
+            _ => Some(()),
+        }
+    }
+
+    /// What is included is about the hosts of the `Host` line above it, and ends no block outside.
+    fn include(&mut self, names: &[String], directory: &Path, depth: usize) -> Option<()> {
+        let above = self.above;
+        for name in names {
+            if name.contains(['$', '%', '[', '{']) {
+                return None;
+            }
+            let path = match name.strip_prefix("~/") {
+                Some(rest) => tokens::home().join(rest),
+                None => directory.join(name),
+            };
+            for file in expand(&path)? {
+                self.above = above;
+                self.add_file(&file, directory, depth + 1)?;
+            }
+        }
+        self.above = above;
+        Some(())
+    }
+}
+
+/// `%h` and `%%` only.
+fn has_odd_token(name: &str) -> bool {
+    name.replace("%%", "").replace("%h", "").replace("%n", "").contains('%')
+}
+
+fn is_about(patterns: &[String], host: &str) -> bool {
+    pattern::list_matches(&patterns.join(","), host)
+}
+
+/// The files of a name, in their order; stars only in its last part.
+fn expand(path: &Path) -> Option<Vec<PathBuf>> {
+    let has_star = |text: &str| text.contains(['*', '?']);
+    let name = path.file_name().and_then(|name| name.to_str())?;
+    let directory = path.parent()?;
+    if has_star(&directory.to_string_lossy()) {
+        return None;
+    }
+    if !has_star(name) {
+        return Some(if path.exists() { vec![path.to_owned()] } else { Vec::new() });
+    }
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Vec::new()),
+        Err(_) => return None,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.ok()?;
+        let own = entry.file_name().into_string().ok()?;
+        if !own.starts_with('.') && pattern::matches(name, &own) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Lines> {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = directory.path().join("config");
+        fs::write(directory.path().join("more.conf"), "Host inner*\n  HostName %h.in\n").unwrap();
+        fs::write(&file, text.replace("DIR", &directory.path().display().to_string())).unwrap();
+        Lines::read(Some(&file))
+    }
+
+    #[test]
+    fn hosts_of_the_same_lines_are_of_a_class() {
+        let lines = read(
+            "User a\nHost gpu* !gpu9\n  HostName %h.cluster\nHost=login\n HostName 10.0.0.1\n\
+             Include DIR/*.conf\nMatch all\n  Port 7\n",
+        )
+        .unwrap();
+        assert_eq!(lines.about("gpu1"), lines.about("gpu2"));
+        assert_ne!(lines.about("gpu1"), lines.about("gpu9"));
+        for (host, name) in [
+            ("gpu1", "gpu1.cluster"),
+            ("gpu9", "gpu9"),
+            ("login", "10.0.0.1"),
+            ("inner1", "inner1.in"),
+        ] {
+            assert_eq!(lines.host_name(host), name);
+        }
+    }
+
+    #[test]
+    fn what_only_ssh_can_read_makes_no_classes() {
+        for text in [
+            "Match host n1\n Port 7",
+            "Match exec true",
+            "CanonicalizeHostname yes",
+            "ControlPath ~/.ssh/%C",
+            "Include ${HOME}/x",
+            "Include DIR/*/x",
+            "HostName %C",
+            "Host \"a b\"",
+            "Host n1 # n2",
+        ] {
+            assert!(read(text).is_none(), "{text}");
+        }
+        assert!(Lines::read(Some(Path::new("/no/config"))).is_none());
+        assert!(Lines::read(Some(Path::new("none"))).is_some());
+    }
+}
