@@ -74,12 +74,14 @@ impl Sshd {
     fn run(directory: TempDir, host_keys: &str, more: &str) -> Self {
         let at = |name: &str| directory.path().join(name);
         let (address, port) = free_address();
+        // The last of these counts, not the first as of all others.
+        let startups = if more.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
         let config = format!(
             "{more}\nListenAddress {address}\nPort {port}\n{host_keys}\
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
              # with it bash reads no .bashrc, which may take long and say anything\n\
-             SetEnv SHLVL=2\nMaxStartups 2000\nPidFile none\nPrintMotd no\n",
+             SetEnv SHLVL=2\nPidFile none\nPrintMotd no\n{startups}",
             at("authorized_keys").display(),
         );
         fs::write(at("sshd_config"), config).expect("sshd_config");

@@ -78,23 +78,23 @@ fn find(text: &str) -> (Reason, &str) {
     (Reason::Transport, last.unwrap_or_default())
 }
 
-/// Why addresses could not be reached over an open connection, as far as all complaints agree; the outer
-/// `None` where there are fewer than expected.
-pub(super) fn unreached(stderr: &[u8], expected: usize) -> Option<Option<(Reason, String)>> {
+/// Why addresses could not be reached over an open connection, a word for each.
+pub(super) fn unreached(stderr: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(stderr);
     // `channel 2: open failed: connect failed: Connection refused`
     let whys = text.lines().filter_map(|line| {
         let (_, why) = line.split_once(": open failed: ")?;
-        Some(why.trim().trim_start_matches("connect failed: "))
+        Some(why.trim().trim_start_matches("connect failed: ").to_owned())
     });
-    let whys: Vec<&str> = whys.collect();
-    let first = *whys.first().filter(|_| whys.len() >= expected)?;
-    if whys.iter().any(|why| *why != first) {
-        return Some(None);
-    }
+    whys.collect()
+}
+
+/// What all of them say; `None` where they differ, for none says which address it is about.
+pub(super) fn agreed(whys: &[String]) -> Option<(Reason, String)> {
+    let first = whys.first().filter(|first| whys.iter().all(|why| why == *first))?;
     let (reason, _) = find(first);
     let reason = if reason == Reason::Transport { Reason::Unreachable } else { reason };
-    Some(Some((reason, quote(first))))
+    Some((reason, quote(first)))
 }
 
 #[cfg(test)]
@@ -191,12 +191,12 @@ mod tests {
     fn a_reason_is_told_only_where_all_agree() {
         let refused = "channel 2: open failed: connect failed: Connection refused\n";
         let prohibited = "channel 3: open failed: administratively prohibited: open failed\n";
-        let (reason, words) =
-            unreached(format!("{refused}x\n{refused}").as_bytes(), 2).unwrap().unwrap();
+        let of = |text: String| agreed(&unreached(text.as_bytes()));
+        let (reason, words) = of(format!("{refused}x\n{refused}")).unwrap();
         assert_eq!((reason, &*words), (Reason::Refused, "Connection refused"));
-        assert_eq!(unreached(prohibited.as_bytes(), 1).unwrap().unwrap().0, Reason::Refused);
-        assert_eq!(unreached(format!("{refused}{prohibited}").as_bytes(), 2), Some(None));
-        assert_eq!(unreached(refused.as_bytes(), 2), None);
-        assert_eq!(unreached(b"nothing of the kind", 1), None);
+        assert_eq!(of(prohibited.to_owned()).unwrap().0, Reason::Refused);
+        assert_eq!(of(format!("{refused}{prohibited}")), None);
+        assert_eq!(unreached(format!("{refused}{prohibited}").as_bytes()).len(), 2);
+        assert_eq!(of("nothing of the kind".to_owned()), None);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::complaint::{complaint, unreached};
+use super::complaint::{agreed, complaint, unreached};
 use super::sockets::Sockets;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
@@ -60,9 +60,9 @@ impl Process {
     /// last one may still be on its way.
     pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
         let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
-        let find = |stderr: &[u8]| unreached(stderr, count);
-        let found = self.pipe.find_in_stderr(Deadline::after(END), find);
-        found.or_else(|| unreached(&self.pipe.stderr(), 1)).flatten()
+        let all = |stderr: &[u8]| Some(unreached(stderr)).filter(|whys| whys.len() >= count);
+        let whys = self.pipe.find_in_stderr(Deadline::after(END), all);
+        agreed(&whys.unwrap_or_else(|| unreached(&self.pipe.stderr())))
     }
 
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
