@@ -138,6 +138,22 @@ fn a_node_without_rdma_core_is_read_and_says_what_it_lacks() {
 }
 
 #[test]
+fn where_root_may_not_log_in_sudo_reads_what_only_root_may() {
+    let lab = roce();
+    lab.lab(&["fault", "ssh-refuse-user", "n2"]);
+    let ask = |login: &[&str]| {
+        let answer = lab.rdmactl(&[&["connections", "-H", "n2"], login].concat());
+        answer.json["hosts"][0].clone()
+    };
+    assert_eq!(ask(&[])["failure"]["reason"], "auth");
+    let (user, root) = (ask(&["-l", "user"]), ask(&["-l", "user", "--sudo"]));
+    assert_eq!(user["problems"][0]["key"], "consumers/holders", "{user}");
+    assert_eq!(root["problems"], serde_json::json!([]), "{root}");
+    let ping = lab.rdmactl(&["ping", "-H", "n2", "n1", "-l", "user", "--sudo"]);
+    assert_eq!((ping.code, &ping.json["pairs"][0]["verdict"]["code"]), (0, &"ok".into()));
+}
+
+#[test]
 fn unreachable_hosts_are_one_clear_row_each() {
     let lab = roce();
     lab.lab(&["fault", "power-off", "n1"]);

@@ -139,7 +139,8 @@ def complete(root: Path) -> None:
         path = root / link
         if not path.is_symlink() and not path.exists():
             path.symlink_to(target)
-    # Setuid programs would belong to root whoever built the image; a node needs none.
+    # Setuid programs would belong to root whoever built the image; the one that a node needs is
+    # made so there (node/boot).
     for folder in ("usr/bin", "usr/sbin", "usr/lib"):
         for path in (root / folder).rglob("*"):
             if path.is_file() and not path.is_symlink() and path.stat().st_mode & 0o6000:

@@ -14,7 +14,7 @@ COMMON = (
     # the machine
     "base-files", "base-passwd", "bash", "busybox-static", "coreutils", "dash", "diffutils",
     "findutils", "grep", "gzip", "hostname", "kmod", "libc-bin", "login", "mawk", "mount", "netbase",
-    "openssh-server", "openssh-sftp-server", "perl-base", "procps", "sed", "tar", "util-linux",
+    "openssh-server", "openssh-sftp-server", "perl-base", "procps", "sed", "sudo", "tar", "util-linux",
     # the network
     "ethtool", "iproute2", "iputils-ping",
     # RDMA

@@ -179,7 +179,7 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
             "keys",
             "RDMA netlink, memory regions",
             "the kernel shows keys of memory only to holders of CAP_NET_ADMIN",
-            "run rdmactl as root",
+            "run rdmactl as root (over SSH: --sudo)",
         );
     }
 }

@@ -173,7 +173,7 @@ impl<'source> Reader<'source> {
         if error.is_absent() {
             return;
         }
-        let denied = "run rdmactl as root, or outside of the container that hides the file";
+        let denied = "run rdmactl as root (over SSH: --sudo), or outside of the container that hides the file";
         let fix = fix.or(error.is_denied().then_some(denied));
         let fix = if error.needs_program() {
             Some("add --upload, or install rdmactl there")

@@ -213,7 +213,7 @@ fn read_holders(
         let detail = format!(
             "{hidden} processes may not be looked into: whose sockets are theirs is not known"
         );
-        reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root");
+        reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root (over SSH: --sudo)");
     }
     name_holders(reader, &mut all);
     // The owners of objects are known even where their files are hidden.
