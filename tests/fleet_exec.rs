@@ -189,7 +189,7 @@ fn a_carrier_that_damages_what_it_carries_is_a_row() {
     for (script, word) in [
         ("shift; \"$@\" | sed -u 's/^\\(.\\{500\\}\\).*/\\1/'", "damaged"),
         ("shift; \"$@\" | sed -u '/^R1 /{n;d}'", "was due"),
-        ("shift; \"$@\" | head -n 4", "ended"),
+        ("shift; \"$@\" | sed -u 4q", "ended"),
     ] {
         bed.write("odd", script);
         let said = bed.ask("odd {host} {command}", "20s");
@@ -246,7 +246,7 @@ fn an_agent_that_stands_still_is_killed_through_the_launcher() {
     fs::rename(bed.path("rdmactl"), &real).unwrap();
     let script = format!("kill -STOP $$; exec {} \"$@\"", real.display());
     bed.write("rdmactl", &script);
-    let (reason, detail) = bed.ask(PLAIN, "2s").failure();
+    let (reason, detail) = bed.ask(PLAIN, "4s").failure();
     assert_eq!(reason, "hung", "{detail}");
     assert!(detail.contains("though the shell did; it has been killed"), "{detail}");
     bed.is_clean();

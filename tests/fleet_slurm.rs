@@ -264,7 +264,7 @@ fn an_agent_that_stands_still_costs_its_own_row() {
     let script =
         format!("[ $SLURMD_NODENAME = n4 ] && kill -STOP $$; exec {} \"$@\"", real.display());
     bed.write("rdmactl", &script);
-    let said = bed.run(&["devices", "--json", "--timeout", "5s"]);
+    let said = bed.run(&["devices", "--json", "--timeout", "8s"]);
     let mut expected = ALL;
     expected[3].1 = "hung";
     assert_eq!(said.ways(), ways(&expected), "{}{}", said.stdout, said.stderr);

@@ -146,16 +146,16 @@ pub fn kill(pid: u32, start_ticks: u64, privilege: Privilege) -> String {
 
 /// Kills the agent that was started with a nonce and never said which process it is.
 ///
-/// Exits with 0 when there was one. The nonce comes in two halves, so that the command does not
-/// find itself.
+/// Exits with 0 when there was one. One character of the nonce is in brackets, so that the command does
+/// not find itself; one `grep` looks at all processes, for on a host that swaps each start counts.
 #[must_use]
 pub fn kill_unseen(nonce: Nonce, privilege: Privilege) -> String {
     let sudo = sudo(privilege);
     let nonce = nonce.to_string();
-    let (first, second) = nonce.split_at(nonce.len() / 2);
+    let (first, rest) = nonce.split_at(1);
     in_sh(&format!(
-        "a={first}; b={second}; r=3; for p in /proc/[0-9]*; do \
-         grep -q $a$b $p/cmdline 2>/dev/null && {sudo}kill -9 ${{p#/proc/}} && r=0; done; exit $r"
+        "r=3; for p in $(grep -ls \"[{first}]{rest}\" /proc/[0-9]*/cmdline); do \
+         p=${{p#/proc/}}; {sudo}kill -9 ${{p%/cmdline}} && r=0; done; exit $r"
     ))
 }
 

@@ -262,3 +262,16 @@ fn label(line: &[u8]) -> Option<(u32, &[u8])> {
     let rest = line.get(at + 1..)?;
     Some((number, rest.strip_prefix(b" ").unwrap_or(rest)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_the_number_of_a_task() {
+        assert_eq!(label(b"12: R1 x"), Some((12, b"R1 x".as_slice())));
+        assert_eq!(label(b"  3: a: b"), Some((3, b"a: b".as_slice())));
+        assert_eq!(label(b"srun: error: x"), None);
+        assert_eq!((label(b""), label(b"7"), label(b"-1: x")), (None, None, None));
+    }
+}
