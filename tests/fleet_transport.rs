@@ -8,6 +8,8 @@ mod sshd;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
@@ -105,7 +107,7 @@ fn what_the_program_complains_of_has_the_same_reasons() {
 #[test]
 fn a_silent_or_frozen_host_ends_at_its_deadline_by_the_program_too() {
     let server = Sshd::start();
-    let silent = std::net::TcpListener::bind((server.address.as_str(), 0)).unwrap();
+    let silent = TcpListener::bind((server.address.as_str(), 0)).unwrap();
     let port = silent.local_addr().unwrap().port();
     let host = Host { port: Some(port), ..Host::named(&server.address) };
     by_program(&server, "");
@@ -147,6 +149,32 @@ fn a_channel_too_many_is_refused_by_the_program_too() {
     assert_eq!(failure.reason, Reason::Refused, "{failure}");
     assert!(failure.fix.unwrap().contains("MaxSessions"));
     assert_eq!(held.exchange(b"alive", 100, seconds(5)).unwrap().stdout, b"alive");
+}
+
+#[test]
+fn a_host_that_closes_at_first_is_tried_again_by_the_program_too() {
+    let server = Sshd::start();
+    // As an sshd beyond its MaxStartups: the first two connections are closed at once.
+    let door = TcpListener::bind((server.address.as_str(), 0)).unwrap();
+    let port = door.local_addr().unwrap().port();
+    server.write_known_hosts(&format!("* {}\n", server.host_key("ed25519")));
+    let behind = (server.address.clone(), server.port);
+    let keeper = thread::spawn(move || {
+        drop(door.accept());
+        drop(door.accept());
+        let (mut client, _) = door.accept().unwrap();
+        let mut host = TcpStream::connect(behind).unwrap();
+        let (mut to_client, mut from_host) =
+            (client.try_clone().unwrap(), host.try_clone().unwrap());
+        thread::spawn(move || std::io::copy(&mut from_host, &mut to_client));
+        let _ = std::io::copy(&mut client, &mut host);
+    });
+    by_program(&server, "");
+    let host = Host { port: Some(port), ..Host::named(&server.address) };
+    let session = open(&server.resolver().resolve(&host).unwrap()).unwrap();
+    assert_eq!(says(&session), b"hello");
+    drop(session);
+    keeper.join().unwrap();
 }
 
 #[test]
@@ -277,7 +305,7 @@ fn many_hosts_share_the_connection_to_their_jump_host() {
 fn what_goes_wrong_on_the_way_names_the_jump_host() {
     let (inner, jump) = (Sshd::start(), Sshd::start());
     let dead = {
-        let listener = std::net::TcpListener::bind((inner.address.as_str(), 0)).unwrap();
+        let listener = TcpListener::bind((inner.address.as_str(), 0)).unwrap();
         listener.local_addr().unwrap().port()
     };
     let plain = [block("in", &inner, "ProxyJump jump"), block("jump", &jump, "")].concat();
@@ -322,7 +350,7 @@ fn what_goes_wrong_on_the_way_names_the_jump_host() {
 #[test]
 fn a_silent_jump_host_ends_at_the_deadline() {
     let inner = Sshd::start();
-    let silent = std::net::TcpListener::bind((inner.address.as_str(), 0)).unwrap();
+    let silent = TcpListener::bind((inner.address.as_str(), 0)).unwrap();
     let port = silent.local_addr().unwrap().port();
     let config = [
         block("in", &inner, "ProxyJump jump"),
@@ -364,6 +392,6 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
     let deadline = seconds(10);
     while std::path::Path::new(&format!("/proc/{pid}/cwd")).exists() {
         assert!(!deadline.is_over(), "the child of the ProxyCommand stays");
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }

@@ -26,7 +26,7 @@ use super::pipe::{Pipe, Waker};
 use super::watchdog::{Guard, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
-pub(super) use login::{Login, Stage};
+pub(super) use login::{Login, RETRIES, Stage, jitter};
 use pump::{Pump, Request};
 
 /// What libssh2 and a resolver with its modules need at most; only touched pages count.

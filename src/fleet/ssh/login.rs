@@ -21,7 +21,7 @@ use crate::model::{HostFailure, Reason};
 
 /// How often a host is tried again that closed the connection before it spoke SSH: an sshd
 /// beyond its `MaxStartups` does that. Nothing else is ever tried twice.
-const RETRIES: u32 = 2;
+pub(in crate::fleet) const RETRIES: u32 = 2;
 
 /// The step a login is at, for whoever waits for it in vain.
 #[derive(Debug, Clone, Default)]
@@ -170,7 +170,7 @@ fn cancelled() -> HostFailure {
 }
 
 /// 0.2 to 1 s: hosts that were refused together must not come back together.
-fn jitter() -> Duration {
+pub(in crate::fleet) fn jitter() -> Duration {
     let random = getrandom::u32().unwrap_or(0);
     Duration::from_millis(200 + u64::from(random % 800))
 }

@@ -67,6 +67,12 @@ pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure 
     }
 }
 
+/// Whether the host closed the connection before it spoke SSH, as an sshd beyond its `MaxStartups` does:
+/// only then may it be tried again.
+pub(super) fn is_early_close(failure: &HostFailure) -> bool {
+    failure.reason == Reason::Refused && failure.detail.contains("kex_exchange_identification")
+}
+
 /// The first of the words that is there with its line, else the last line.
 fn find(text: &str) -> (Reason, &str) {
     for (word, reason) in WORDS {

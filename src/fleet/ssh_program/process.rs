@@ -3,22 +3,22 @@
 use std::io::{self, Read as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::complaint::{agreed, complaint, unreached};
+use super::complaint::{agreed, complaint, is_early_close, unreached};
 use super::sockets::Sockets;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
 use crate::fleet::pipe::Pipe;
-use crate::fleet::ssh::fault;
+use crate::fleet::ssh::{RETRIES, fault, jitter};
 use crate::fleet::watchdog::{Guard, Watchdog};
 use crate::fleet::{Nonce, local};
 use crate::model::{HostFailure, Reason};
+use crate::sys::child;
 
 /// The process needs a moment to die; nobody waits longer for its last words.
 pub(super) const END: Duration = Duration::from_millis(500);
@@ -101,38 +101,36 @@ impl Opening {
             HostFailure::new(Reason::Transport, detail).fix("make /tmp writable")
         })?;
         let nonce = Nonce::new().map_err(|error| fault::local(&io::Error::other(error)))?;
-        let command = self.call.master(&socket, &nonce.to_string(), self.connect);
         thread::Builder::new()
             .name(format!("ssh program {}", self.call.host))
             .stack_size(128 * 1024)
-            .spawn(move || self.serve(command, nonce, socket, opened))
+            // It stays until the process is gone, which dies with it.
+            .spawn(move || self.serve(nonce, socket, opened))
             .map_err(|error| fault::local(&error))?;
         Ok(())
     }
 
     fn serve(
         self,
-        mut command: Command,
         nonce: Nonce,
         socket: PathBuf,
         opened: impl FnOnce(Result<Master, HostFailure>),
     ) {
-        // This thread stays until the process is gone.
-        crate::sys::child::die_with_thread(&mut command);
-        let Self { call, watchdog, sockets, by, until, .. } = self;
-        let start = || -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
-            let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit)))?;
-            let guard = watchdog.guard(pipe.stream(), by);
-            let guard = guard.map_err(|error| fault::local(&error))?;
-            Ok((Arc::new(pipe), Arc::new(guard)))
+        let mut retries = 0;
+        let (pipe, guard) = loop {
+            match self.attempt(nonce, &socket) {
+                Ok(stands) => break stands,
+                Err(failure) => {
+                    let pause = jitter();
+                    let is_over = retries == RETRIES || self.by.remaining() < pause;
+                    if is_over || !is_early_close(&failure) || self.watchdog.wait_cancelled(pause) {
+                        return opened(Err(failure));
+                    }
+                    retries += 1;
+                }
+            }
         };
-        let (pipe, guard) = match start() {
-            Ok(started) => started,
-            Err(failure) => return opened(Err(failure)),
-        };
-        if !stands(pipe.stream(), nonce) {
-            return opened(Err(why_not(&pipe, &guard, &call)));
-        }
+        let Self { call, watchdog, sockets, until, .. } = self;
         guard.set(until);
         let end = Arc::new(End::default());
         let process = Process {
@@ -158,6 +156,21 @@ impl Opening {
         end.told.notify_all();
         pipe.kill();
         let _ = pipe.wait(Deadline::after(END));
+    }
+}
+
+impl Opening {
+    /// A process whose connection stands.
+    fn attempt(&self, nonce: Nonce, socket: &Path) -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
+        let mut command = self.call.master(socket, &nonce.to_string(), self.connect);
+        child::die_with_thread(&mut command);
+        let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit)))?;
+        let guard = self.watchdog.guard(pipe.stream(), self.by);
+        let guard = guard.map_err(|error| fault::local(&error))?;
+        if !stands(pipe.stream(), nonce) {
+            return Err(why_not(&pipe, &guard, &self.call));
+        }
+        Ok((Arc::new(pipe), Arc::new(guard)))
     }
 }
 
