@@ -94,8 +94,7 @@ impl Watchdog {
         let at = if state.cancelled { clock::now() } else { deadline.instant() };
         state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
         state.deadlines.insert((at, id));
-        drop(state);
-        self.leash.0.changed.notify_all();
+        self.leash.0.wake_for(state, id);
         Ok(Guard { leash: Arc::clone(&self.leash), id, expired })
     }
 
@@ -147,8 +146,7 @@ impl Guard {
                 state.deadlines.remove(&(before, id));
             }
         }
-        drop(state);
-        self.leash.0.changed.notify_all();
+        self.leash.0.wake_for(state, id);
     }
 
     /// Whether the socket was shut down by its deadline or by a cancelled run.
@@ -176,6 +174,16 @@ impl Drop for Guard {
 impl Kennel {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the thread when a deadline is the next one now: for a later one it need not look again, and
+    /// waking it costs more than all else here.
+    fn wake_for(&self, state: MutexGuard<'_, State>, id: u64) {
+        let is_next = state.deadlines.first().is_some_and(|(_, next)| *next == id);
+        drop(state);
+        if is_next {
+            self.changed.notify_all();
+        }
     }
 
     fn watch(&self) {
