@@ -5,7 +5,7 @@ mod outbox;
 mod reader;
 mod way;
 
-use std::io;
+use std::io::{self, BufReader};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,7 +91,9 @@ impl Agent {
         let broken = |error: io::Error| lost(&error);
         let patience = deadline.remaining().max(Duration::from_millis(1));
         stream.set_read_timeout(Some(patience)).map_err(broken)?;
-        let greeting = read_greeting(&mut &*stream, &nonce, NO_AGENT)
+        // The greeting is read byte by byte, and what follows it belongs to the frames.
+        let mut output = BufReader::new(stream.try_clone().map_err(broken)?);
+        let greeting = read_greeting(&mut output, &nonce, NO_AGENT)
             .map_err(|error| no_greeting(&error, &pipe))?;
         if greeting.protocol != PROTOCOL {
             let detail = format!(
@@ -101,7 +103,7 @@ impl Agent {
             return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION));
         }
         stream.set_read_timeout(None).map_err(broken)?;
-        let inbox = Inbox::start(stream.try_clone().map_err(broken)?).map_err(broken)?;
+        let inbox = Inbox::start(output).map_err(broken)?;
         let writing = stream.try_clone().map_err(broken)?;
         let outbox = Outbox::new(writing, Arc::clone(&inbox)).map_err(broken)?;
         Ok(Self {

@@ -1,6 +1,5 @@
 use std::collections::{HashMap, HashSet};
-use std::io;
-use std::os::unix::net::UnixStream;
+use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -45,7 +44,7 @@ pub(super) struct State {
 }
 
 impl Inbox {
-    pub(super) fn start(stream: UnixStream) -> io::Result<Arc<Self>> {
+    pub(super) fn start(stream: impl Read + Send + 'static) -> io::Result<Arc<Self>> {
         let state = State {
             replies: HashMap::new(),
             awaited: HashSet::new(),
