@@ -162,6 +162,7 @@ impl Wire {
                         self.hurry_acks();
                         // A failed wait makes the caller try again, as a ready socket does.
                         let _ = poll::wait(&mut [PollFd::new(&self.socket, self.interest())], None);
+                        self.transfer();
                     }
                 }
                 done => return done,
