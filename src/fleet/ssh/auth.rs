@@ -17,14 +17,14 @@ const MAX_TRIES: usize = 5;
 /// One key to offer.
 enum Offer {
     Agent(Box<ssh2::PublicKey>),
-    File { key: PathBuf, certificate: Option<PathBuf> },
+    File { key: PathBuf, public: Option<PathBuf>, certificate: Option<PathBuf> },
 }
 
 impl Offer {
     fn name(&self) -> String {
         match self {
             Self::Agent(key) => format!("agent key {}", key.comment()),
-            Self::File { key, certificate: None } => key.display().to_string(),
+            Self::File { key, certificate: None, .. } => key.display().to_string(),
             Self::File { certificate: Some(file), .. } => file.display().to_string(),
         }
     }
@@ -108,7 +108,11 @@ fn offers(
     let held: Vec<Vec<u8>> = first.iter().map(|key| key.blob().to_vec()).collect();
     let mut offers: Vec<Offer> = first.into_iter().map(|key| Offer::Agent(Box::new(key))).collect();
     for identity in identities.iter().filter(|identity| identity.is_usable()) {
-        let file = |certificate| Offer::File { key: identity.file.clone(), certificate };
+        let file = |certificate| Offer::File {
+            key: identity.file.clone(),
+            public: identity.public_file.clone(),
+            certificate,
+        };
         offers.extend(identity.certificates.iter().map(|path| file(Some(path.clone()))));
         if !identity.public.as_ref().is_some_and(|public| held.contains(public)) {
             offers.push(file(None));
@@ -130,8 +134,10 @@ fn try_one(
     match (offer, agent) {
         (Offer::Agent(key), Some(agent)) => wire.drive(|_| agent.userauth(user, key)),
         (Offer::Agent(_), None) => Err(ssh2::Error::unknown()),
-        (Offer::File { key, certificate }, _) => wire
-            .drive(|session| session.userauth_pubkey_file(user, certificate.as_deref(), key, None)),
+        (Offer::File { key, public, certificate }, _) => {
+            let public = certificate.as_deref().or(public.as_deref());
+            wire.drive(|session| session.userauth_pubkey_file(user, public, key, None))
+        }
     }
 }
 
