@@ -293,7 +293,9 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     for pid in agents() {
         kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
-    read_until(&mut lines, "\"reason\":\"lost\"");
+    let is_lost = |line: &String| line.contains("\"reason\":\"lost\"");
+    let lost = lines.by_ref().map(Result::unwrap).find(is_lost).unwrap();
+    assert!(lost.contains("; its last answer came "), "{lost}");
     read_until(&mut lines, "\"via\":\"agent\"");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest = thread::spawn(move || lines.count());

@@ -8,6 +8,7 @@ mod changes;
 pub mod compat;
 pub mod connections;
 pub mod dcb;
+pub mod delta;
 pub mod escape;
 pub mod ethtool;
 pub mod filter;
@@ -35,11 +36,12 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 22] = [
+pub const TARGETS: [(&str, Target); 23] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("connections", connections::run),
     ("dcb", dcb::run),
+    ("delta", delta::run),
     ("escape", escape::run),
     ("ethtool", ethtool::run),
     ("filter", filter::run),

@@ -1,4 +1,6 @@
 mod lease;
+mod limit;
+mod told;
 mod worker;
 
 use std::io::{self, Read, Write};
@@ -7,12 +9,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lease::Lease;
+use limit::within_limit;
+use told::{Answer, Told};
 use worker::Worker;
 
 use super::process::this_process;
 use super::unlink::unlink_own_binary;
 use crate::clock;
-use crate::model::{HostReport, Parts, Problem};
+use crate::model::{HostReport, Parts};
 use crate::ping::worker::HEARTBEAT;
 use crate::source::Recording;
 use crate::wire::{
@@ -50,7 +54,8 @@ pub enum SupervisorError {
 
 enum Event {
     Operator(Result<Option<ToAgent>, WireError>),
-    Report(Box<HostReport>),
+    /// With the answer that the operator has, where it said so.
+    Report(Box<HostReport>, Option<u64>),
     Recording(Recording),
     Worker(Option<FromWorker>),
 }
@@ -84,15 +89,16 @@ impl Supervisor {
             }
         })?;
         let out = FrameWriter::new(output);
-        let mut session = Session { out, frames: 0, worker: None, told: clock::now(), lease };
+        let told = Told::default();
+        let mut session = Session { out, frames: 0, worker: None, beat: clock::now(), lease, told };
         session.send(&FromAgent::Hello(this_process()))?;
         loop {
             match inbox.recv_timeout(HEARTBEAT) {
                 Ok(Event::Operator(message)) => match message? {
-                    Some(ToAgent::Report { parts, limit_ms }) => {
+                    Some(ToAgent::Report { parts, limit_ms, base }) => {
                         let limit = session.lease.wait_for_ms(limit_ms);
                         let inventory = self.inventory;
-                        let read = move || Event::Report(Box::new(inventory(&parts, limit)));
+                        let read = move || Event::Report(Box::new(inventory(&parts, limit)), base);
                         read_aside(read, events.clone())?;
                     }
                     Some(ToAgent::Record { parts, limit_ms }) => {
@@ -111,7 +117,7 @@ impl Supervisor {
                     Some(ToAgent::Bye) => return session.end(),
                     None => return Ok(()),
                 },
-                Ok(Event::Report(report)) => session.send_report(*report)?,
+                Ok(Event::Report(report, base)) => session.send_report(*report, base)?,
                 Ok(Event::Recording(recording)) => session.send_recording(recording)?,
                 Ok(Event::Worker(message)) => session.pass_on(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -139,8 +145,9 @@ struct Session<W: Write> {
     frames: u64,
     worker: Option<Worker>,
     /// When the operator was last told that the worker lives.
-    told: Instant,
+    beat: Instant,
     lease: Lease,
+    told: Told,
 }
 
 impl<W: Write> Session<W> {
@@ -149,9 +156,20 @@ impl<W: Write> Session<W> {
         self.out.write(message)
     }
 
-    fn send_report(&mut self, report: HostReport) -> Result<(), WireError> {
+    fn send_report(&mut self, report: HostReport, base: Option<u64>) -> Result<(), WireError> {
         let json = within_limit(report, REPORT_LIMIT)?;
-        self.send_parts(&json, |text, is_last| FromAgent::ReportPart { text, is_last })
+        let answer = match base {
+            Some(base) => self.told.answer(json, base)?,
+            None => Answer::Whole(json),
+        };
+        match answer {
+            Answer::Whole(json) => {
+                self.send_parts(&json, |text, is_last| FromAgent::ReportPart { text, is_last })
+            }
+            Answer::Change { base, json } => {
+                self.send_parts(&json, |text, is_last| FromAgent::DeltaPart { base, text, is_last })
+            }
+        }
     }
 
     fn send_recording(&mut self, mut recording: Recording) -> Result<(), WireError> {
@@ -163,7 +181,7 @@ impl<W: Write> Session<W> {
     fn send_parts(
         &mut self,
         mut rest: &str,
-        part: fn(String, bool) -> FromAgent,
+        part: impl Fn(String, bool) -> FromAgent,
     ) -> Result<(), WireError> {
         loop {
             let mut end = REPORT_PART.min(rest.len());
@@ -207,8 +225,8 @@ impl<W: Write> Session<W> {
         if worker.is_silent() {
             return self.lose_worker(Loss::Hung);
         }
-        if self.told.elapsed() >= HEARTBEAT {
-            self.told = clock::now();
+        if self.beat.elapsed() >= HEARTBEAT {
+            self.beat = clock::now();
             return self.send(&FromAgent::Alive);
         }
         Ok(())
@@ -231,42 +249,13 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Supervi
         .map_err(|error| SupervisorError::System("start a thread", error))
 }
 
-/// The JSON of a report; without its longest lists where it would be larger than an operator reads.
-fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
-    let mut json = serde_json::to_string(&report)?;
-    if json.len() > limit
-        && let Some(resources) = report.resources.take()
-    {
-        leave_out(&mut report, "resources", resources.len(), "objects", limit);
-        json = serde_json::to_string(&report)?;
-    }
-    if json.len() > limit
-        && let Some(consumers) = report.consumers.take()
-    {
-        let count = consumers.sockets.map_or(0, |sockets| sockets.len());
-        leave_out(&mut report, "connections", count, "sockets and what belongs to them", limit);
-        json = serde_json::to_string(&report)?;
-    }
-    Ok(json)
-}
-
-fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, limit: usize) {
-    report.problems.push(Problem {
-        key: command.into(),
-        source: "the agent".into(),
-        errno: None,
-        detail: format!("{count} {what} make a report over the limit of {limit} bytes"),
-        fix: Some(format!("run rdmactl {command} on that host itself")),
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;
 
     use super::*;
-    use crate::model::{Object, Part, Resource, Via};
+    use crate::model::{Part, Via};
 
     /// A supervisor whose operator is the test, and which has said hello.
     fn start(
@@ -291,7 +280,7 @@ mod tests {
 
     fn ask(operator: &UnixStream, limit_ms: u32) {
         FrameWriter::new(operator)
-            .write(&ToAgent::Report { parts: [Part::Verbs].into(), limit_ms })
+            .write(&ToAgent::Report { parts: [Part::Verbs].into(), limit_ms, base: None })
             .unwrap();
     }
 
@@ -321,18 +310,6 @@ mod tests {
             panic!("{answer:?}")
         };
         assert_eq!(serde_json::from_str::<Recording>(&text).unwrap().left_out, 7);
-    }
-
-    #[test]
-    fn what_is_over_the_limit_is_left_out_with_a_word() {
-        let mut report = HostReport::empty("n1", Via::Agent);
-        let object = Object::Ctx { ctxn: Some(1) };
-        let one = Resource { device: "rxe0".into(), owner: None, object };
-        report.resources = Some(vec![one; 100]);
-        assert!(within_limit(report.clone(), 100_000).unwrap().contains("\"ctx\""));
-        let cut: HostReport = serde_json::from_str(&within_limit(report, 1_000).unwrap()).unwrap();
-        assert_eq!(cut.resources, None);
-        assert!(cut.problems[0].detail.starts_with("100 objects"), "{:?}", cut.problems);
     }
 
     #[test]

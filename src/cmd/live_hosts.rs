@@ -5,11 +5,11 @@ mod connecting;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 
@@ -34,6 +34,8 @@ pub(super) struct LiveHosts {
 /// What the threads that connect share with whoever reads.
 struct All {
     hosts: Vec<(Host, Mutex<Slot>)>,
+    /// When each host answered last.
+    answered: Vec<Mutex<Option<Instant>>>,
     reach: Reach,
     watchdog: Watchdog,
     parts: Parts,
@@ -59,8 +61,9 @@ impl LiveHosts {
         parts: Parts,
         fanout: usize,
     ) -> Self {
-        let hosts = hosts.into_iter().map(|host| (host, Mutex::new(Slot::New))).collect();
-        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout });
+        let hosts: Vec<_> = hosts.into_iter().map(|host| (host, Mutex::new(Slot::New))).collect();
+        let answered = hosts.iter().map(|_| Mutex::default()).collect();
+        let all = Arc::new(All { hosts, answered, reach, watchdog, parts, fanout });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
@@ -87,7 +90,10 @@ impl LiveHosts {
         .context("cannot start a thread")?;
         self.await_first(&mut reports, patience);
         let reports = reports.into_iter().enumerate();
-        Ok(reports.map(|(index, report)| report.unwrap_or_else(|| all.lack(index))).collect())
+        let report = |(index, report): (usize, Option<HostReport>)| {
+            all.aged(index, report.unwrap_or_else(|| all.lack(index)))
+        };
+        Ok(reports.map(report).collect())
     }
 
     /// Waits for hosts that nobody reached before.
@@ -170,6 +176,21 @@ impl All {
         HostReport::failed(host.to_string(), failure)
     }
 
+    /// The report; of a host that is lost, with how long ago it answered.
+    fn aged(&self, index: usize, mut report: HostReport) -> HostReport {
+        let answered = &mut *lock(&self.answered[index]);
+        match (&mut report.failure, *answered) {
+            (None, _) => *answered = Some(clock::now()),
+            (Some(failure), Some(answered)) => {
+                let seconds = clock::now().saturating_duration_since(answered).as_secs();
+                failure.detail =
+                    format!("{}; its last answer came {seconds} s ago", failure.detail);
+            }
+            (Some(_), None) => {}
+        }
+        report
+    }
+
     /// Asks an agent that is there.
     fn ask(&self, index: usize, deadline: Deadline) -> HostReport {
         let (host, slot) = &self.hosts[index];
@@ -202,7 +223,7 @@ impl All {
         deadline: Deadline,
         pause: Duration,
     ) -> (Slot, HostReport) {
-        match agent.report(&self.parts, deadline) {
+        match agent.follow(&self.parts, deadline) {
             Ok(report) => {
                 agent.rest();
                 (Slot::Here(agent, via), HostReport { host, via, ..report })

@@ -1,6 +1,7 @@
 //! The agent at the far end of a pipe, as the operator sees it.
 
 mod fate;
+mod followed;
 mod outbox;
 mod reader;
 mod way;
@@ -126,10 +127,27 @@ impl Agent {
     /// # Errors
     /// The agent gave none by the deadline, and why.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        self.inventory(parts, deadline, None)
+    }
+
+    /// The host's inventory, of an agent that is asked for it again and again: it sends what changed.
+    ///
+    /// # Errors
+    /// As for [`Agent::report`]; and what it sent makes no report of its last one.
+    pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        self.inventory(parts, deadline, Some(self.inbox.follow()))
+    }
+
+    fn inventory(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+        base: Option<u64>,
+    ) -> Result<HostReport, HostFailure> {
         let limit_ms = reading_ms(deadline);
         // It may be cut off a little later, so that it can be ended in good order.
         self.way.set_deadline(Some(Deadline::after(deadline.remaining() + ENDING)));
-        self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms });
+        self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
         let report = self.inbox.report(deadline);
         let mut report = report.ok_or_else(|| self.no_answer("its inventory"))?;
         let unread: Vec<Part> = parts.missing_in(&report.parts).collect();

@@ -26,20 +26,18 @@ impl Observer {
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
         match self {
             Self::Agent(agent) => agent.report(parts, deadline),
-            Self::Shell(shell, missing) => {
-                let mut report = shell.report(parts, deadline)?;
-                // Where there is none, VIA says enough.
-                if missing.reason == Reason::AgentVersion {
-                    report.problems.extend([Problem {
-                        key: "agent".into(),
-                        source: "rdmactl agent".into(),
-                        errno: None,
-                        detail: missing.detail.clone(),
-                        fix: missing.fix.clone(),
-                    }]);
-                }
-                Ok(report)
-            }
+            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+        }
+    }
+
+    /// The host's inventory, which is asked for again and again: an agent sends what changed.
+    ///
+    /// # Errors
+    /// It gave none by the deadline, and why.
+    pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
+        match self {
+            Self::Agent(agent) => agent.follow(parts, deadline),
+            Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
         }
     }
 
@@ -88,4 +86,24 @@ impl Observer {
             Self::Shell(..) => failure,
         }
     }
+}
+
+fn by_shell(
+    shell: &Shell,
+    missing: &HostFailure,
+    parts: &Parts,
+    deadline: Deadline,
+) -> Result<HostReport, HostFailure> {
+    let mut report = shell.report(parts, deadline)?;
+    // Where there is none, VIA says enough.
+    if missing.reason == Reason::AgentVersion {
+        report.problems.extend([Problem {
+            key: "agent".into(),
+            source: "rdmactl agent".into(),
+            errno: None,
+            detail: missing.detail.clone(),
+            fix: missing.fix.clone(),
+        }]);
+    }
+    Ok(report)
 }

@@ -18,6 +18,12 @@ pub enum ToAgent {
         parts: Parts,
         /// How long reading may take: what hangs longer is left out of the report.
         limit_ms: u32,
+        /// Which of this agent's answers to such questions the operator still has; 0 for none. Then only what
+        /// changed since need be sent. `None` when it asks once: nothing need be kept.
+        ///
+        /// An agent that does not know it answers in full, which is always right.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<u64>,
     },
     /// Read the same, and answer with the raw answers instead of what they mean.
     Record {
@@ -45,6 +51,15 @@ pub enum FromAgent {
     /// A piece of the answer to [`ToAgent::Report`], which may be larger than a frame.
     ReportPart {
         /// A piece of the JSON of a `HostReport`.
+        text: String,
+        /// Whether it is the last one.
+        is_last: bool,
+    },
+    /// A piece of the answer to [`ToAgent::Report`] where the operator has an earlier one.
+    DeltaPart {
+        /// The answer that it changes, as the question named it.
+        base: u64,
+        /// A piece of the JSON of an `Option<Change>`; `null` where nothing changed.
         text: String,
         /// Whether it is the last one.
         is_last: bool,

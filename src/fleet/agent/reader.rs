@@ -1,16 +1,16 @@
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
-
+use super::followed::{FollowError, Followed};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostReport, Reason};
 use crate::source::Recording;
-use crate::wire::{FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
+use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// How long an agent with a worker may be silent before it is looked into.
 pub(super) const SILENCE: Duration = Duration::from_secs(2);
@@ -28,6 +28,8 @@ pub(super) struct State {
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
     report: Option<HostReport>,
+    /// The last answer of an agent that is asked again and again.
+    followed: Option<Followed>,
     recording: Option<Recording>,
     /// The pieces so far of a report or a recording.
     text: String,
@@ -49,6 +51,7 @@ impl Inbox {
             replies: HashMap::new(),
             awaited: HashSet::new(),
             report: None,
+            followed: None,
             recording: None,
             text: String::new(),
             process: None,
@@ -113,6 +116,11 @@ impl Inbox {
         self.wait(deadline, |state| state.report.take())
     }
 
+    /// Keeps the answers from now on, to have only their changes sent; which one it has.
+    pub(super) fn follow(&self) -> u64 {
+        self.lock().followed.get_or_insert_default().base()
+    }
+
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
         self.wait(deadline, |state| state.recording.take())
     }
@@ -166,30 +174,39 @@ impl State {
         self.beats && clock::silence_since(self.heard) > SILENCE
     }
 
-    /// Adds a piece; what all of them are when it was the last one.
-    fn take_part<T: DeserializeOwned>(
-        &mut self,
-        what: &str,
-        text: &str,
-        is_last: bool,
-    ) -> Option<T> {
+    /// Adds a piece, up to a limit; the text of all of them when it was the last one.
+    fn take_part(&mut self, what: &str, text: &str, is_last: bool, limit: usize) -> Option<String> {
         self.text.push_str(text);
-        if self.text.len() > REPORT_LIMIT {
-            let why = format!("its {what} is over the limit of {REPORT_LIMIT} bytes");
+        if self.text.len() > limit {
+            let why = format!("its {what} is over the limit of {limit} bytes");
             self.broken = Some((Reason::TooBig, why));
             return None;
         }
-        if !is_last {
-            return None;
-        }
-        match serde_json::from_str(&std::mem::take(&mut self.text)) {
-            Ok(whole) => Some(whole),
-            Err(error) => {
-                let why = format!("its {what} is no {what}: {error}");
-                self.broken = Some((Reason::Garbage, why));
-                None
-            }
-        }
+        is_last.then(|| std::mem::take(&mut self.text))
+    }
+
+    /// What a text says, which holds no such thing when there is an error.
+    fn made<T, E: Display>(&mut self, what: &str, made: Result<T, E>) -> Option<T> {
+        made.map_err(|error| {
+            self.broken = Some((Reason::Garbage, format!("its {what} is no {what}: {error}")));
+        })
+        .ok()
+    }
+
+    fn take_report(&mut self, text: &str) -> Option<HostReport> {
+        let report = match &mut self.followed {
+            Some(followed) => followed.take_whole(text),
+            None => serde_json::from_str(text),
+        };
+        self.made("report", report)
+    }
+
+    fn take_change(&mut self, base: u64, text: &str) -> Option<HostReport> {
+        let report = match &mut self.followed {
+            Some(followed) => followed.take_change(base, text),
+            None => Err(FollowError::NotAsked),
+        };
+        self.made("report", report)
     }
 
     fn take(&mut self, message: FromAgent) {
@@ -204,10 +221,17 @@ impl State {
         match message {
             FromAgent::Hello(process) => self.process = Some(process),
             FromAgent::ReportPart { text, is_last } => {
-                self.report = self.take_part("report", &text, is_last);
+                let text = self.take_part("report", &text, is_last, REPORT_LIMIT);
+                self.report = text.and_then(|text| self.take_report(&text));
+            }
+            FromAgent::DeltaPart { base, text, is_last } => {
+                let text = self.take_part("report", &text, is_last, BASE_LIMIT);
+                self.report = text.and_then(|text| self.take_change(base, &text));
             }
             FromAgent::RecordPart { text, is_last } => {
-                self.recording = self.take_part("recording", &text, is_last);
+                let text = self.take_part("recording", &text, is_last, REPORT_LIMIT);
+                self.recording =
+                    text.and_then(|text| self.made("recording", serde_json::from_str(&text)));
             }
             FromAgent::Worker(reply) => {
                 // An answer that nobody waits for, or no longer, takes no room.

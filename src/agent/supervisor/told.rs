@@ -1,0 +1,80 @@
+use serde_json::Value;
+
+use crate::wire::{BASE_LIMIT, Change};
+
+/// What an operator that asks again and again was told last.
+#[derive(Default)]
+pub(super) struct Told {
+    /// How many answers there were.
+    answers: u64,
+    /// The last one; `None` where it was too large to keep.
+    last: Option<Value>,
+}
+
+/// An answer as JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// All of it.
+    Whole(String),
+    /// What changed since an earlier one.
+    Change { base: u64, json: String },
+}
+
+impl Told {
+    /// The answer for an operator that has the one of number `base`.
+    pub(super) fn answer(&mut self, json: String, base: u64) -> serde_json::Result<Answer> {
+        let last = self.last.take().filter(|_| base == self.answers);
+        self.answers += 1;
+        if json.len() > BASE_LIMIT {
+            return Ok(Answer::Whole(json));
+        }
+        let value = serde_json::from_str(&json)?;
+        let change = last.map(|last| Change::between(&last, &value));
+        self.last = Some(value);
+        let change = change.map(|change| serde_json::to_string(&change)).transpose()?;
+        Ok(match change.filter(|change| change.len() < json.len()) {
+            Some(change) => Answer::Change { base, json: change },
+            None => Answer::Whole(json),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(json: &str) -> Answer {
+        Answer::Whole(json.into())
+    }
+
+    fn change(base: u64, json: &str) -> Answer {
+        Answer::Change { base, json: json.into() }
+    }
+
+    #[test]
+    fn only_an_operator_that_has_the_last_answer_gets_changes_of_it() {
+        let mut told = Told::default();
+        let [first, second] = [
+            r#"{"a":1,"b":"much that stays as it is"}"#,
+            r#"{"a":2,"b":"much that stays as it is"}"#,
+        ];
+        let mut answer = |json: &str, base| told.answer(json.into(), base).unwrap();
+        assert_eq!(answer(first, 0), whole(first));
+        assert_eq!(answer(second, 1), change(1, r#"{"{":[{"a":{"=":2}},[]]}"#));
+        assert_eq!(answer(second, 2), change(2, "null"));
+        // It lost count, or asks for all of it.
+        assert_eq!(answer(first, 1), whole(first));
+        assert_eq!(answer(first, 0), whole(first));
+        assert_eq!(answer(first, 5), change(5, "null"));
+        // A change that says more than the answer itself.
+        assert_eq!(answer("[]", 6), whole("[]"));
+    }
+
+    #[test]
+    fn an_answer_over_the_limit_is_not_kept() {
+        let mut told = Told::default();
+        let large = format!("[\"{}\"]", "x".repeat(BASE_LIMIT));
+        assert_eq!(told.answer(large.clone(), 0).unwrap(), whole(&large));
+        assert_eq!(told.answer(large.clone(), 1).unwrap(), whole(&large));
+    }
+}

@@ -1,0 +1,121 @@
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::model::HostReport;
+use crate::wire::{BASE_LIMIT, Change, Misfit};
+
+/// The last answer of an agent that is asked again and again, to which its changes are applied.
+///
+/// What is kept is bounded: an answer that is too large is not kept, and one that grew by too many changes
+/// is asked for anew.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    /// How many answers there were.
+    answers: u64,
+    last: Option<Value>,
+    /// Bytes of JSON that `last` was made of.
+    bytes: usize,
+}
+
+/// Why a change makes no report.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FollowError {
+    #[error("a change, and nobody asked for changes")]
+    NotAsked,
+    #[error("a change of answer {0}, and {1} was the last one")]
+    OtherBase(u64, u64),
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+impl Followed {
+    /// The number of the answer that changes may be sent of; 0 for none.
+    pub(super) fn base(&mut self) -> u64 {
+        if self.bytes > BASE_LIMIT {
+            self.last = None;
+        }
+        if self.last.is_some() { self.answers } else { 0 }
+    }
+
+    /// An answer in full.
+    pub(super) fn take_whole(&mut self, text: &str) -> serde_json::Result<HostReport> {
+        self.last = None;
+        self.answers += 1;
+        if text.len() > BASE_LIMIT {
+            return serde_json::from_str(text);
+        }
+        let value: Value = serde_json::from_str(text)?;
+        let report = HostReport::deserialize(&value)?;
+        (self.last, self.bytes) = (Some(value), text.len());
+        Ok(report)
+    }
+
+    /// An answer as what changed since the one of number `base`.
+    pub(super) fn take_change(&mut self, base: u64, text: &str) -> Result<HostReport, FollowError> {
+        // What is not whole at the end is not kept.
+        let last = self.last.take().filter(|_| base == self.answers);
+        let mut value = last.ok_or(FollowError::OtherBase(base, self.answers))?;
+        if let Some(change) = serde_json::from_str::<Option<Change>>(text)? {
+            change.apply(&mut value)?;
+        }
+        let report = HostReport::deserialize(&value)?;
+        self.answers += 1;
+        self.bytes += text.len();
+        self.last = Some(value);
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Via;
+
+    fn text(host: &str) -> String {
+        serde_json::to_string(&HostReport::empty(host, Via::Agent)).unwrap()
+    }
+
+    const TO_N2: &str = r#"{"{":[{"host":{"=":"n2"}},[]]}"#;
+
+    #[test]
+    fn a_change_makes_the_next_report_of_the_last_one() {
+        let mut followed = Followed::default();
+        assert_eq!(followed.base(), 0);
+        assert_eq!(followed.take_whole(&text("n1")).unwrap().host, "n1");
+        assert_eq!(followed.base(), 1);
+        assert_eq!(followed.take_change(1, TO_N2).unwrap().host, "n2");
+        assert_eq!(followed.take_change(2, "null").unwrap().host, "n2");
+        assert_eq!(followed.base(), 3);
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_one_of_the_last_answer_is_refused_and_nothing_is_kept() {
+        for (base, change) in [
+            (0, TO_N2),
+            (2, TO_N2),
+            (1, r#"{"{":[{},["host"]]}"#),
+            (1, r#"{"{":[{},["nowhere"]]}"#),
+            (1, r#"{"=":null}"#),
+            (1, r#"{"[":[[0,{"=":1}]]}"#),
+            (1, "{}"),
+            (1, ""),
+        ] {
+            let mut followed = Followed::default();
+            followed.take_whole(&text("n1")).unwrap();
+            assert!(followed.take_change(base, change).is_err(), "{base} {change}");
+            assert_eq!(followed.base(), 0, "{base} {change}");
+        }
+        assert!(Followed::default().take_change(0, "null").is_err());
+    }
+
+    #[test]
+    fn what_grew_by_its_changes_is_asked_for_anew() {
+        let mut followed = Followed::default();
+        followed.take_whole(&text("n1")).unwrap();
+        let long = format!(r#"{{"{{":[{{"host":{{"=":"{}"}}}},[]]}}"#, "x".repeat(BASE_LIMIT));
+        followed.take_change(1, &long).unwrap();
+        assert_eq!(followed.base(), 0);
+    }
+}

@@ -1,0 +1,156 @@
+//! Agents that are asked again and again send what changed: over a real pipe, the operator has what the
+//! agent meant, or says that it has not.
+
+#![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+
+use std::fs;
+use std::io::{stdin, stdout};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rdmactl::agent::Supervisor;
+use rdmactl::capture::Capture;
+use rdmactl::clock::Deadline;
+use rdmactl::collect::host_report;
+use rdmactl::fleet::{Agent, Nonce, Watchdog};
+use rdmactl::model::{HostFailure, HostReport, Part, Parts, Reason, Resource, Via};
+use rdmactl::source::{Recorded, Recording};
+use rdmactl::wire::{BASE_LIMIT, FrameWriter, FromAgent, Greeting, Process};
+use tempfile::TempDir;
+
+/// Set, with the nonce, for the process that is the agent of a test.
+const AGENT: &str = "RDMACTL_TEST_AGENT";
+
+fn seconds(count: u64) -> Deadline {
+    Deadline::after(Duration::from_secs(count))
+}
+
+/// What every fixture shows, in their order and back again, some of them twice, and one that is too large
+/// to be kept.
+fn answers() -> Vec<HostReport> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path().join("capture.ndjson"))
+        .filter(|path| path.exists())
+        .collect();
+    files.sort();
+    let mut reports = Vec::new();
+    for file in files {
+        for (head, entries) in Capture::read(&file).unwrap().hosts {
+            let source = Recorded::new(entries, head.taken_ns);
+            reports.push(host_report(&source, &Parts::all(), head.host, Via::File));
+        }
+    }
+    let mut large = HostReport::empty("large", Via::File);
+    let object = rdmactl::model::Object::Ctx { ctxn: Some(1) };
+    large.resources = Some(vec![Resource { device: "d".repeat(900), owner: None, object }; 1_500]);
+    reports.push(large);
+    let back: Vec<HostReport> = reports.iter().rev().cloned().collect();
+    reports.extend(back);
+    reports
+}
+
+fn next_answer(_: &Parts, _: Duration) -> HostReport {
+    static ALL: std::sync::LazyLock<Vec<HostReport>> = std::sync::LazyLock::new(answers);
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    ALL[NEXT.fetch_add(1, Ordering::Relaxed)].clone()
+}
+
+fn serve(nonce: String) {
+    let recording = |_: &Parts, _| Recording::default();
+    let agent = Supervisor { nonce, unlink: false, inventory: next_answer, recording };
+    agent.run(stdin(), stdout()).unwrap();
+    std::process::exit(0);
+}
+
+#[test]
+fn every_report_comes_as_it_was_meant_whatever_came_before_it() {
+    if let Ok(nonce) = std::env::var(AGENT) {
+        return serve(nonce);
+    }
+    let (nonce, watchdog) = (Nonce::new().unwrap(), Watchdog::start().unwrap());
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args([
+            "--exact",
+            "every_report_comes_as_it_was_meant_whatever_came_before_it",
+            "--nocapture",
+        ])
+        .env(AGENT, nonce.to_string());
+    let agent = Agent::here(command, nonce, &watchdog, seconds(60)).unwrap();
+    let parts = Parts::default();
+    for meant in answers() {
+        let report = agent.follow(&parts, seconds(60)).unwrap();
+        assert!(report == meant, "{} came otherwise than it was meant", meant.host);
+    }
+    assert_eq!(agent.end(seconds(5)), Ok(()));
+}
+
+/// What comes of asking twice an agent that answers well, and then this.
+fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
+    let (nonce, watchdog) = (Nonce::new().unwrap(), Watchdog::start().unwrap());
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str, mut bytes: Vec<u8>, messages: &[FromAgent]| {
+        for message in messages {
+            FrameWriter::new(&mut bytes).write(message).unwrap();
+        }
+        let file = directory.path().join(name);
+        fs::write(&file, bytes).unwrap();
+        file.display().to_string()
+    };
+    let hello = FromAgent::Hello(Process { pid: 1, start_ticks: 1 });
+    let text = serde_json::to_string(&HostReport::empty("n1", Via::Agent)).unwrap();
+    let whole = FromAgent::ReportPart { text, is_last: true };
+    let greeting = file("greeting", Greeting::line(&nonce.to_string()).into_bytes(), &[hello]);
+    let [first, second] = [file("first", vec![], &[whole]), file("second", vec![], second)];
+    // Each question is one write, and none comes before the last answer.
+    let ask = "dd bs=9999 count=1 of=/dev/null 2>/dev/null";
+    let script =
+        format!("cat {greeting}; {ask}; cat {first}; {ask}; cat {second}; exec cat >/dev/null");
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &script]);
+    let agent = Agent::here(command, nonce, &watchdog, seconds(20)).unwrap();
+    let parts: Parts = [Part::Netdevs].into();
+    agent.follow(&parts, seconds(20)).unwrap();
+    let report = agent.follow(&parts, seconds(20));
+    report.map_err(|failure| agent.give_up(failure))
+}
+
+fn change(base: u64, text: &str) -> FromAgent {
+    FromAgent::DeltaPart { base, text: text.to_owned(), is_last: true }
+}
+
+#[test]
+fn a_change_in_two_pieces_is_one() {
+    let (front, back) = (r#"{"{":[{"host":{"="#, r#"":"n2"}},[]]}"#);
+    let piece = |text: &str, is_last| FromAgent::DeltaPart { base: 1, text: text.into(), is_last };
+    let report = second_answer(&[piece(front, false), piece(back, true)]).unwrap();
+    assert_eq!(report.host, "n2");
+}
+
+#[test]
+fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
+    let to_n2 = r#"{"{":[{"host":{"=":"n2"}},[]]}"#;
+    let long = "x".repeat(BASE_LIMIT / 2);
+    let piece = FromAgent::DeltaPart { base: 1, text: long, is_last: false };
+    for (said, reason, words) in [
+        (vec![change(0, to_n2)], Reason::Garbage, "a change of answer 0, and 1 was the last one"),
+        (vec![change(2, to_n2)], Reason::Garbage, "a change of answer 2, and 1 was the last one"),
+        (vec![change(1, r#"{"[":[[7,{"=":1}]]}"#)], Reason::Garbage, "not one of the last answer"),
+        (vec![change(1, r#"{"{":[{},["host"]]}"#)], Reason::Garbage, "missing field `host`"),
+        (vec![change(1, "[]")], Reason::Garbage, "its report is no report: "),
+        (
+            vec![piece.clone(), piece.clone(), piece],
+            Reason::TooBig,
+            "over the limit of 1048576 bytes",
+        ),
+    ] {
+        let failure = second_answer(&said).unwrap_err();
+        assert_eq!(failure.reason, reason, "{failure}");
+        assert!(failure.detail.contains(words), "{failure}");
+    }
+}
