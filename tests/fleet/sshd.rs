@@ -30,6 +30,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) config: &'a str,
     /// Host key types beside ed25519.
     pub(crate) more_keys: &'a [&'a str],
+    /// It listens on all addresses, each of which is a host then.
+    pub(crate) is_many: bool,
 }
 
 impl Sshd {
@@ -48,7 +50,7 @@ impl Sshd {
         }
         keygen(&at("user"), "ed25519");
         fs::copy(at("user.pub"), at("authorized_keys")).expect("the authorized keys");
-        let server = Self::run(directory, &host_keys, setup.config);
+        let server = Self::run(directory, &host_keys, setup);
         server.trust();
         server
     }
@@ -68,20 +70,22 @@ impl Sshd {
         let certificate = at("host_ed25519-cert.pub");
         let keys =
             format!("HostKey {}\nHostCertificate {}\n", key.display(), certificate.display());
-        Self::run(directory, &keys, "")
+        Self::run(directory, &keys, &Setup::default())
     }
 
-    fn run(directory: TempDir, host_keys: &str, more: &str) -> Self {
+    fn run(directory: TempDir, host_keys: &str, setup: &Setup<'_>) -> Self {
         let at = |name: &str| directory.path().join(name);
-        let (address, port) = free_address();
+        let (address, port) = if setup.is_many { every_address() } else { free_address() };
         // The last of these counts, not the first as of all others.
-        let startups = if more.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
+        let startups =
+            if setup.config.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
         let config = format!(
-            "{more}\nListenAddress {address}\nPort {port}\n{host_keys}\
+            "{}\nListenAddress {address}\nPort {port}\n{host_keys}\
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
              # with it bash reads no .bashrc, which may take long and say anything\n\
              SetEnv SHLVL=2\nPidFile none\nPrintMotd no\n{startups}",
+            setup.config,
             at("authorized_keys").display(),
         );
         fs::write(at("sshd_config"), config).expect("sshd_config");
@@ -216,6 +220,12 @@ pub(crate) fn free_address() -> (String, u16) {
     let probe = TcpListener::bind((address.as_str(), 0)).expect("a free port");
     let port = probe.local_addr().expect("its number").port();
     (address, port)
+}
+
+/// All addresses of this machine, and a port that nobody has on any of them.
+pub(crate) fn every_address() -> (String, u16) {
+    let probe = TcpListener::bind(("0.0.0.0", 0)).expect("a free port");
+    ("0.0.0.0".into(), probe.local_addr().expect("its number").port())
 }
 
 fn spawn(config: &Path) -> Child {
