@@ -93,6 +93,12 @@ impl Line {
         }
     }
 
+    /// Gives back what it needs only while something is on its way.
+    pub(super) fn rest(&mut self) {
+        self.to_host.rest();
+        self.from_host.rest();
+    }
+
     /// Moves what can be moved; whether anything was.
     pub(super) fn step(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_doomed() {

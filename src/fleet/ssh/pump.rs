@@ -136,6 +136,8 @@ impl Pump {
     /// Waits for something to do; `false` when the host closed a connection without channels.
     fn wait(&mut self) -> bool {
         self.wire.hurry_acks();
+        self.wire.rest();
+        self.lines.iter_mut().for_each(Line::rest);
         // Without a channel nothing reads what the host sends: only its end matters then.
         let idle = self.is_idle();
         let interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };

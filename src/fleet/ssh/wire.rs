@@ -182,6 +182,12 @@ impl Wire {
         interest
     }
 
+    /// Gives back what it needs only while something is on its way.
+    pub(super) fn rest(&mut self) {
+        self.inbound.rest();
+        self.outbound.rest();
+    }
+
     /// sshd's small packets wait for our acknowledgement; the option holds until the next wait.
     pub(super) fn hurry_acks(&self) {
         // Without it everything works, 40 ms a round trip slower.

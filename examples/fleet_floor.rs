@@ -1,0 +1,86 @@
+//! What asking many hosts costs at least: a bare loop over ssh2 that runs the same agent with the same
+//! question as `rdmactl devices -H`, and does nothing else. `packaging/bench fleet` holds it against that.
+//!
+//!     fleet_floor KEY FANOUT PART,... ADDRESS...
+//!
+//! No configuration, no proof of the host's key, no deadline, no report made of the answer.
+#![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
+
+use std::io::{BufReader, Read as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, thread};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rdmactl::fleet::Nonce;
+use rdmactl::fleet::remote_command::{NO_AGENT, Privilege, installed_agent};
+use rdmactl::model::Parts;
+use rdmactl::wire::{FrameReader, FrameWriter, FromAgent, ToAgent, read_greeting};
+use ssh2::Session;
+
+fn main() -> Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [key, fanout, parts, addresses @ ..] = words.as_slice() else {
+        bail!("usage: fleet_floor KEY FANOUT PART,... ADDRESS...");
+    };
+    let (key, fanout) = (Path::new(key), fanout.parse::<usize>()?);
+    let parts: Vec<&str> = parts.split(',').filter(|part| !part.is_empty()).collect();
+    let parts: Parts = serde_json::from_value(serde_json::json!(parts))?;
+    let next = AtomicUsize::new(0);
+    let serve = || -> Result<usize> {
+        let mut bytes = 0;
+        while let Some(address) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
+            bytes += ask(address, key, &parts).with_context(|| address.clone())?;
+        }
+        Ok(bytes)
+    };
+    let bytes: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (0..fanout).map(|_| scope.spawn(serve)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_panic| anyhow::anyhow!("a panic"))?)
+            .sum::<Result<_>>()
+    })?;
+    println!("{} hosts, {bytes} bytes", addresses.len());
+    Ok(())
+}
+
+/// How many bytes the report of one host has.
+fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
+    let socket = TcpStream::connect((address, 22))?;
+    socket.set_nodelay(true)?;
+    let mut session = Session::new()?;
+    session.set_tcp_stream(socket);
+    session.handshake()?;
+    session.userauth_pubkey_file("root", None, key, None)?;
+    let mut channel = session.channel_session()?;
+    let nonce = Nonce::new()?;
+    channel.exec(&installed_agent(nonce, Privilege::Login))?;
+    FrameWriter::new(&mut channel.stream(0)).write(&ToAgent::Report {
+        parts: parts.clone(),
+        limit_ms: 8_000,
+        base: None,
+    })?;
+    let mut output = BufReader::new(channel.stream(0));
+    read_greeting(&mut output, &nonce, NO_AGENT)?;
+    let mut frames = FrameReader::new(&mut output);
+    let mut bytes = 0;
+    loop {
+        match frames.read()? {
+            Some(FromAgent::ReportPart { text, is_last }) => {
+                bytes += text.len();
+                if is_last {
+                    break;
+                }
+            }
+            Some(_) => {}
+            None => bail!("no answer"),
+        }
+    }
+    FrameWriter::new(&mut channel.stream(0)).write(&ToAgent::Bye)?;
+    output.read_to_end(&mut Vec::new())?;
+    channel.wait_close()?;
+    ensure!(channel.exit_status()? == 0, "the agent failed");
+    Ok(bytes)
+}

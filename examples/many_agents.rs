@@ -1,0 +1,82 @@
+//! As many agents as connect, all in this process: what `packaging/bench live` has logins run, where a
+//! thousand hosts would each run one.
+//!
+//!     many_agents SOCKET REPORTS
+//!
+//! Each connection to the socket hands over a login's stdin and stdout, and brings the nonce that the agent
+//! there greets with. REPORTS is JSON of rdmactl: its first host is what each agent tells of itself, with
+//! counters that move.
+
+use std::fs::{self, File};
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use std::{env, thread};
+
+use anyhow::{Context as _, Result, bail};
+use rdmactl::agent::Supervisor;
+use rdmactl::clock;
+use rdmactl::model::{Counter, HostReport, Parts};
+use rdmactl::source::Recording;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// What each agent tells, but for its counters.
+static TOLD: OnceLock<HostReport> = OnceLock::new();
+
+fn main() -> Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [socket, reports] = words.as_slice() else { bail!("usage: many_agents SOCKET REPORTS") };
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(reports)?)?;
+    let report = serde_json::from_value(json["hosts"][0].clone()).context("its first host")?;
+    TOLD.get_or_init(|| report);
+    for login in UnixListener::bind(socket)?.incoming() {
+        let login = login?;
+        thread::Builder::new().stack_size(256 * 1024).spawn(move || serve(&login))?;
+    }
+    Ok(())
+}
+
+/// The login lasts as long as its connection.
+fn serve(login: &UnixStream) -> Result<()> {
+    let (nonce, input, output) = handed_over(login).context("no login's stdin and stdout")?;
+    let recording = |_: &Parts, _| Recording::default();
+    let agent = Supervisor { nonce, unlink: false, inventory, recording };
+    Ok(agent.run(File::from(input), File::from(output))?)
+}
+
+fn handed_over(login: &UnixStream) -> Option<(String, OwnedFd, OwnedFd)> {
+    let mut nonce = [0; 32];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(login, &mut [IoSliceMut::new(&mut nonce)], &mut control, RecvFlags::CMSG_CLOEXEC)
+        .ok()?;
+    let mut files = control.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => files.collect(),
+        _ => Vec::new(),
+    });
+    Some((String::from_utf8(nonce.to_vec()).ok()?, files.next()?, files.next()?))
+}
+
+fn inventory(parts: &Parts, _: Duration) -> HostReport {
+    static READINGS: AtomicU64 = AtomicU64::new(0);
+    let mut report = TOLD.get().expect("it is set before anybody connects").clone();
+    let (more, now_ns) = (READINGS.fetch_add(1, Ordering::Relaxed), clock::wall_ns());
+    (report.taken_ns, report.parts) = (Some(now_ns), parts.clone());
+    let move_on = |counters: &mut Option<Vec<Counter>>| {
+        for counter in counters.iter_mut().flatten() {
+            counter.value = counter.value.map(|value| value + more);
+            counter.read_ns = Some(now_ns);
+        }
+    };
+    for device in &mut report.devices {
+        move_on(&mut device.counters);
+        for port in &mut device.ports {
+            move_on(&mut port.counters);
+        }
+    }
+    report
+}
