@@ -22,8 +22,7 @@ pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWor
 /// operator reads no more.
 pub const REPORT_LIMIT: usize = 16 << 20;
 
-/// The largest answer that is kept to send or take only what changes of it, in bytes of JSON; also what all
-/// changes of one may add up to before it is asked for anew.
+/// The largest answer that is kept to send or take only what changes of it, in bytes of JSON.
 pub const BASE_LIMIT: usize = 1 << 20;
 
 /// What the name of a directory for an uploaded agent begins with; the nonce follows.

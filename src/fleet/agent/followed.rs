@@ -6,15 +6,14 @@ use crate::wire::{BASE_LIMIT, Change, Misfit};
 
 /// The last answer of an agent that is asked again and again, to which its changes are applied.
 ///
-/// What is kept is bounded: an answer that is too large is not kept, and one that grew by too many changes
-/// is asked for anew.
+/// It is kept as text, a tenth of the memory that its values take; one that is too large is not kept, and
+/// asked for in full.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
     /// How many answers there were.
     answers: u64,
-    last: Option<Value>,
-    /// Bytes of JSON that `last` was made of.
-    bytes: usize,
+    /// The JSON of the last one.
+    last: Option<String>,
 }
 
 /// Why a change makes no report.
@@ -32,23 +31,15 @@ pub(super) enum FollowError {
 
 impl Followed {
     /// The number of the answer that changes may be sent of; 0 for none.
-    pub(super) fn base(&mut self) -> u64 {
-        if self.bytes > BASE_LIMIT {
-            self.last = None;
-        }
+    pub(super) fn base(&self) -> u64 {
         if self.last.is_some() { self.answers } else { 0 }
     }
 
     /// An answer in full.
-    pub(super) fn take_whole(&mut self, text: &str) -> serde_json::Result<HostReport> {
+    pub(super) fn take_whole(&mut self, text: String) -> serde_json::Result<HostReport> {
         self.last = None;
-        self.answers += 1;
-        if text.len() > BASE_LIMIT {
-            return serde_json::from_str(text);
-        }
-        let value: Value = serde_json::from_str(text)?;
-        let report = HostReport::deserialize(&value)?;
-        (self.last, self.bytes) = (Some(value), text.len());
+        let report = serde_json::from_str(&text)?;
+        self.keep(text);
         Ok(report)
     }
 
@@ -56,15 +47,19 @@ impl Followed {
     pub(super) fn take_change(&mut self, base: u64, text: &str) -> Result<HostReport, FollowError> {
         // What is not whole at the end is not kept.
         let last = self.last.take().filter(|_| base == self.answers);
-        let mut value = last.ok_or(FollowError::OtherBase(base, self.answers))?;
+        let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
+        let mut value: Value = serde_json::from_str(&last)?;
         if let Some(change) = serde_json::from_str::<Option<Change>>(text)? {
             change.apply(&mut value)?;
         }
         let report = HostReport::deserialize(&value)?;
-        self.answers += 1;
-        self.bytes += text.len();
-        self.last = Some(value);
+        self.keep(value.to_string());
         Ok(report)
+    }
+
+    fn keep(&mut self, text: String) {
+        self.answers += 1;
+        self.last = Some(text).filter(|text| text.len() <= BASE_LIMIT);
     }
 }
 
@@ -83,7 +78,7 @@ mod tests {
     fn a_change_makes_the_next_report_of_the_last_one() {
         let mut followed = Followed::default();
         assert_eq!(followed.base(), 0);
-        assert_eq!(followed.take_whole(&text("n1")).unwrap().host, "n1");
+        assert_eq!(followed.take_whole(text("n1")).unwrap().host, "n1");
         assert_eq!(followed.base(), 1);
         assert_eq!(followed.take_change(1, TO_N2).unwrap().host, "n2");
         assert_eq!(followed.take_change(2, "null").unwrap().host, "n2");
@@ -103,7 +98,7 @@ mod tests {
             (1, ""),
         ] {
             let mut followed = Followed::default();
-            followed.take_whole(&text("n1")).unwrap();
+            followed.take_whole(text("n1")).unwrap();
             assert!(followed.take_change(base, change).is_err(), "{base} {change}");
             assert_eq!(followed.base(), 0, "{base} {change}");
         }
@@ -113,7 +108,7 @@ mod tests {
     #[test]
     fn what_grew_by_its_changes_is_asked_for_anew() {
         let mut followed = Followed::default();
-        followed.take_whole(&text("n1")).unwrap();
+        followed.take_whole(text("n1")).unwrap();
         let long = format!(r#"{{"{{":[{{"host":{{"=":"{}"}}}},[]]}}"#, "x".repeat(BASE_LIMIT));
         followed.take_change(1, &long).unwrap();
         assert_eq!(followed.base(), 0);

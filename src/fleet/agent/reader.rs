@@ -193,10 +193,10 @@ impl State {
         .ok()
     }
 
-    fn take_report(&mut self, text: &str) -> Option<HostReport> {
+    fn take_report(&mut self, text: String) -> Option<HostReport> {
         let report = match &mut self.followed {
             Some(followed) => followed.take_whole(text),
-            None => serde_json::from_str(text),
+            None => serde_json::from_str(&text),
         };
         self.made("report", report)
     }
@@ -222,7 +222,7 @@ impl State {
             FromAgent::Hello(process) => self.process = Some(process),
             FromAgent::ReportPart { text, is_last } => {
                 let text = self.take_part("report", &text, is_last, REPORT_LIMIT);
-                self.report = text.and_then(|text| self.take_report(&text));
+                self.report = text.and_then(|text| self.take_report(text));
             }
             FromAgent::DeltaPart { base, text, is_last } => {
                 let text = self.take_part("report", &text, is_last, BASE_LIMIT);
