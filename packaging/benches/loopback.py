@@ -111,7 +111,7 @@ class Loopback:
 
     def end(self):
         for process in self.processes:
-            process.terminate()
+            process.kill()
             process.wait()
         shutil.rmtree(self.folder)
 

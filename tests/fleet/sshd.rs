@@ -77,8 +77,7 @@ impl Sshd {
         let at = |name: &str| directory.path().join(name);
         let (address, port) = if setup.is_many { every_address() } else { free_address() };
         // The last of these counts, not the first as of all others.
-        let startups =
-            if setup.config.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
+        let startups = if setup.config.contains("MaxStartups") { "" } else { "MaxStartups 2000\n" };
         let config = format!(
             "{}\nListenAddress {address}\nPort {port}\n{host_keys}\
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\

@@ -6,7 +6,7 @@ use crate::wire::{BASE_LIMIT, Change, Misfit};
 
 /// The last answer of an agent that is asked again and again, to which its changes are applied.
 ///
-/// It is kept as text, a tenth of the memory that its values take; one that is too large is not kept, and
+/// It is kept as text, whose length bounds what is kept of a host; one that is too large is not kept, and
 /// asked for in full.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
