@@ -95,6 +95,11 @@ impl Connector {
         })
     }
 
+    /// Removes what connections have on this machine: none is to be used after.
+    pub(super) fn end(&self) {
+        self.sockets.remove();
+    }
+
     fn by_program(
         &self,
         target: &Target,

@@ -100,8 +100,9 @@ impl Reach {
 
     /// The same by another launcher than SSH.
     #[must_use]
-    pub fn by(self, launcher: Launcher) -> Self {
-        Self { launcher, ..self }
+    pub fn by(mut self, launcher: Launcher) -> Self {
+        self.launcher = launcher;
+        self
     }
 
     /// An agent on the host, greeted; by the deadline of this host.
@@ -205,6 +206,12 @@ impl Reach {
             (self.tell)(host, &Notice::Unchecked);
         }
         Ok(uploaded)
+    }
+}
+
+impl Drop for Reach {
+    fn drop(&mut self) {
+        self.connector.end();
     }
 }
 

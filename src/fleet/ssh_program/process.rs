@@ -33,8 +33,6 @@ pub(super) struct Process {
     end: Arc<End>,
     /// How many addresses could not be reached over it.
     unreached: AtomicUsize,
-    /// The last owner removes the directory.
-    _sockets: Arc<Sockets>,
 }
 
 /// Why the process ended.
@@ -130,7 +128,7 @@ impl Opening {
                 }
             }
         };
-        let Self { call, watchdog, sockets, until, .. } = self;
+        let Self { call, watchdog, until, .. } = self;
         guard.set(until);
         let end = Arc::new(End::default());
         let process = Process {
@@ -138,7 +136,6 @@ impl Opening {
             pipe: Arc::clone(&pipe),
             end: Arc::clone(&end),
             unreached: AtomicUsize::new(0),
-            _sockets: sockets,
         };
         opened(Ok(Master::own(call.clone(), socket, watchdog, process)));
         drain(pipe.stream());

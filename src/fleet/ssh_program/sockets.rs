@@ -12,31 +12,42 @@ use crate::fleet::Nonce;
 /// A name of a socket has 107 bytes, of which `ssh` needs 17 for itself, and we 30.
 const LONGEST: usize = 107 - 17 - 30;
 
-/// Made when the first socket is asked for, removed with the last owner.
+/// Made when the first socket is asked for, removed when the run is over.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct Sockets {
-    directory: Mutex<Option<PathBuf>>,
+    directory: Mutex<Directory>,
     next: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+enum Directory {
+    #[default]
+    Unasked,
+    Made(PathBuf),
+    Removed,
 }
 
 impl Sockets {
     /// A path that nothing has.
     pub(in crate::fleet) fn fresh(&self) -> io::Result<PathBuf> {
         let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
-        let directory = match &*directory {
-            Some(made) => made.clone(),
-            None => directory.insert(make()?).clone(),
+        let made = match &*directory {
+            Directory::Made(made) => made.clone(),
+            Directory::Unasked => make()?,
+            Directory::Removed => return Err(io::Error::other("the run is over")),
         };
-        Ok(directory.join(self.next.fetch_add(1, Ordering::Relaxed).to_string()))
+        let socket = made.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        *directory = Directory::Made(made);
+        Ok(socket)
     }
-}
 
-impl Drop for Sockets {
-    fn drop(&mut self) {
-        let directory = self.directory.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(directory) = directory.take() {
-            // What is left there is of processes that have been killed.
-            let _ = fs::remove_dir_all(directory);
+    /// Removes the directory: threads that have not heard yet that the run is over own the sockets, too,
+    /// and may still do so when the process ends.
+    pub(in crate::fleet) fn remove(&self) {
+        let mut directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Directory::Made(made) = std::mem::replace(&mut *directory, Directory::Removed) {
+            // What is left there is of processes that end with this one.
+            let _ = fs::remove_dir_all(made);
         }
     }
 }
@@ -65,14 +76,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_is_private_and_goes_with_its_owner() {
+    fn the_directory_is_private_and_goes_with_the_run() {
         let sockets = Sockets::default();
         let (one, two) = (sockets.fresh().unwrap(), sockets.fresh().unwrap());
         assert_ne!(one, two);
         let directory = one.parent().unwrap().to_owned();
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
         fs::write(&one, "").unwrap();
-        drop(sockets);
+        sockets.remove();
         assert!(!directory.exists());
+        assert!(sockets.fresh().is_err());
     }
 }
