@@ -28,6 +28,9 @@ use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
 
+/// How much of what an agent says is fetched at once, in bytes: long frames are read where they are kept.
+const READ: usize = 1024;
+
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
@@ -93,7 +96,7 @@ impl Agent {
         let patience = deadline.remaining().max(Duration::from_millis(1));
         stream.set_read_timeout(Some(patience)).map_err(broken)?;
         // The greeting is read byte by byte, and what follows it belongs to the frames.
-        let mut output = BufReader::new(stream.try_clone().map_err(broken)?);
+        let mut output = BufReader::with_capacity(READ, stream.try_clone().map_err(broken)?);
         let greeting = read_greeting(&mut output, &nonce, NO_AGENT)
             .map_err(|error| no_greeting(&error, &pipe))?;
         if greeting.protocol != PROTOCOL {

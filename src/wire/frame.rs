@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 /// The largest frame either side accepts, in bytes.
 pub const FRAME_LIMIT: usize = 1 << 20;
 
+/// How much of a reader's buffer stays for the next frame, in bytes.
+const KEPT: usize = 4096;
+
 /// Why a stream of frames cannot be read or written any further.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -87,7 +90,11 @@ impl<R: Read> FrameReader<R> {
         if read_full(&mut self.stream, &mut self.frame)? != length {
             return Err(WireError::Truncated);
         }
-        Ok(Some(serde_json::from_slice(&self.frame)?))
+        let message = serde_json::from_slice(&self.frame)?;
+        // There may be a thousand readers, whose first frame is the largest.
+        self.frame.clear();
+        self.frame.shrink_to(KEPT);
+        Ok(Some(message))
     }
 }
 

@@ -48,10 +48,13 @@ impl Followed {
         // What is not whole at the end is not kept.
         let last = self.last.take().filter(|_| base == self.answers);
         let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
+        let Some(change) = serde_json::from_str::<Option<Change>>(text)? else {
+            let report = serde_json::from_str(&last)?;
+            self.keep(last);
+            return Ok(report);
+        };
         let mut value: Value = serde_json::from_str(&last)?;
-        if let Some(change) = serde_json::from_str::<Option<Change>>(text)? {
-            change.apply(&mut value)?;
-        }
+        change.apply(&mut value)?;
         let report = HostReport::deserialize(&value)?;
         self.keep(value.to_string());
         Ok(report)
