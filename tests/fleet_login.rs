@@ -260,7 +260,8 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
     server.write_client_config("StrictHostKeyChecking accept-new\n");
     assert_says(&failure(&server.target()), Reason::HostkeyChanged, "not the one", "ssh-keygen");
     // A record that cannot be written is no reason to go on unseen.
-    let target = Target { known_hosts: vec!["/proc/known_hosts".into()], ..server.target() };
+    let unwritable = Some("/proc/known_hosts".into());
+    let target = Target { known_hosts: Vec::new(), note_in: unwritable, ..server.target() };
     assert_says(&failure(&target), Reason::HostkeyUnknown, "cannot be written", "writable");
 }
 

@@ -598,7 +598,7 @@ fn an_ssh_option_goes_before_the_files_and_the_transport_is_told() {
     assert!(bad.stderr.contains("as in ConnectTimeout=3"), "{}", bad.stderr);
     let unknown = node.run(&["devices", "--ssh-option", "Nonsense=1"]);
     assert!(unknown.stderr.contains("ssh refuses its configuration"), "{}", unknown.stderr);
-    let told = "by the ssh program: --ssh-option Compression=yes is asked for";
+    let told = "by the ssh program: --ssh-option Compression is asked for";
     for (flags, is_told) in [(&["-v"][..], true), (&[], false)] {
         let arguments = [&["devices", "--ssh-option", "Compression=yes", "--json"], flags].concat();
         let said = node.run(&arguments);

@@ -241,6 +241,38 @@ fn agents_stay_between_readings_though_a_node_is_dead() {
 }
 
 #[test]
+fn a_node_whose_agent_was_lost_is_looked_for_again() {
+    let bed = Bed::with_agent();
+    let arguments = ["devices", "--format", "ndjson", "--watch=1", "--timeout", "6s"];
+    let mut child = bed.command(&arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let is_of = |line: &str, host: &str, word: &str| {
+        line.contains(&format!("\"host\":\"{host}\"")) && line.contains(word)
+    };
+    let well = "\"failure\":null";
+    for (host, _) in ALL {
+        assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came");
+    }
+    let agents = bed.processes();
+    assert!(agents.len() >= ALL.len(), "{agents:?}");
+    let number = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    // The agents of nodes only: this run itself is no copy of the program.
+    kill_process(Pid::from_raw(number(&agents[0])).unwrap(), Signal::KILL).unwrap();
+    // Slurm says nothing of a task that ended: its silence does.
+    let is_lost = |line: &str, host: &str| is_of(line, host, "\"failure\":{\"reason\"");
+    let host = lines.find_map(|line| {
+        let line = line.unwrap();
+        ALL.iter().map(|(host, _)| *host).find(|host| is_lost(&line, host))
+    });
+    let host = host.unwrap();
+    assert!(lines.any(|line| is_of(&line.unwrap(), host, well)), "{host} never came back");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let _ = lines.count();
+    child.wait().unwrap();
+    wait_until("the agents are gone", || bed.processes().is_empty());
+}
+
+#[test]
 fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
     let bed = Bed::new();
     let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--timeout", "30s"]);

@@ -28,8 +28,11 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
             })?)
         }
     };
-    let of_ssh =
-        [("--login", global.login.is_some()), ("--ssh-config", global.ssh_config.is_some())];
+    let of_ssh = [
+        ("--login", global.login.is_some()),
+        ("--ssh-config", global.ssh_config.is_some()),
+        ("--ssh-option", !global.ssh_option.is_empty()),
+    ];
     if let Some((flag, _)) = of_ssh.iter().find(|(_, is_given)| *is_given) {
         let fix = "leave one of them out: the flag is for SSH";
         return Err(Advice::error(format!("{flag} contradicts --launcher"), fix));

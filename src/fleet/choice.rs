@@ -94,8 +94,10 @@ const FOLLOWED: [&str; 22] = [
 /// Why options that were asked for by `--ssh-option` need the program: what somebody types must not be
 /// passed over.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
-    let name = |option: &String| option.split('=').next().unwrap_or_default().to_ascii_lowercase();
-    let foreign = options.iter().find(|option| !FOLLOWED.contains(&&*name(option)))?;
+    let name = |option: &'_ String| option.split('=').next().unwrap_or_default().to_owned();
+    let mut names = options.iter().map(name);
+    // Its value may be a secret.
+    let foreign = names.find(|name| !FOLLOWED.contains(&&*name.to_ascii_lowercase()))?;
     Some(format!("--ssh-option {foreign} is asked for"))
 }
 

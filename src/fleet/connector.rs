@@ -97,6 +97,7 @@ impl Connector {
 
     /// Removes what connections have on this machine: none is to be used after.
     pub(super) fn end(&self) {
+        self.unlock.end();
         self.sockets.remove();
     }
 

@@ -3,8 +3,9 @@
 use super::last_words::quote;
 use crate::model::{HostFailure, Reason};
 
-const ALLOW: &str = "allow it there by `visudo`: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl`, with its \
-                     real user and path; or leave out --sudo";
+const ALLOW: &str = "allow it there by `visudo`: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl, /usr/bin/kill`, \
+                     with its real user and paths, or `NOPASSWD: ALL` where rdmactl is not installed; or \
+                     leave out --sudo";
 
 /// Words of sudo in its own language, which our commands ask for, and of `env`.
 const ASKS: [&str; 4] =

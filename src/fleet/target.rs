@@ -68,6 +68,8 @@ pub struct Target {
     pub identities_only: bool,
     /// The `known_hosts` files, the user's before the system's.
     pub known_hosts: Vec<PathBuf>,
+    /// Where a new host is written down: the first file of the user's; `None` where it wants none.
+    pub note_in: Option<PathBuf>,
     /// What to do with an unknown host key.
     pub host_keys: HostKeyPolicy,
     /// Write the names of new hosts down as hashes only.
@@ -168,6 +170,7 @@ impl Resolver {
                 PathBuf::from("/etc/ssh/ssh_known_hosts"),
                 PathBuf::from("/etc/ssh/ssh_known_hosts2"),
             ],
+            note_in: Some(ssh("known_hosts")),
             host_keys: HostKeyPolicy::Strict,
             hash_known_hosts: false,
             host_key_alias: None,

@@ -7,13 +7,12 @@ use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::Pipe;
 use super::local;
 use super::ssh::identity;
 use super::ssh_program::Sockets;
@@ -48,12 +47,19 @@ struct State {
 #[derive(Debug)]
 struct OwnAgent {
     socket: PathBuf,
-    _leash: Sender<()>,
+    /// To the command that it runs.
+    pipe: Pipe,
+    number: Pid,
 }
 
 impl Unlock {
     pub(super) fn new(sockets: Arc<Sockets>, watchdog: Watchdog) -> Self {
         Self { sockets, watchdog, state: Mutex::default() }
+    }
+
+    /// Forgets all keys.
+    pub(super) fn end(&self) {
+        drop(self.state.lock().unwrap_or_else(PoisonError::into_inner).agent.take());
     }
 
     /// Where only encrypted keys are there for a host, asks for their passphrase on the terminal, and
@@ -157,29 +163,53 @@ fn holds_keys(socket: &Path) -> bool {
 }
 
 impl OwnAgent {
+    /// Debian's `ssh-agent` changes its group, so that no signal follows the end of this program. It ends
+    /// ten seconds after the command that it runs, and that ends with our end of its input.
     fn start(socket: PathBuf) -> Option<Self> {
         let mut command = Command::new("ssh-agent");
-        command.args(["-D", "-a"]).arg(&socket);
-        let (leash, held) = mpsc::channel::<()>();
-        let (ready, is_ready) = mpsc::sync_channel(1);
-        // The agent dies with this thread, and so with this program.
-        let serve = move || {
-            crate::sys::child::die_with_thread(&mut command);
-            let Ok(pipe) = local::spawn_leader(command, Box::new(|exit, _| Ok(exit))) else {
-                return;
-            };
-            let _ = pipe.stream().set_read_timeout(Some(AGENT));
-            // It names its socket when that is there.
-            let mut line = String::new();
-            if BufReader::new(pipe.stream()).read_line(&mut line).is_ok_and(|count| count > 0) {
-                let _ = ready.send(());
-                let _ = held.recv();
-            }
-            pipe.kill();
-            let _ = pipe.wait(Deadline::after(AGENT));
-        };
-        thread::Builder::new().name("ssh-agent".into()).stack_size(128 * 1024).spawn(serve).ok()?;
-        is_ready.recv().ok()?;
-        Some(Self { socket, _leash: leash })
+        command.arg("-a").arg(&socket).args(["sh", "-c", "echo $SSH_AGENT_PID; exec cat"]);
+        let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit))).ok()?;
+        pipe.stream().set_read_timeout(Some(AGENT)).ok()?;
+        let mut line = String::new();
+        BufReader::new(pipe.stream()).read_line(&mut line).ok()?;
+        let number = Pid::from_raw(line.trim().parse().ok()?)?;
+        Some(Self { socket, pipe, number })
+    }
+}
+
+impl Drop for OwnAgent {
+    fn drop(&mut self) {
+        // It still has its number: it lives as long as its command does.
+        let _ = kill_process(self.number, Signal::TERM);
+        self.pipe.kill();
+        let _ = self.pipe.wait(Deadline::after(AGENT));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Whether a process runs: one that nobody has waited for yet does not.
+    fn runs(number: Pid) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", number.as_raw_nonzero()));
+        stat.is_ok_and(|stat| !stat.contains(") Z"))
+    }
+
+    #[test]
+    fn an_agent_ends_with_its_owner() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let agent = OwnAgent::start(directory.path().join("socket")).unwrap();
+        assert!(!holds_keys(&agent.socket), "it has none");
+        let number = agent.number;
+        assert!(runs(number));
+        drop(agent);
+        let deadline = Deadline::after(AGENT);
+        while runs(number) {
+            assert!(!deadline.is_over(), "{number:?} runs still");
+            std::thread::yield_now();
+        }
     }
 }

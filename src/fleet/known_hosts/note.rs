@@ -1,19 +1,28 @@
 //! New lines of `known_hosts` files, for `StrictHostKeyChecking accept-new`.
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use sha1::Sha1;
 
-use super::{HostKey, Lookup};
+use super::{HostKey, KnownHosts, Lookup, Verdict};
+use crate::clock::Deadline;
+
+/// How long another program may hold the file.
+const BUSY: Duration = Duration::from_secs(3);
+/// How often the file is tried meanwhile.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// The keys that were taken during a run, by file and name: one that changes within it is a changed
 /// key.
@@ -51,9 +60,11 @@ impl Accepted {
             Some(_) => return Ok(Taken::Changed),
             None => {}
         }
-        append(file, &line(lookup, key, is_hashed)?)?;
-        keys.insert(slot, key.plain().to_vec());
-        Ok(Taken::Noted)
+        let taken = note(file, lookup, key, is_hashed)?;
+        if matches!(taken, Taken::Noted) {
+            keys.insert(slot, key.plain().to_vec());
+        }
+        Ok(taken)
     }
 }
 
@@ -75,14 +86,27 @@ fn hashed(name: &str) -> io::Result<String> {
     Ok(format!("|1|{}|{}", STANDARD.encode(salt), STANDARD.encode(hash)))
 }
 
-/// One write at the end, alone: other processes of ours take the same lock.
-fn append(file: &Path, line: &str) -> io::Result<()> {
+/// One write at the end, alone: other processes of ours take the same lock, and what one of them has
+/// written since this one read the file counts.
+fn note(path: &Path, lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<Taken> {
+    let line = line(lookup, key, is_hashed)?;
+    let file = path;
     if let Some(directory) = file.parent().filter(|directory| !directory.exists()) {
         DirBuilder::new().mode(0o700).create(directory)?;
     }
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
-    flock(&file, FlockOperation::LockExclusive)?;
+    // `/dev/null` keeps nothing, and may be locked by anybody.
+    if !file.metadata()?.is_file() {
+        return Ok(Taken::Noted);
+    }
+    lock(&file)?;
+    let known = KnownHosts::read(&[path.to_owned()]).map_err(io::Error::other)?;
+    match known.of(lookup).judge(key, 0) {
+        Verdict::Known => return Ok(Taken::Noted),
+        Verdict::Unknown { ref other_types } if other_types.is_empty() => {}
+        _ => return Ok(Taken::Changed),
+    }
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(0))? > 0 {
         file.seek(SeekFrom::End(-1))?;
@@ -90,7 +114,22 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
     }
     // The last line of a file that somebody edited may have no end.
     let begin = if last == *b"\n" { "" } else { "\n" };
-    file.write_all(format!("{begin}{line}").as_bytes())
+    file.write_all(format!("{begin}{line}").as_bytes())?;
+    Ok(Taken::Noted)
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    let deadline = Deadline::after(BUSY);
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if !deadline.is_over() => thread::park_timeout(TRY_AGAIN),
+            Err(Errno::WOULDBLOCK) => {
+                return Err(io::Error::other("another program has it locked"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +151,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let file = directory.path().join(".ssh/known_hosts");
         let accepted = Accepted::default();
-        let (plain, hashed) = (Lookup::host("N1", 7), Lookup::host("n2", 22));
+        let (plain, hashed) = (Lookup::host("N1", 7), Lookup::host("n2.example", 22));
         assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
         assert!(matches!(accepted.take(&file, &plain, &key(1), false).unwrap(), Taken::Noted));
         assert!(matches!(accepted.take(&file, &plain, &key(2), false).unwrap(), Taken::Changed));
@@ -124,11 +163,35 @@ mod tests {
         fs::write(&file, text.trim_end()).unwrap();
         accepted.take(&file, &hashed, &key(3), true).unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.lines().nth(1).unwrap().starts_with("|1|") && !text.contains("n2"));
+        assert!(text.lines().nth(1).unwrap().starts_with("|1|") && !text.contains("n2.example"));
         let known = KnownHosts::read(&[file]).unwrap();
         assert_eq!(known.of(&plain).judge(&key(1), 0), Verdict::Known);
         assert_eq!(known.of(&hashed).judge(&key(3), 0), Verdict::Known);
         assert!(matches!(known.of(&hashed).judge(&key(1), 0), Verdict::Changed(_)));
+    }
+
+    #[test]
+    fn what_another_program_noted_meanwhile_counts() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = directory.path().join("known_hosts");
+        let lookup = Lookup::host("n1", 22);
+        let taken = |key| Accepted::default().take(&file, &lookup, &key, false).unwrap();
+        assert!(matches!(taken(key(1)), Taken::Noted));
+        assert!(matches!(taken(key(1)), Taken::Noted));
+        assert!(matches!(taken(key(2)), Taken::Changed));
+        assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_another_program_holds_is_an_error_and_one_that_keeps_nothing_is_none() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = directory.path().join("known_hosts");
+        let held = File::create(&file).unwrap();
+        flock(&held, FlockOperation::LockExclusive).unwrap();
+        let take =
+            |file: &Path| Accepted::default().take(file, &Lookup::host("n1", 22), &key(1), false);
+        assert!(take(&file).unwrap_err().to_string().contains("locked"));
+        assert!(matches!(take(Path::new("/dev/null")).unwrap(), Taken::Noted));
     }
 
     #[test]

@@ -144,10 +144,9 @@ impl ExecAccess {
         HostFailure::new(Reason::Transport, detail).fix(self.by_itself())
     }
 
+    /// Other words of the template may be secrets.
     fn by_itself(&self) -> String {
-        let words = self.words.iter().map(String::as_str);
-        let line = shlex::try_join(words).unwrap_or_else(|_nul| self.words.join(" "));
-        format!("try it by itself: echo hostname | {line}")
+        format!("try it by itself: echo hostname | {} …, as --launcher has it", self.program)
     }
 
     /// The same command, whose streams come and go as lines.
@@ -180,7 +179,7 @@ impl Access for ExecAccess {
             self.program
         );
         Err(HostFailure::new(Reason::NoAgent, detail)
-            .fix("install rdmactl there, or have it label no lines (pdsh -N)"))
+            .fix("install rdmactl there, or have it label no lines"))
     }
 
     fn set_deadline(&self, deadline: Option<Deadline>) {

@@ -216,7 +216,8 @@ impl Access for SlurmAccess {
     ) -> Result<(Pipe, Nonce), HostFailure> {
         let together =
             self.crew.as_ref().and_then(|crew| crew.step(&self.job, privilege, deadline));
-        if let Some(step) = together.filter(|step| step.has(&self.node)) {
+        // A node that is looked for again has had its agent of the step of all.
+        if let Some(step) = together.filter(|step| step.offers(&self.node)) {
             return self.agent_of(step, deadline);
         }
         let nodes = std::slice::from_ref(&self.node);

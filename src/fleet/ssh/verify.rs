@@ -58,7 +58,10 @@ pub(super) fn check(
             HostFailure::new(Reason::HostkeyUnknown, detail)
                 .fix("have the host's certificate renewed")
         }
-        Verdict::Unknown { .. } if target.host_keys == HostKeyPolicy::AcceptNew => {
+        // The host shows a key that is on record where it has one: another type is no new host.
+        Verdict::Unknown { ref other_types }
+            if target.host_keys == HostKeyPolicy::AcceptNew && other_types.is_empty() =>
+        {
             return accept(target, lookup, &key, accepted);
         }
         Verdict::Unknown { other_types } => {
@@ -81,11 +84,11 @@ fn accept(
 ) -> Result<(), HostFailure> {
     let shown = format!("{} key {}", key.kind(), key.fingerprint());
     // None is a configuration that wants nothing written down.
-    let Some(file) = target.known_hosts.first() else { return Ok(()) };
+    let Some(file) = &target.note_in else { return Ok(()) };
     match accepted.take(file, lookup, key, target.hash_known_hosts) {
         Ok(Taken::Noted) => Ok(()),
         Ok(Taken::Changed) => {
-            let detail = format!("its {shown} is not the one that was taken for it in this run");
+            let detail = format!("its {shown} is not the one that was taken for it a moment ago");
             Err(HostFailure::new(Reason::HostkeyChanged, detail)
                 .fix("look who answers under this name: two hosts, or somebody in between"))
         }
@@ -101,8 +104,8 @@ fn accept(
 /// How the key of an unknown host gets on record.
 fn scan(target: &Target, lookup: &Lookup) -> String {
     let file = target
-        .known_hosts
-        .first()
+        .note_in
+        .as_ref()
         .map_or_else(|| "~/.ssh/known_hosts".to_owned(), |file| file.display().to_string());
     let port = match target.port {
         22 => String::new(),

@@ -27,7 +27,9 @@ pub struct SshCall {
 
 /// What every connection of ours has, whatever the configuration says: nobody is asked for anything,
 /// and nothing goes through it but our own commands.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
+    // What goes wrong is told by its words.
+    "LogLevel=INFO",
     "BatchMode=yes",
     "ControlMaster=yes",
     "ControlPersist=no",
@@ -92,12 +94,13 @@ impl SshCall {
         command
     }
 
-    /// The same call, as somebody would type it.
+    /// The same call, as somebody would type it; values of options may be secrets, and are left out.
     #[must_use]
     pub fn by_hand(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));
-        words.extend(self.options.iter().map(|option| format!("-o '{option}'")));
+        let names = self.options.iter().filter_map(|option| option.split('=').next());
+        words.extend(names.map(|name| format!("-o {name}=…")));
         words.extend(self.jumps.iter().map(|jumps| format!("-J {jumps}")));
         words.extend(self.port.iter().map(|port| format!("-p {port}")));
         let at = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();

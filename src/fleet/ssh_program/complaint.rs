@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn each_complaint_has_its_reason_and_what_to_type() {
-        let by_hand = "ssh -F /c -o 'A=b c' -p 7 u@n1";
+        let by_hand = "ssh -F /c -o A=… -p 7 u@n1";
         for (stderr, reason, detail, fix) in [
             ("root@n1: Permission denied (publickey).\r\n", Reason::Auth, "root@n1", by_hand),
             (

@@ -28,6 +28,9 @@ impl Lines {
     /// `None` where only `ssh` can tell which lines are about a host.
     pub(super) fn read(config: Option<&Path>) -> Option<Self> {
         let mut lines = Self::default();
+        if !tokens::is_home_of_user() {
+            return None;
+        }
         for (file, directory) in files(config) {
             lines.above = None;
             match fs::metadata(&file) {
@@ -73,6 +76,10 @@ impl Lines {
         let (keyword, rest) = line.split_once([' ', '\t', '=']).unwrap_or((line, ""));
         let rest = rest.trim_start_matches([' ', '\t', '=']);
         let keyword = keyword.to_ascii_lowercase();
+        // `%C` is made of the host's name, and does not show it; a keyword may be quoted.
+        if rest.contains("%C") || keyword.contains(['"', '\'']) {
+            return None;
+        }
         let words = || tokens::split_quoted(rest);
         match keyword.as_str() {
             "host" => {

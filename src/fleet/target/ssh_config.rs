@@ -86,6 +86,7 @@ impl SshConfig {
             agent: None,
             identities_only: self.is("identitiesonly", &["yes", "true"]),
             known_hosts: Vec::new(),
+            note_in: None,
             host_keys: self.host_keys(),
             hash_known_hosts: self.is("hashknownhosts", &["yes", "true"]),
             host_key_alias: self.set("hostkeyalias").map(str::to_owned),
@@ -126,7 +127,10 @@ impl SshConfig {
                 Err(UnknownToken(token)) => return Ok(Some(token)),
             }
         } else if let Some(jumps) = self.set("proxyjump") {
-            target.route = Route::Jump(jump(jumps));
+            match tokens.expand(jumps) {
+                Ok(jumps) => target.route = Route::Jump(jump(&jumps)),
+                Err(UnknownToken(token)) => return Ok(Some(token)),
+            }
         }
         match self.files(&tokens, target) {
             Ok(()) => Ok(None),
@@ -150,8 +154,9 @@ impl SshConfig {
         target.identity_files = files("identityfile")?;
         target.certificate_files = files("certificatefile")?;
         target.agent = self.agent(tokens)?;
-        target.known_hosts =
-            [lists("userknownhostsfile")?, lists("globalknownhostsfile")?].concat();
+        let own = lists("userknownhostsfile")?;
+        target.note_in = own.first().cloned();
+        target.known_hosts = [own, lists("globalknownhostsfile")?].concat();
         Ok(())
     }
 
@@ -218,16 +223,38 @@ mod tests {
         assert!(target.identity_files[0].ends_with(".ssh/id_root"));
         assert_eq!(target.identity_files[1], PathBuf::from("/keys/10.0.0.7-2222"));
         assert_eq!(target.known_hosts, ["/k/a", "/k/b c", "/etc/k"].map(PathBuf::from));
+        assert_eq!(target.note_in, Some(PathBuf::from("/k/a")));
         assert_eq!(target.host_keys, HostKeyPolicy::Strict);
         assert_eq!((target.agent, target.connect_timeout), (None, None));
     }
 
     #[test]
-    fn a_token_that_only_ssh_knows_is_for_the_program() {
-        let text = ANSWER.replace("/keys/%h-%p", "/keys/%C");
+    fn a_new_host_is_never_written_into_the_systems_file() {
+        let text = ANSWER.replace("/k/a \"/k/b c\"", "none");
         let target = SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
-        let Transport::Program(why) = target.transport else { panic!("the library") };
-        assert!(why.contains("/keys/%C"), "{why}");
+        assert_eq!((target.known_hosts, target.note_in), (vec![PathBuf::from("/etc/k")], None));
+    }
+
+    #[test]
+    fn the_tokens_of_a_jump_are_replaced() {
+        let text = ANSWER.replace("proxyjump none", "proxyjump %r@gw-%n:%p");
+        let target = SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
+        let Route::Jump(jump) = target.route else { panic!("{:?}", target.route) };
+        assert_eq!(
+            (jump.user.as_deref(), &*jump.host, jump.port),
+            (Some("root"), "gw-web", Some(2222))
+        );
+    }
+
+    #[test]
+    fn a_token_that_only_ssh_knows_is_for_the_program() {
+        for key in ["/keys/%C", "${HOME}/key", "~bob/key"] {
+            let text = ANSWER.replace("/keys/%h-%p", key);
+            let target =
+                SshConfig::parse(&text).target(&Host::named("web"), Here::default()).unwrap();
+            let Transport::Program(why) = target.transport else { panic!("the library") };
+            assert!(why.contains(key), "{why}");
+        }
     }
 
     #[test]

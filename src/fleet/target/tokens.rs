@@ -2,6 +2,11 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process::Command;
+
+use super::{ANSWER_LIMIT, ASK};
+use crate::clock::Deadline;
+use crate::fleet::local;
 
 /// A text of the configuration with a token that only `ssh` knows.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +24,10 @@ pub(super) struct Tokens<'a> {
 impl Tokens<'_> {
     /// The path that a text of the configuration means.
     pub(super) fn path(&self, text: &str) -> Result<PathBuf, UnknownToken> {
+        let is_of_another = text.starts_with('~') && !text.starts_with("~/");
+        if is_of_another || text.contains("${") {
+            return Err(UnknownToken(text.to_owned()));
+        }
         let path = self.expand(text)?;
         Ok(match path.strip_prefix("~/") {
             Some(rest) => home().join(rest),
@@ -58,6 +67,17 @@ impl Tokens<'_> {
 /// The home directory.
 pub(super) fn home() -> PathBuf {
     env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
+}
+
+/// Whether `ssh`, which asks the users' database, has the same home.
+pub(super) fn is_home_of_user() -> bool {
+    let mut getent = Command::new("getent");
+    getent.arg("passwd").arg(rustix::process::getuid().as_raw().to_string());
+    let deadline = Deadline::after(ASK);
+    let said = local::spawn(getent).and_then(|pipe| pipe.exchange(b"", ANSWER_LIMIT, deadline));
+    let Ok(said) = said else { return false };
+    let entry = String::from_utf8_lossy(&said.stdout);
+    entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
 }
 
 /// Splits at blanks outside double quotes.

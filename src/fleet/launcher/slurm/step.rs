@@ -97,8 +97,10 @@ impl Step {
         Ok(Self { srun, watchdog, nonce, tasks, pipes, nodes, _guard: guard })
     }
 
-    pub(super) fn has(&self, node: &str) -> bool {
-        self.nodes.contains(node)
+    /// Whether the agent of a node may still be taken from it.
+    pub(super) fn offers(&self, node: &str) -> bool {
+        let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.contains_key(node) && !self.is_over()
     }
 
     /// Whether `srun` says nothing more.
