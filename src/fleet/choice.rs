@@ -1,5 +1,6 @@
 //! Which transport a host needs: the one place where that is decided.
 
+use super::ssh_program::key;
 use super::target::{Here, SshConfig, Target};
 use crate::model::{HostFailure, Reason};
 
@@ -94,8 +95,7 @@ const FOLLOWED: [&str; 22] = [
 /// Why options that were asked for by `--ssh-option` need the program: what somebody types must not be
 /// passed over.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
-    let name = |option: &'_ String| option.split('=').next().unwrap_or_default().to_owned();
-    let mut names = options.iter().map(name);
+    let mut names = options.iter().map(|option| key(option));
     // Its value may be a secret.
     let foreign = names.find(|name| !FOLLOWED.contains(&&*name.to_ascii_lowercase()))?;
     Some(format!("--ssh-option {foreign} is asked for"))

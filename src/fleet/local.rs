@@ -50,13 +50,22 @@ pub fn spawn(command: Command) -> Result<Pipe, HostFailure> {
 /// Starts a command as [`spawn`] does, to be ended in this way.
 pub(super) fn spawn_to_end(mut command: Command, ending: Ending) -> Result<Pipe, HostFailure> {
     command.process_group(0);
-    start(command, ending, Box::new(|exit, _| Ok(exit)))
+    start(command, ending, as_it_is())
 }
 
 /// Starts a command as [`spawn`] does, in a session of its own, too: it has no terminal to ask at.
-pub(super) fn spawn_leader(mut command: Command, judge: Judge) -> Result<Pipe, HostFailure> {
+pub(super) fn spawn_leader(command: Command) -> Result<Pipe, HostFailure> {
+    spawn_judged(command, as_it_is())
+}
+
+/// The same, and its end is judged.
+pub(super) fn spawn_judged(mut command: Command, judge: Judge) -> Result<Pipe, HostFailure> {
     child::lead_session(&mut command);
     start(command, Ending::Kill, judge)
+}
+
+fn as_it_is() -> Judge {
+    Box::new(|exit, _| Ok(exit))
 }
 
 /// Starts a command that leads its process group.

@@ -11,6 +11,7 @@ mod process;
 mod sockets;
 
 pub use call::SshCall;
+pub(super) use call::key;
 pub(super) use master::Master;
 pub(super) use process::Opening;
 pub(super) use sockets::Sockets;

@@ -168,7 +168,7 @@ impl OwnAgent {
     fn start(socket: PathBuf) -> Option<Self> {
         let mut command = Command::new("ssh-agent");
         command.arg("-a").arg(&socket).args(["sh", "-c", "echo $SSH_AGENT_PID; exec cat"]);
-        let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit))).ok()?;
+        let pipe = local::spawn_leader(command).ok()?;
         pipe.stream().set_read_timeout(Some(AGENT)).ok()?;
         let mut line = String::new();
         BufReader::new(pipe.stream()).read_line(&mut line).ok()?;

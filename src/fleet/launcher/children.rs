@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use crate::clock::Deadline;
 use crate::fleet::pipe::{Pipe, Shared};
+use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::{Guard, Watchdog};
-use crate::model::{HostFailure, Reason};
+use crate::model::HostFailure;
 
 /// How long those that were ended in good order may take to be gone.
 const LEAVE: Duration = Duration::from_millis(300);
@@ -40,9 +41,7 @@ impl Children {
     pub(super) fn watch(&self, pipe: &Pipe, deadline: Deadline) -> Result<(), HostFailure> {
         let mut state = self.lock();
         let at = state.deadline.unwrap_or(deadline);
-        let guard = self.watchdog.guard(pipe.stream(), at).map_err(|error| {
-            HostFailure::new(Reason::Transport, format!("this machine: {error}"))
-        })?;
+        let guard = self.watchdog.guard(pipe.stream(), at).map_err(|error| fault::local(&error))?;
         state.cut.push(guard);
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::children::Children;
 use super::template::{Template, TemplateError};
-use super::trunk::{Branch, Direction, One, Trunk};
+use super::trunk;
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::last_words::last_words;
@@ -148,23 +148,6 @@ impl ExecAccess {
     fn by_itself(&self) -> String {
         format!("try it by itself: echo hostname | {} …, as --launcher has it", self.program)
     }
-
-    /// The same command, whose streams come and go as lines.
-    fn in_lines(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailure> {
-        let wire = || -> io::Result<_> {
-            let (near, far) = std::os::unix::net::UnixStream::pair()?;
-            pipe.stream().set_read_timeout(None)?;
-            Ok((near, far))
-        };
-        let (near, far) = wire().map_err(|error| {
-            HostFailure::new(Reason::Transport, format!("this machine: {error}"))
-        })?;
-        let (pipe, stream) = pipe.behind(near);
-        let shared = Arc::clone(pipe.shared());
-        let branch = Branch::new(far, shared, Some(Direction::new(nonce)));
-        Trunk::start(stream, vec![branch], One)?;
-        Ok(pipe)
-    }
 }
 
 impl Access for ExecAccess {
@@ -202,7 +185,7 @@ impl Access for ExecAccess {
         let nonce = fresh_nonce()?;
         let command = remote_command::installed_agent_in_lines(nonce, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        Ok((Self::in_lines(pipe, nonce)?, nonce))
+        Ok((trunk::of_one(pipe, nonce)?, nonce))
     }
 
     fn uploaded_agent(
@@ -213,6 +196,6 @@ impl Access for ExecAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let (pipe, _) = self.start(&command, deadline)?;
-        Self::in_lines(pipe, uploaded.nonce())
+        trunk::of_one(pipe, uploaded.nonce())
     }
 }

@@ -8,13 +8,11 @@ mod srun;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::children::Children;
-use super::trunk::{Branch, Direction, One, Trunk};
+use super::trunk;
 use crate::clock::Deadline;
 use crate::fleet::local::{self, Ending};
 use crate::fleet::remote_command::{self, Privilege};
@@ -233,15 +231,6 @@ impl Access for SlurmAccess {
     ) -> Result<Pipe, HostFailure> {
         let command = remote_command::uploaded_agent_in_lines(uploaded, privilege);
         let pipe = self.alone(&command, deadline)?;
-        let (near, far) = UnixStream::pair().map_err(|error| local_failure(&error))?;
-        let (pipe, stream) = pipe.behind(near);
-        let shared = Arc::clone(pipe.shared());
-        let branch = Branch::new(far, shared, Some(Direction::new(uploaded.nonce())));
-        Trunk::start(stream, vec![branch], One)?;
-        Ok(pipe)
+        trunk::of_one(pipe, uploaded.nonce())
     }
-}
-
-fn local_failure(error: &io::Error) -> HostFailure {
-    HostFailure::new(Reason::Transport, format!("this machine: {error}"))
 }

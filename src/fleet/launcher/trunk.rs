@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::clock::Deadline;
-use crate::fleet::poll;
+use crate::fleet::ssh::fault;
+use crate::fleet::{Nonce, Pipe, poll};
 use crate::model::{HostFailure, Reason};
 use crate::wire::LineSplitter;
 
@@ -44,7 +46,7 @@ pub(super) trait Sorter: Send {
 }
 
 /// All lines are those of the only branch.
-pub(super) struct One;
+struct One;
 
 impl Sorter for One {
     fn sort<'line>(&mut self, line: &'line [u8], _: &mut [Branch]) -> Option<(usize, &'line [u8])> {
@@ -52,6 +54,21 @@ impl Sorter for One {
     }
 
     fn over(&mut self, _: &mut [Branch]) {}
+}
+
+/// The streams of a process that is one agent's carrier, as those of the agent.
+///
+/// # Errors
+/// This machine gives no socket or thread.
+pub(super) fn of_one(pipe: Pipe, nonce: Nonce) -> Result<Pipe, HostFailure> {
+    let (near, far) = UnixStream::pair().map_err(|error| fault::local(&error))?;
+    // Whoever read from it may have been in a hurry.
+    pipe.stream().set_read_timeout(None).map_err(|error| fault::local(&error))?;
+    let (pipe, stream) = pipe.behind(near);
+    let shared = Arc::clone(pipe.shared());
+    let branch = Branch::new(far, shared, Some(Direction::new(nonce)));
+    Trunk::start(stream, vec![branch], One)?;
+    Ok(pipe)
 }
 
 pub(super) struct Trunk<S> {

@@ -64,6 +64,11 @@ pub(in crate::fleet) fn timeout(step: &str) -> HostFailure {
         .fix("see whether the host hangs, or give it longer with --timeout")
 }
 
+/// The run was ended by a signal.
+pub(in crate::fleet) fn cancelled() -> HostFailure {
+    HostFailure::new(Reason::Cancelled, "the run was stopped before this host was done")
+}
+
 /// Our own machine gave no thread, descriptor or socket.
 pub(in crate::fleet) fn local(error: &io::Error) -> HostFailure {
     let failure = HostFailure::new(Reason::Transport, format!("this machine: {error}"));

@@ -98,7 +98,7 @@ impl Login {
                     }
                     retries += 1;
                     if self.watchdog.wait_cancelled(pause) {
-                        return Err(cancelled().into());
+                        return Err(fault::cancelled().into());
                     }
                 }
             }
@@ -161,12 +161,8 @@ impl Login {
     }
 
     fn unless_cancelled(&self, failure: HostFailure) -> HostFailure {
-        if self.watchdog.is_cancelled() { cancelled() } else { failure }
+        if self.watchdog.is_cancelled() { fault::cancelled() } else { failure }
     }
-}
-
-fn cancelled() -> HostFailure {
-    HostFailure::new(Reason::Cancelled, "the run was stopped before this host was done")
 }
 
 /// 0.2 to 1 s: hosts that were refused together must not come back together.

@@ -49,7 +49,7 @@ pub(super) fn open(
         Route::Command(command) => {
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c").arg(format!("exec {command}"));
-            let pipe = local::spawn_leader(shell, Box::new(|exit, _| Ok(exit)))?;
+            let pipe = local::spawn_leader(shell)?;
             Helper { pipe, jump: None }
         }
         Route::Jump(call) => {

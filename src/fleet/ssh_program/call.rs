@@ -45,6 +45,11 @@ const OURS: [&str; 13] = [
     "ServerAliveCountMax=3",
 ];
 
+/// The name of an option, of `KEY=VALUE`.
+pub(in crate::fleet) fn key(option: &str) -> &str {
+    option.split_once('=').map_or(option, |(key, _)| key)
+}
+
 impl SshCall {
     /// Asks for the effective configuration.
     #[must_use]
@@ -99,8 +104,7 @@ impl SshCall {
     pub fn by_hand(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));
-        let names = self.options.iter().filter_map(|option| option.split('=').next());
-        words.extend(names.map(|name| format!("-o {name}=…")));
+        words.extend(self.options.iter().map(|option| format!("-o {}=…", key(option))));
         words.extend(self.jumps.iter().map(|jumps| format!("-J {jumps}")));
         words.extend(self.port.iter().map(|port| format!("-p {port}")));
         let at = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();

@@ -75,7 +75,7 @@ impl Master {
             // Nobody waits for it any more.
             None => Ok(exit),
         };
-        let pipe = local::spawn_leader(client, Box::new(judge))?;
+        let pipe = local::spawn_judged(client, Box::new(judge))?;
         if let Holder::Operator(borrowed) = &self.holder {
             let mut borrowed = borrowed.lock().unwrap_or_else(PoisonError::into_inner);
             let guard = self.watchdog.guard(pipe.stream(), Deadline::after(SOON));
@@ -90,7 +90,7 @@ impl Master {
     pub(in crate::fleet) fn forward(self: &Arc<Self>, to: &str) -> Result<Pipe, HostFailure> {
         let mut client = self.call.on(&self.socket, &["-W", to, "--"]);
         client.arg(&self.call.host);
-        let pipe = local::spawn_leader(client, Box::new(|exit, _| Ok(exit)))?;
+        let pipe = local::spawn_leader(client)?;
         Ok(pipe.keep(Arc::clone(self) as _))
     }
 

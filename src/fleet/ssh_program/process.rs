@@ -161,7 +161,7 @@ impl Opening {
     fn attempt(&self, nonce: Nonce, socket: &Path) -> Result<(Arc<Pipe>, Arc<Guard>), HostFailure> {
         let mut command = self.call.master(socket, &nonce.to_string(), self.connect);
         child::die_with_thread(&mut command);
-        let pipe = local::spawn_leader(command, Box::new(|exit, _| Ok(exit)))?;
+        let pipe = local::spawn_leader(command)?;
         let guard = self.watchdog.guard(pipe.stream(), self.by);
         let guard = guard.map_err(|error| fault::local(&error))?;
         if !stands(pipe.stream(), nonce) {
@@ -190,10 +190,7 @@ fn stands(mut stream: &UnixStream, nonce: Nonce) -> bool {
 fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall) -> HostFailure {
     if guard.is_cancelled() {
         pipe.kill();
-        return HostFailure::new(
-            Reason::Cancelled,
-            "the run was stopped before this host was done",
-        );
+        return fault::cancelled();
     }
     if guard.is_expired() {
         pipe.kill();

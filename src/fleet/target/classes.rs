@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::lines::Lines;
 use super::{SshCall, SshConfig};
+use crate::fleet::ssh_program::key;
 use crate::model::HostFailure;
 
 /// Options that may hold the name of the host that was asked for.
@@ -106,7 +107,7 @@ fn is_nameless(config: &SshConfig, option: &str, host: &str) -> bool {
 /// What is put into options of the command line is not read here.
 fn has_no_token(call: &SshCall) -> bool {
     call.options.iter().all(|option| {
-        let key = option.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        let key = key(option).to_ascii_lowercase();
         !option.contains('%') && key != "hostname" && !key.starts_with("canonical")
     })
 }

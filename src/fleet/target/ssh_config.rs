@@ -17,6 +17,24 @@ pub struct SshConfig {
     options: HashMap<String, Vec<String>>,
 }
 
+/// A target whose transport is not chosen yet.
+struct Told {
+    target: Target,
+    /// A text with a token that only `ssh` knows.
+    unknown: Option<String>,
+}
+
+impl Told {
+    fn choose(self, config: &SshConfig, here: Here) -> Target {
+        let why = match self.unknown {
+            Some(token) => Some(format!("`{token}` is in its SSH configuration")),
+            None => choice::before(config, here),
+        };
+        let transport = why.map_or(Transport::BuiltIn, Transport::Program);
+        Target { transport, other_logins: choice::other_logins(config, here), ..self.target }
+    }
+}
+
 impl SshConfig {
     /// Reads the text; unknown options are kept and never asked for.
     #[must_use]
@@ -34,14 +52,14 @@ impl SshConfig {
     /// # Errors
     /// The host's name cannot be given to the configuration's `ProxyCommand`.
     pub fn target(&self, host: &Host, here: Here) -> Result<Target, HostFailure> {
+        Ok(self.told(host)?.choose(self, here))
+    }
+
+    /// All that the options tell without a look at files.
+    fn told(&self, host: &Host) -> Result<Told, HostFailure> {
         let mut target = self.plain(host);
-        let transport = match self.add_paths(&mut target)? {
-            Some(token) => Some(format!("`{token}` is in its SSH configuration")),
-            None => choice::before(self, here),
-        };
-        target.transport = transport.map_or(Transport::BuiltIn, Transport::Program);
-        target.other_logins = choice::other_logins(self, here);
-        Ok(target)
+        let unknown = self.add_paths(&mut target)?;
+        Ok(Told { target, unknown })
     }
 
     /// The same, with what is on this machine to log in with.
@@ -51,11 +69,10 @@ impl SshConfig {
         call: SshCall,
         has_master: impl Fn(&Path) -> bool,
     ) -> Result<Target, HostFailure> {
-        let mut target = self.plain(host);
-        // Whatever it could not expand is not looked at.
-        self.add_paths(&mut target)?;
-        let here = Here::look(&target);
-        let mut target = self.target(host, here)?;
+        let told = self.told(host)?;
+        // Whatever could not be expanded is not looked at.
+        let here = Here::look(&told.target);
+        let mut target = told.choose(self, here);
         if let Route::Jump(jump) = &mut target.route {
             jump.program.clone_from(&call.program);
             jump.config.clone_from(&call.config);

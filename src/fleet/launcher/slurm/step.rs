@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Job, local_failure, srun};
+use super::{Job, srun};
 use crate::clock::Deadline;
 use crate::fleet::access::fresh_nonce;
 use crate::fleet::launcher::children;
@@ -10,6 +10,7 @@ use crate::fleet::launcher::trunk::{Branch, Direction, Sorter, Trunk};
 use crate::fleet::local::{self, Ending};
 use crate::fleet::pipe::{Shared, Waker};
 use crate::fleet::remote_command::{self, AT, Privilege};
+use crate::fleet::ssh::fault;
 use crate::fleet::watchdog::Guard;
 use crate::fleet::{Nonce, Pipe, Watchdog};
 use crate::model::HostFailure;
@@ -66,7 +67,7 @@ impl Step {
         let command = remote_command::installed_agents(nonce, privilege);
         let srun = srun::command(&job.id, nodes, &command);
         let srun = local::spawn_to_end(srun, Ending::Terminate)?;
-        let broken = |error: std::io::Error| local_failure(&error);
+        let broken = |error: std::io::Error| fault::local(&error);
         let guard = job
             .watchdog
             .guard(srun.stream(), Deadline::after(Duration::from_secs(3_600)))

@@ -1,13 +1,14 @@
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use crate::fleet::Nonce;
 use crate::fleet::pipe::Shared;
+use crate::fleet::{Nonce, poll};
 use crate::wire::{Line, LineDecoder, LineEncoder, Party, REPORT_LIMIT};
 
 /// How much of an agent's may wait to be read: more than any answer of its is.
@@ -143,8 +144,7 @@ impl Branch {
             }
         }
         let mut fds = [PollFd::new(far, PollFlags::empty())];
-        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let is_shut = rustix::event::poll(&mut fds, Some(&now)).is_err()
+        let is_shut = poll::wait(&mut fds, Some(Duration::ZERO)).is_err()
             || fds[0].revents().contains(PollFlags::HUP);
         if is_shut {
             self.far = None;
