@@ -83,8 +83,8 @@ pub(super) fn read_resources(reader: &mut Reader<'_>, report: &mut HostReport) {
                 }
             }
             name_processes(reader, &mut all);
-            iwarp::forget_what_is_not_there(&report.devices, &mut all);
             report.resources = Some(all);
+            iwarp::forget_what_is_not_there(reader, report);
         }
     }
 }

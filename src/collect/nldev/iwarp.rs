@@ -1,23 +1,53 @@
 //! What the kernel says of queue pairs of iWARP that is not so.
 
-use crate::model::{Device, NodeType, Object, Resource};
+use crate::collect::reader::Reader;
+use crate::model::{HostReport, NodeType, Object};
+
+/// The first Linux whose siw tells the state of a queue pair (`siw_query_qp` in its `siw_verbs.c`).
+const SIW_TELLS_STATES: (u32, u32) = (6, 8);
+
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
 /// Takes away what only `InfiniBand` and `RoCE` have: on iWARP the peer is a TCP connection, without
 /// a number of a queue pair, without packets that are counted, without a second path. The kernel
-/// sends these fields all the same, as the driver left them: 0, or on 5.10 what was on its stack.
-pub(super) fn forget_what_is_not_there(devices: &[Device], resources: &mut [Resource]) {
-    for Resource { device, object, .. } in resources {
-        let is_iwarp = |known: &&Device| {
-            known.name == *device && known.node_type.is_some_and(NodeType::is_iwarp)
-        };
-        let (Object::Qp(qp), Some(device)) = (object, devices.iter().find(is_iwarp)) else {
+/// sends these fields all the same, as the driver left them: 0, or on 5.10 what was on its stack,
+/// which may look like anything. So does the state of a queue pair of an older siw.
+pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let HostReport { kernel, devices, resources: Some(resources), .. } = report else { return };
+    let release = kernel.as_deref().and_then(release);
+    let mut is_doubtful = false;
+    for resource in resources {
+        let device = devices.iter().find(|known| known.name == resource.device);
+        let (Object::Qp(qp), Some(device)) = (&mut resource.object, device) else { continue };
+        if !device.node_type.is_some_and(NodeType::is_iwarp) {
             continue;
-        };
-        (qp.rqpn, qp.rq_psn, qp.sq_psn, qp.path_migration) = (None, None, None, None);
-        // siw has no queue pair in RESET (siw_qp_state_to_ib_qp_state in its siw_verbs.c); before 6.8 it
-        // tells no state, which then reads as the first.
-        if device.driver.as_deref() == Some("siw") {
-            qp.state = qp.state.take().filter(|state| state != "RESET");
         }
+        (qp.rqpn, qp.rq_psn, qp.sq_psn, qp.path_migration) = (None, None, None, None);
+        if device.driver.as_deref() == Some("siw") && release < Some(SIW_TELLS_STATES) {
+            let state = qp.state.take();
+            is_doubtful |= state.is_some() && release.is_none();
+        }
+    }
+    if is_doubtful {
+        let why =
+            "siw tells states of queue pairs since Linux 6.8, and the kernel's release is unknown";
+        reader.lacking("resources", RELEASE, why, "see why the release cannot be read");
+    }
+}
+
+/// `6.12.48+deb13-amd64` is 6.12.
+fn release(kernel: &str) -> Option<(u32, u32)> {
+    let (major, rest) = kernel.split_once('.')?;
+    let minor = rest.split(|end: char| !end.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[test]
+fn an_older_siw_tells_no_state() {
+    for older in ["5.10.0-35-amd64", "6.1.0-40-amd64", "6.7.12", "unknown", ""] {
+        assert!(release(older) < Some(SIW_TELLS_STATES), "{older}");
+    }
+    for newer in ["6.8-rc1", "6.12.48+deb13-amd64", "10.0"] {
+        assert!(release(newer) >= Some(SIW_TELLS_STATES), "{newer}");
     }
 }
