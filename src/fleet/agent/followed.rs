@@ -36,7 +36,7 @@ impl Followed {
     }
 
     /// An answer in full.
-    pub(super) fn take_whole(&mut self, text: String) -> serde_json::Result<HostReport> {
+    pub(super) fn take_whole(&mut self, text: String) -> Result<HostReport, FollowError> {
         self.last = None;
         let report = serde_json::from_str(&text)?;
         self.keep(text);
@@ -60,8 +60,10 @@ impl Followed {
         Ok(report)
     }
 
-    fn keep(&mut self, text: String) {
+    fn keep(&mut self, mut text: String) {
         self.answers += 1;
+        // It grew piece by piece, to up to twice its length.
+        text.shrink_to_fit();
         self.last = Some(text).filter(|text| text.len() <= BASE_LIMIT);
     }
 }

@@ -19,18 +19,28 @@ pub(super) const SILENCE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What has come from an agent; filled by a thread of its own, which ends with the stream.
+///
+/// That thread parses no answer: whoever asked does, and of a thousand agents only a few are asked at once.
 pub(super) struct Inbox {
     state: Mutex<State>,
     changed: Condvar,
+    /// The last answer of an agent that is asked again and again.
+    followed: Mutex<Option<Followed>>,
+}
+
+/// The JSON of an answer.
+enum ReportText {
+    Whole(String),
+    /// What changed since the answer of this number.
+    Change(u64, String),
 }
 
 pub(super) struct State {
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
-    report: Option<HostReport>,
-    /// The last answer of an agent that is asked again and again.
-    followed: Option<Followed>,
-    recording: Option<Recording>,
+    report: Option<ReportText>,
+    /// The JSON of a recording.
+    recording: Option<String>,
     /// The pieces so far of a report or a recording.
     text: String,
     pub(super) process: Option<Process>,
@@ -51,7 +61,6 @@ impl Inbox {
             replies: HashMap::new(),
             awaited: HashSet::new(),
             report: None,
-            followed: None,
             recording: None,
             text: String::new(),
             process: None,
@@ -62,7 +71,9 @@ impl Inbox {
             frames: 0,
             beats: false,
         };
-        let inbox = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
+        let inbox =
+            Self { state: Mutex::new(state), changed: Condvar::new(), followed: Mutex::default() };
+        let inbox = Arc::new(inbox);
         let filled = Arc::clone(&inbox);
         thread::Builder::new().name("agent reader".into()).stack_size(256 * 1024).spawn(
             move || {
@@ -113,16 +124,42 @@ impl Inbox {
     }
 
     pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
-        self.wait(deadline, |state| state.report.take())
+        let text = self.wait(deadline, |state| state.report.take())?;
+        let followed = &mut *self.followed();
+        self.made(
+            "report",
+            match (text, followed) {
+                (ReportText::Whole(text), Some(followed)) => followed.take_whole(text),
+                (ReportText::Whole(text), None) => serde_json::from_str(&text).map_err(Into::into),
+                (ReportText::Change(base, text), Some(followed)) => {
+                    followed.take_change(base, &text)
+                }
+                (ReportText::Change(..), None) => Err(FollowError::NotAsked),
+            },
+        )
     }
 
     /// Keeps the answers from now on, to have only their changes sent; which one it has.
     pub(super) fn follow(&self) -> u64 {
-        self.lock().followed.get_or_insert_default().base()
+        self.followed().get_or_insert_default().base()
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Option<Followed>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
-        self.wait(deadline, |state| state.recording.take())
+        let text = self.wait(deadline, |state| state.recording.take())?;
+        self.made("recording", serde_json::from_str(&text))
+    }
+
+    /// What a text says, which holds no such thing when there is an error.
+    fn made<T, E: Display>(&self, what: &str, made: Result<T, E>) -> Option<T> {
+        made.map_err(|error| {
+            let why = format!("its {what} is no {what}: {error}");
+            self.lock().broken = Some((Reason::Garbage, why));
+        })
+        .ok()
     }
 
     pub(super) fn reply(
@@ -185,30 +222,6 @@ impl State {
         is_last.then(|| std::mem::take(&mut self.text))
     }
 
-    /// What a text says, which holds no such thing when there is an error.
-    fn made<T, E: Display>(&mut self, what: &str, made: Result<T, E>) -> Option<T> {
-        made.map_err(|error| {
-            self.broken = Some((Reason::Garbage, format!("its {what} is no {what}: {error}")));
-        })
-        .ok()
-    }
-
-    fn take_report(&mut self, text: String) -> Option<HostReport> {
-        let report = match &mut self.followed {
-            Some(followed) => followed.take_whole(text),
-            None => serde_json::from_str(&text),
-        };
-        self.made("report", report)
-    }
-
-    fn take_change(&mut self, base: u64, text: &str) -> Option<HostReport> {
-        let report = match &mut self.followed {
-            Some(followed) => followed.take_change(base, text),
-            None => Err(FollowError::NotAsked),
-        };
-        self.made("report", report)
-    }
-
     fn take(&mut self, message: FromAgent) {
         self.heard = clock::now();
         let is_first = self.frames == 0;
@@ -222,16 +235,14 @@ impl State {
             FromAgent::Hello(process) => self.process = Some(process),
             FromAgent::ReportPart { text, is_last } => {
                 let text = self.take_part("report", &text, is_last, REPORT_LIMIT);
-                self.report = text.and_then(|text| self.take_report(text));
+                self.report = text.map(ReportText::Whole);
             }
             FromAgent::DeltaPart { base, text, is_last } => {
                 let text = self.take_part("report", &text, is_last, BASE_LIMIT);
-                self.report = text.and_then(|text| self.take_change(base, &text));
+                self.report = text.map(|text| ReportText::Change(base, text));
             }
             FromAgent::RecordPart { text, is_last } => {
-                let text = self.take_part("recording", &text, is_last, REPORT_LIMIT);
-                self.recording =
-                    text.and_then(|text| self.made("recording", serde_json::from_str(&text)));
+                self.recording = self.take_part("recording", &text, is_last, REPORT_LIMIT);
             }
             FromAgent::Worker(reply) => {
                 // An answer that nobody waits for, or no longer, takes no room.
