@@ -20,7 +20,9 @@ fn a_dead_host_is_one_row_with_its_reason() {
     let reports = [dead("n1"), bare("n2")];
     let named = Defaults { hosts_named: true, ..Defaults::default() };
     let columns = select::<Devices>(&[], named).expect("the usual columns");
-    let text = table(&columns[..5], &cells(&columns[..5], &device_rows(&reports, true)), true);
+    let rows = device_rows(&reports, true);
+    let cells: Vec<_> = cells(&columns[..5], &rows).collect();
+    let text = table(&columns[..5], &cells, true);
     assert_eq!(
         text,
         "HOST  DEVICE  PORT  STATE          LINK\n\

@@ -124,7 +124,10 @@ fn list(asked: &[&str], header: bool) -> String {
     let asked: Vec<String> = asked.iter().map(|word| (*word).to_owned()).collect();
     let defaults = Defaults { hosts_named: true, ..Defaults::default() };
     let columns = select::<Pairs>(&asked, defaults).expect("columns");
-    table(&columns, &cells(&columns, &pair_rows(&report())), header)
+    let report = report();
+    let rows = pair_rows(&report);
+    let cells: Vec<_> = cells(&columns, &rows).collect();
+    table(&columns, &cells, header)
 }
 
 #[test]

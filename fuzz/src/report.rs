@@ -1,6 +1,6 @@
 //! Reports from the agent of another host, of any content.
 
-use rdmactl::analyse::rate::add_rates;
+use rdmactl::analyse::rate::Counted;
 use rdmactl::model::HostReport;
 
 use super::shown;
@@ -15,7 +15,7 @@ pub fn run(data: &[u8]) {
     shown::print(&before);
     if let Some(second) = reports.next() {
         let mut now = [second];
-        add_rates(&before, &mut now);
+        Counted::of(&before).add_rates(&mut now);
         shown::print(&now);
     }
 }

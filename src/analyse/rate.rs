@@ -1,27 +1,61 @@
 //! What counters counted between two readings of the same hosts, by the hosts' own clocks.
 
+use std::collections::HashMap;
+
 use crate::model::{
-    Counter, CounterChange, CounterRate, CounterUnit, Device, HostReport, PerSecond, Port,
+    Counter, CounterChange, CounterRate, CounterUnit, Device, HostReport, PerSecond,
 };
 
 const SECOND: u128 = 1_000_000_000;
 
-/// Adds the rates to the later of two readings, where a counter is in both.
-pub fn add_rates(before: &[HostReport], now: &mut [HostReport]) {
-    for host in now {
-        let Some(before) = before.iter().find(|before| before.host == host.host) else { continue };
-        for device in &mut host.devices {
-            let is_same = |known: &&Device| known.name == device.name;
-            let Some(before) = before.devices.iter().find(is_same) else { continue };
-            add(before.counters.as_deref(), device.counters.as_deref_mut());
-            for port in &mut device.ports {
-                let is_same = |known: &&Port| known.number == port.number;
-                if let Some(before) = before.ports.iter().find(is_same) {
-                    add(before.counters.as_deref(), port.counters.as_deref_mut());
+/// The counters of one reading: what the rates of the next one are made of.
+///
+/// Nothing else is kept, as there may be a thousand hosts.
+#[derive(Debug, Default)]
+pub struct Counted(HashMap<String, Vec<Bank>>);
+
+/// The counters of a device, or of one port of it.
+#[derive(Debug)]
+struct Bank {
+    device: String,
+    port: Option<u32>,
+    counters: Vec<Counter>,
+}
+
+impl Counted {
+    /// Of hosts without counters nothing is kept.
+    #[must_use]
+    pub fn of(hosts: &[HostReport]) -> Self {
+        let banks = |host: &HostReport| host.devices.iter().flat_map(banks).collect::<Vec<_>>();
+        let hosts = hosts.iter().map(|host| (host.host.clone(), banks(host)));
+        Self(hosts.filter(|(_, banks)| !banks.is_empty()).collect())
+    }
+
+    /// Adds the rates to the later of two readings, where a counter is in both.
+    pub fn add_rates(&self, now: &mut [HostReport]) {
+        for host in now {
+            let Some(banks) = self.0.get(&host.host) else { continue };
+            for device in &mut host.devices {
+                let before = |port: Option<u32>| {
+                    let same = |bank: &&Bank| bank.device == device.name && bank.port == port;
+                    banks.iter().find(same).map(|bank| &*bank.counters)
+                };
+                add(before(None), device.counters.as_deref_mut());
+                for port in &mut device.ports {
+                    add(before(Some(port.number)), port.counters.as_deref_mut());
                 }
             }
         }
     }
+}
+
+fn banks(device: &Device) -> impl Iterator<Item = Bank> {
+    let ports = device.ports.iter().map(|port| (Some(port.number), port.counters.as_ref()));
+    let all = std::iter::once((None, device.counters.as_ref())).chain(ports);
+    all.filter_map(|(port, counters)| {
+        let (device, counters) = (device.name.clone(), counters?.clone());
+        Some(Bank { device, port, counters })
+    })
 }
 
 fn add(before: Option<&[Counter]>, now: Option<&mut [Counter]>) {
@@ -133,7 +167,7 @@ mod tests {
         };
         let before = [report("n1", 1, 1), report("n2", 5, 1)];
         let mut now = [report("n2", 7, 2), report("n3", 7, 2)];
-        add_rates(&before, &mut now);
+        Counted::of(&before).add_rates(&mut now);
         let rate = |report: &HostReport| report.devices[0].counters.as_ref().unwrap()[0].rate;
         assert_eq!(rate(&now[0]).unwrap().delta, Some(2));
         assert_eq!(rate(&now[1]), None);

@@ -1,6 +1,6 @@
 //! What all listings have in common: read what the flags name, choose rows and columns, print.
 
-use crate::analyse::rate::add_rates;
+use crate::analyse::rate::Counted;
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::model::{HostReport, Parts};
@@ -94,11 +94,13 @@ pub(super) fn run<L: Listing>(
         return Err(Advice::error("--watch contradicts --format prom", fix));
     }
     let mut watch = Watch::start(global, every, parts)?;
-    let (mut before, mut said): (Option<Vec<HostReport>>, Vec<Note>) = (None, Vec::new());
+    let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
     let mut outcome = Outcome::Complete;
     while let Some(mut reports) = watch.next()? {
-        let whole = reports.hosts.clone();
-        add_rates(before.as_deref().unwrap_or_default(), &mut reports.hosts);
+        let counted = Counted::of(&reports.hosts);
+        if let Some(before) = &before {
+            before.add_rates(&mut reports.hosts);
+        }
         reports.hosts.iter_mut().for_each(&keep);
         let is_apart = matches!(global.output(), Format::Table | Format::Plain);
         let gap = if is_apart && before.is_some() { "\n" } else { "" };
@@ -111,7 +113,7 @@ pub(super) fn run<L: Listing>(
         said = notes;
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if before.is_some() { outcome.and(this) } else { this };
-        before = Some(whole);
+        before = Some(counted);
         view.goes_on();
     }
     for left in watch.end() {

@@ -130,7 +130,7 @@ impl<'global, L: Listing> View<'global, L> {
             Format::Prom => prom(&columns, &rows, &hosts.asked(), header),
             Format::Table | Format::Json | Format::Ndjson => {
                 let cells = cells(&columns, &rows);
-                let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells };
+                let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);
                 let text = if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text };
                 text + &footer(&rows)

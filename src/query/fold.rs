@@ -5,28 +5,39 @@ use std::collections::HashMap;
 use super::{Column, Listing, Value};
 use crate::names;
 
-/// The cells of rows.
-#[must_use]
-pub fn cells<L: Listing>(columns: &[&Column<L>], rows: &[L::Row<'_>]) -> Vec<Vec<Value>> {
-    rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect()).collect()
+/// The cells of rows, one row after the other.
+pub fn cells<'row, L: Listing>(
+    columns: &'row [&Column<L>],
+    rows: &'row [L::Row<'_>],
+) -> impl Iterator<Item = Vec<Value>> + 'row {
+    rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect())
 }
 
 /// Rows of several hosts that are equal in every cell but the host's, as one row each, in the order
 /// in which they are first met.
 ///
 /// Equal rows of one host stay as many as they are: the second of a host only goes with the second
-/// ones of others.
+/// ones of others. Of many hosts with the same rows only the names are kept.
 #[must_use]
-pub fn fold<L: Listing>(columns: &[&Column<L>], cells: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
-    let Some(at) = columns.iter().position(|column| column.id == "host") else { return cells };
+pub fn fold<L: Listing>(
+    columns: &[&Column<L>],
+    cells: impl Iterator<Item = Vec<Value>>,
+) -> Vec<Vec<Value>> {
+    let Some(at) = columns.iter().position(|column| column.id == "host") else {
+        return cells.collect();
+    };
     let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
-    let mut known: HashMap<(Vec<Value>, usize), usize> = HashMap::new();
-    let mut met: HashMap<Vec<Value>, usize> = HashMap::new();
+    // Rows but for their host, numbered; how many of a number a host has; which group the nth ones are.
+    let mut kinds: HashMap<Vec<Value>, usize> = HashMap::new();
+    let mut met: HashMap<(usize, String), usize> = HashMap::new();
+    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
     for mut row in cells {
-        let nth = met.entry(row.clone()).or_default();
-        *nth += 1;
         let host = std::mem::replace(&mut row[at], Value::Absent).to_string();
-        let group = *known.entry((row.clone(), *nth)).or_insert(groups.len());
+        let unknown = kinds.len();
+        let kind = *kinds.entry(row.clone()).or_insert(unknown);
+        let nth = met.entry((kind, host.clone())).or_default();
+        *nth += 1;
+        let group = *known.entry((kind, *nth)).or_insert(groups.len());
         if group == groups.len() {
             groups.push((row, Vec::new()));
         }
@@ -48,7 +59,7 @@ mod tests {
         let words = ["host".to_owned(), "state".to_owned()];
         let columns = select::<Devices>(&words, Defaults::default()).unwrap();
         let text = |text: &str| Value::Text(text.into());
-        let cells = rows.iter().map(|(host, state)| vec![text(host), text(state)]).collect();
+        let cells = rows.iter().map(|(host, state)| vec![text(host), text(state)]);
         fold(&columns, cells).iter().map(|row| format!("{} {}", row[0], row[1])).collect()
     }
 
