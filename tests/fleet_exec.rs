@@ -2,14 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 
+#[path = "fleet/bed.rs"]
+mod bed;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use bed::{Said, rdmactl, write_program};
 use rdmactl::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -18,39 +21,6 @@ use tempfile::TempDir;
 /// A directory of programs before the system's in PATH: the "node" is this machine.
 struct Bed {
     programs: TempDir,
-}
-
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Said {
-    fn of(child: Child) -> Self {
-        let output = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
-    }
-
-    fn hosts(&self) -> Vec<Value> {
-        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
-            panic!("{error}: {}{}", self.stdout, self.stderr);
-        });
-        json["hosts"].as_array().unwrap().clone()
-    }
-
-    /// Reason and detail of the only host.
-    fn failure(&self) -> (String, String) {
-        let hosts = self.hosts();
-        let failure = &hosts[0]["failure"];
-        let text = |key: &str| failure[key].as_str().unwrap_or_default().to_owned();
-        (text("reason"), text("detail"))
-    }
 }
 
 impl Bed {
@@ -71,15 +41,13 @@ impl Bed {
 
     /// A program of the node's, or a carrier, by a script.
     fn write(&self, name: &str, script: &str) {
-        fs::write(self.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&self.path(name), script);
     }
 
     fn command(&self, template: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new("env");
+        let mut command = rdmactl();
         let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
         command
-            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")])
             .args(arguments)
             .args(["--launcher", "exec", template])
             .env("PATH", path)
@@ -123,6 +91,14 @@ impl Bed {
             thread::yield_now();
         }
     }
+}
+
+/// Reason and detail of the only host.
+fn failure(said: &Said) -> (String, String) {
+    let hosts = said.hosts();
+    let failure = &hosts[0]["failure"];
+    let text = |key: &str| failure[key].as_str().unwrap_or_default().to_owned();
+    (text("reason"), text("detail"))
 }
 
 const PLAIN: &str = "env HOST={host} sh -c {command}";
@@ -177,7 +153,7 @@ fn a_host_without_rdmactl_is_read_by_its_shell_or_gets_the_program() {
     assert!(fs::read_dir(bed.programs.path()).unwrap().next().is_none(), "nothing stays");
     // Lines that have a label are no shell's answers any more.
     bed.write("labels", "shift; \"$@\" | sed -u 's/^/n1: /'");
-    let (reason, detail) = bed.ask("labels {host} {command}", "20s").failure();
+    let (reason, detail) = failure(&bed.ask("labels {host} {command}", "20s"));
     assert_eq!(reason, "no_agent");
     assert!(detail.contains("labels writes \"n1: \" before each line"), "{detail}");
     bed.is_clean();
@@ -194,7 +170,7 @@ fn a_carrier_that_damages_what_it_carries_is_a_row() {
     ] {
         bed.write("odd", script);
         let said = bed.ask("odd {host} {command}", "20s");
-        let (reason, detail) = said.failure();
+        let (reason, detail) = failure(&said);
         assert!(["lost", "garbage"].contains(&&*reason), "{script}: {reason}: {detail}");
         assert!(detail.contains(word), "{script}: {detail}");
         assert_eq!(said.code, Some(2), "{script}");
@@ -206,20 +182,20 @@ fn a_carrier_that_damages_what_it_carries_is_a_row() {
 fn a_carrier_that_fails_says_why_in_its_row() {
     let bed = Bed::with_agent();
     bed.write("fails", "printf 'no such\\033[2J pod\\n' >&2; exit 7");
-    let (reason, detail) = bed.ask("fails {host} {command}", "20s").failure();
+    let (reason, detail) = failure(&bed.ask("fails {host} {command}", "20s"));
     assert_eq!(reason, "transport");
     assert_eq!(
         detail,
         "fails ended with exit code 7 before a shell answered; it said: no such\\u{1b}[2J pod"
     );
-    let (reason, detail) = bed.ask("no-such-program {host} {command}", "20s").failure();
+    let (reason, detail) = failure(&bed.ask("no-such-program {host} {command}", "20s"));
     assert_eq!(reason, "transport");
     assert!(detail.starts_with("cannot start no-such-program: "), "{detail}");
     bed.write("deaf", "shift; \"$@\" </dev/null");
-    let (_, detail) = bed.ask("deaf {host} {command}", "20s").failure();
+    let (_, detail) = failure(&bed.ask("deaf {host} {command}", "20s"));
     assert!(detail.contains("deaf ended with exit code 0 before a shell answered"), "{detail}");
     bed.write("floods", "exec yes");
-    let (reason, detail) = bed.ask("floods {host} {command}", "20s").failure();
+    let (reason, detail) = failure(&bed.ask("floods {host} {command}", "20s"));
     assert_eq!(reason, "garbage", "{detail}");
     bed.is_clean();
 }
@@ -247,7 +223,7 @@ fn an_agent_that_stands_still_is_killed_through_the_launcher() {
     fs::rename(bed.path("rdmactl"), &real).unwrap();
     let script = format!("kill -STOP $$; exec {} \"$@\"", real.display());
     bed.write("rdmactl", &script);
-    let (reason, detail) = bed.ask(PLAIN, "4s").failure();
+    let (reason, detail) = failure(&bed.ask(PLAIN, "4s"));
     assert_eq!(reason, "hung", "{detail}");
     assert!(detail.contains("though the shell did; it has been killed"), "{detail}");
     bed.is_clean();
@@ -299,5 +275,5 @@ fn wrong_usage_is_told_with_the_place() {
     assert!(wrong(PLAIN, &[]).contains("--launcher exec needs hosts"));
     assert!(wrong(PLAIN, &["-H", "n1", "-l", "me"]).contains("--login contradicts --launcher"));
     let said = bed.run(PLAIN, &["devices", "--json", "-H", "me@n1"]);
-    assert!(said.failure().1.contains("has a user or a port"), "{}", said.stdout);
+    assert!(failure(&said).1.contains("has a user or a port"), "{}", said.stdout);
 }

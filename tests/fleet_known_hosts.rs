@@ -13,7 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rdmactl::fleet::known_hosts::{HostKey, KnownHosts, Lookup, Verdict};
-use sshd::{keygen, tool};
+use sshd::bed::tool;
+use sshd::keygen;
 
 /// Some time at which every test certificate would hold.
 const NOW: u64 = 1_790_000_000;

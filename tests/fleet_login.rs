@@ -13,10 +13,12 @@ use std::time::Duration;
 use hostile::Kind;
 use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{
-    Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, Target, Transport, Watchdog, fan_out,
+    Access as _, Connector, Host, HostKeyPolicy, Limits, Resolver, SshCall, Target, Transport,
+    Watchdog, fan_out,
 };
 use rdmactl::model::{HostFailure, Reason};
-use sshd::{Setup, Sshd, connector, keygen, seconds, tool};
+use sshd::bed::{tool, write_program};
+use sshd::{Setup, Sshd, connector, keygen, resolve, seconds};
 
 fn failure(target: &Target) -> HostFailure {
     match connector().connect(target, seconds(10)) {
@@ -226,15 +228,15 @@ fn the_configuration_decides() {
     let server = Sshd::start();
     let address = server.address.clone();
     server.write_client_config(&format!("Host web\n  HostName {address}\n  HostKeyAlias other\n"));
-    let target = server.resolver().resolve(&Host::named("web")).unwrap();
+    let target = server.resolve(&Host::named("web")).unwrap();
     assert_eq!((target.address.as_str(), target.port), (address.as_str(), server.port));
     server.write_known_hosts(&format!("other {}\n", server.host_key("ed25519")));
     assert!(connector().connect(&target, seconds(10)).is_ok());
     fs::write(server.path("ssh_config"), "Nonsense yes\n").unwrap();
-    let refused = server.resolver().resolve(&Host::named("web")).unwrap_err();
+    let refused = server.resolve(&Host::named("web")).unwrap_err();
     assert_says(&refused, Reason::Transport, "ssh refuses its configuration", "ssh -G");
     let without = Resolver { program: Some("/no/ssh".into()), ..server.resolver() };
-    let plain = without.resolve(&Host { port: Some(7), ..Host::named("web") }).unwrap();
+    let plain = resolve(&without, &Host { port: Some(7), ..Host::named("web") }).unwrap();
     assert_eq!((plain.address.as_str(), plain.port), ("web", 7));
 }
 
@@ -269,10 +271,7 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
 fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
     let server = Sshd::start();
     let (log, program) = (server.path("log"), server.path("ssh"));
-    let text = format!("#!/bin/sh\necho >>{}\nexec ssh \"$@\"\n", log.display());
-    fs::write(&program, text).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, mode).unwrap();
+    write_program(&program, &format!("echo >>{}\nexec ssh \"$@\"", log.display()));
     let hosts: Vec<Host> = (1..=20)
         .map(|number| Host::named(format!("node{number}")))
         .chain((1..=20).map(|number| Host::named(format!("gpu{number}"))))
@@ -290,10 +289,11 @@ fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
         let asked = Resolver { program: Some(program.clone()), ..server.resolver() };
         let alone = || Resolver { program: Some(program.clone()), ..server.resolver() };
         fs::write(&log, "").unwrap();
-        let targets: Vec<Target> = hosts.iter().map(|host| asked.resolve(host).unwrap()).collect();
+        let targets: Vec<Target> =
+            hosts.iter().map(|host| resolve(&asked, host).unwrap()).collect();
         assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), calls, "{config}");
         for (host, target) in hosts.iter().zip(&targets) {
-            assert_eq!(*target, alone().resolve(host).unwrap(), "{host}");
+            assert_eq!(*target, resolve(&alone(), host).unwrap(), "{host}");
         }
     }
     // At once from many threads, too.
@@ -301,11 +301,11 @@ fn ssh_is_asked_once_for_hosts_that_its_configuration_does_not_part() {
     let asked = Resolver { program: Some(program), ..server.resolver() };
     fs::write(&log, "").unwrap();
     let watchdog = Watchdog::start().unwrap();
-    let resolve = |host: &Host| asked.resolve(host).map(|target| target.address);
+    let address = |host: &Host| resolve(&asked, host).map(|target| target.address);
     let each = |index: usize, address: Result<String, HostFailure>| {
         assert_eq!(address.unwrap(), hosts[index].name);
     };
-    fan_out(&hosts[..40], 16, &watchdog, resolve, each).unwrap();
+    fan_out(&hosts[..40], 16, &watchdog, address, each).unwrap();
     assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 1);
 }
 

@@ -7,25 +7,17 @@ mod sshd;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock;
 use rdmactl::wire::{FrameWriter, FromAgent, PROTOCOL, Process};
 use rustix::process::{Pid, Signal, kill_process};
-use sshd::{Setup, Sshd, seconds};
+use sshd::bed::{Said, rdmactl, wait_until, write_program};
+use sshd::{Setup, Sshd};
 use tempfile::TempDir;
-
-/// The program with signals as a person's shell leaves them: a test that is itself started in the
-/// background inherits SIGINT ignored, and rdmactl keeps it so.
-fn rdmactl() -> Command {
-    let mut command = Command::new("env");
-    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")]);
-    command
-}
 
 /// A node with programs of its own before the system's in its PATH.
 struct Node {
@@ -79,7 +71,7 @@ impl Node {
     }
 
     fn run(&self, arguments: &[&str]) -> Said {
-        Said::from(self.start(arguments).wait_with_output().unwrap())
+        Said::of(self.start(arguments))
     }
 
     /// The directories of uploaded programs.
@@ -95,36 +87,6 @@ impl Node {
         let ours = processes
             .filter(|path| fs::read_link(path.join("exe")).is_ok_and(|exe| exe == self.program()));
         ours.map(|path| fs::read_to_string(path.join("cmdline")).unwrap_or_default()).collect()
-    }
-}
-
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl From<Output> for Said {
-    fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
-    }
-}
-
-fn write_program(file: &Path, text: &str) {
-    fs::write(file, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = seconds(20);
-    while !is_so() {
-        assert!(!deadline.is_over(), "never: {what}");
-        std::thread::yield_now();
     }
 }
 
@@ -299,7 +261,7 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     read_until(&mut lines, "\"via\":\"agent\"");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest = thread::spawn(move || lines.count());
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Said::of(child);
     rest.join().unwrap();
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     wait_until("the node is clean", || node.processes().is_empty());
@@ -342,7 +304,7 @@ fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
     assert!(reports.any(|line| arrived(&line)), "it never came");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest = thread::spawn(move || lines.count());
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Said::of(child);
     rest.join().unwrap();
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     wait_until("both nodes are clean", || {
@@ -364,7 +326,7 @@ fn a_watch_of_this_host_ends_with_the_signal() {
     read_until(&mut lines, "rdmactl.report/1");
     let began = clock::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Said::of(child);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
 }
@@ -396,7 +358,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         });
         let began = clock::now();
         kill_process(Pid::from_child(&child), signal).unwrap();
-        let said = Said::from(child.wait_with_output().unwrap());
+        let said = Said::of(child);
         let took = began.elapsed();
         assert_eq!(said.code, Some(code), "{}", said.stderr);
         assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
@@ -405,6 +367,23 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         assert!(took < Duration::from_secs(5), "{took:?}");
         wait_until("the node is clean", || node.processes().is_empty());
     }
+}
+
+#[test]
+fn a_signal_ends_a_run_whose_ssh_configuration_hangs() {
+    let node = Node::new("", "");
+    let started = node.sshd.path("started");
+    let hangs = format!("Match exec \"touch {}; sleep 600\"\n  User nobody", started.display());
+    node.sshd.write_client_config(&hangs);
+    let child = node.start(&["devices", "--timeout", "60s"]);
+    wait_until("the configuration hangs", || started.exists());
+    let began = clock::now();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::of(child);
+    // Below the 5 s after which ssh -G is given up.
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
 }
 
 #[test]
@@ -433,7 +412,7 @@ fn a_signal_ends_a_ping_that_enters_its_hosts() {
     wait_until("the agent is there", || !agents().is_empty());
     let began = clock::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Said::of(child);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
@@ -513,7 +492,7 @@ fn a_signal_in_the_middle_of_an_upload_leaves_no_file() {
     let child = node.start(&["devices", "--upload"]);
     wait_until("the upload begins", || !node.uploads().is_empty());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = Said::from(child.wait_with_output().unwrap());
+    let said = Said::of(child);
     assert_eq!(said.code, Some(130), "{}", said.stderr);
     wait_until("the node is clean", || node.uploads().is_empty());
 }
@@ -656,7 +635,7 @@ fn on_terminal(node: &Node, answers: &[&str]) -> (Option<i32>, String) {
         node.sshd.path("ssh_config").display(),
         node.sshd.address
     );
-    let mut child = sshd::tool("script", "bsdutils")
+    let mut child = sshd::bed::tool("script", "bsdutils")
         .args(["-qefc", &command, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -685,7 +664,7 @@ fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
     let node = Node::new("", "");
     node.install();
     let key = node.sshd.path("user");
-    let mut encrypt = sshd::tool("ssh-keygen", "openssh-client");
+    let mut encrypt = sshd::bed::tool("ssh-keygen", "openssh-client");
     encrypt.args(["-q", "-p", "-P", "", "-N", "open sesame", "-f"]).arg(&key);
     assert!(encrypt.stdout(Stdio::null()).status().unwrap().success());
     // Nobody there to ask.

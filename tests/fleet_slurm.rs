@@ -7,13 +7,13 @@ mod slurm;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use slurm::{Cluster, JOB_NODES, wait_until};
+use slurm::bed::{Said, rdmactl, wait_until, write_program};
+use slurm::{Cluster, JOB_NODES};
 use tempfile::TempDir;
 
 /// A cluster, and the programs that its nodes find first in PATH.
@@ -22,39 +22,14 @@ struct Bed {
     programs: TempDir,
 }
 
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Said {
-    fn of(child: Child) -> Self {
-        let output = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
-    }
-
-    fn hosts(&self) -> Vec<Value> {
-        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
-            panic!("{error}: {}{}", self.stdout, self.stderr);
-        });
-        json["hosts"].as_array().unwrap().clone()
-    }
-
-    /// Each host with the way it was asked, or the reason why it was not.
-    fn ways(&self) -> Vec<(String, String)> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let way = |host: &Value| match &host["failure"] {
-            Value::Null => text(&host["via"]),
-            failure => text(&failure["reason"]),
-        };
-        self.hosts().iter().map(|host| (text(&host["host"]), way(host))).collect()
-    }
+/// Each host with the way it was asked, or the reason why it was not.
+fn ways_of(said: &Said) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let way = |host: &Value| match &host["failure"] {
+        Value::Null => text(&host["via"]),
+        failure => text(&failure["reason"]),
+    };
+    said.hosts().iter().map(|host| (text(&host["host"]), way(host))).collect()
 }
 
 fn ways(all: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -84,16 +59,14 @@ impl Bed {
     }
 
     fn write(&self, name: &str, script: &str) {
-        fs::write(self.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&self.path(name), script);
     }
 
     /// The program outside of any job.
     fn outside(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("env");
+        let mut command = rdmactl();
         let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
         command
-            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_rdmactl")])
             .args(arguments)
             .env("PATH", path)
             .env("SLURM_CONF", self.cluster.config())
@@ -151,19 +124,19 @@ impl Bed {
 fn the_nodes_of_the_job_are_asked_by_one_srun() {
     let bed = Bed::with_agent();
     let said = bed.run(&["devices", "-v", "--json"]);
-    assert_eq!(said.ways(), ways(&ALL), "{}", said.stderr);
+    assert_eq!(ways_of(&said), ways(&ALL), "{}", said.stderr);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert_eq!(bed.sruns().len(), 1, "{:?}", bed.sruns());
     bed.is_clean();
 
     // One node alone has no labels before its lines.
     let said = bed.run(&["devices", "--json", "-H", "n2"]);
-    assert_eq!(said.ways(), ways(&[("n2", "agent")]), "{}{}", said.stdout, said.stderr);
+    assert_eq!(ways_of(&said), ways(&[("n2", "agent")]), "{}{}", said.stdout, said.stderr);
 
     // n5 is a node, and not the job's.
     let said = bed.run(&["devices", "--json", "-H", "n[4-5],me@n1"]);
     assert_eq!(
-        said.ways(),
+        ways_of(&said),
         ways(&[("n4", "agent"), ("n5", "unreachable"), ("me@n1", "unresolved")])
             .into_iter()
             .collect::<std::collections::BTreeSet<_>>()
@@ -203,7 +176,7 @@ fn a_dead_slurmd_costs_its_own_row() {
         let said = bed.run(&["devices", "--json", "--timeout", "6s"]);
         let mut expected = ALL;
         expected[2].1 = "unreachable";
-        assert_eq!(said.ways(), ways(&expected), "{signal:?}: {}{}", said.stdout, said.stderr);
+        assert_eq!(ways_of(&said), ways(&expected), "{signal:?}: {}{}", said.stdout, said.stderr);
         assert_eq!(said.code, Some(3));
         let detail = said.hosts()[2]["failure"]["detail"].as_str().unwrap().to_owned();
         assert!(detail.starts_with("Slurm started nothing on this node"), "{detail}");
@@ -212,7 +185,7 @@ fn a_dead_slurmd_costs_its_own_row() {
             bed.cluster.start_node("n3");
             wait_until("it is back", || {
                 let one = bed.run(&["devices", "--json", "-H", "n3"]);
-                one.ways() == ways(&[("n3", "agent")])
+                ways_of(&one) == ways(&[("n3", "agent")])
             });
         }
     }
@@ -276,9 +249,9 @@ fn a_node_whose_agent_was_lost_is_looked_for_again() {
 fn nodes_without_rdmactl_are_read_by_their_shells_or_get_the_program() {
     let bed = Bed::new();
     let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--timeout", "30s"]);
-    assert_eq!(said.ways(), ways(&[("n1", "sh"), ("n2", "sh")]), "{}", said.stdout);
+    assert_eq!(ways_of(&said), ways(&[("n1", "sh"), ("n2", "sh")]), "{}", said.stdout);
     let said = bed.run(&["devices", "--json", "-H", "n[1-2]", "--upload", "--timeout", "30s"]);
-    assert_eq!(said.ways(), ways(&[("n1", "upload"), ("n2", "upload")]), "{}", said.stdout);
+    assert_eq!(ways_of(&said), ways(&[("n1", "upload"), ("n2", "upload")]), "{}", said.stdout);
     bed.is_clean();
     let files = fs::read_dir(bed.programs.path()).unwrap().flatten();
     let left: Vec<PathBuf> = files
@@ -299,7 +272,7 @@ fn an_agent_that_stands_still_costs_its_own_row() {
     let said = bed.run(&["devices", "--json", "--timeout", "8s"]);
     let mut expected = ALL;
     expected[3].1 = "hung";
-    assert_eq!(said.ways(), ways(&expected), "{}{}", said.stdout, said.stderr);
+    assert_eq!(ways_of(&said), ways(&expected), "{}{}", said.stdout, said.stderr);
     bed.is_clean();
 }
 

@@ -3,13 +3,12 @@
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::thread;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::Shutdown;
 use std::time::Duration;
 
 use rdmactl::clock::{self, Deadline};
-use rdmactl::fleet::Target;
+use rdmactl::fleet::{Access as _, Target};
 use rdmactl::model::Reason;
 use rustix::process::{Pid, Signal, kill_process};
 use sshd::{Setup, Sshd, connector, seconds};
@@ -109,7 +108,7 @@ fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
     let frozen = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
     pipe.stream().write_all(b"go\n").unwrap();
     let began = clock::now();
-    session.set_deadline(Deadline::after(Duration::from_secs(1)));
+    session.set_deadline(Some(Deadline::after(Duration::from_secs(1))));
     let failure = pipe.exchange(b"more", 1000, seconds(30)).unwrap_err();
     assert_eq!(failure.reason, Reason::Timeout, "{failure}");
     assert_eq!(session.exec("echo", seconds(30)).unwrap_err().reason, Reason::Lost);
@@ -149,24 +148,9 @@ fn many_short_commands_leave_nothing_behind() {
 #[test]
 fn a_host_that_refuses_at_first_is_tried_again() {
     let server = Sshd::start();
-    // As an sshd beyond its MaxStartups: the first two connections are closed at once.
-    let door = TcpListener::bind((server.address.as_str(), 0)).unwrap();
-    let target = Target { port: door.local_addr().unwrap().port(), ..server.target() };
+    let (port, keeper) = server.busy_door();
+    let target = Target { port, ..server.target() };
     server.write_known_hosts(&format!("{} {}\n", server.address, server.host_key("ed25519")));
-    let behind = (server.address.clone(), server.port);
-    let keeper = thread::spawn(move || {
-        drop(door.accept());
-        drop(door.accept());
-        let (mut client, _) = door.accept().unwrap();
-        let mut host = TcpStream::connect(behind).unwrap();
-        let (mut from_client, mut to_host) =
-            (client.try_clone().unwrap(), host.try_clone().unwrap());
-        thread::spawn(move || {
-            let _ = io::copy(&mut from_client, &mut to_host);
-            to_host.shutdown(Shutdown::Both)
-        });
-        let _ = io::copy(&mut host, &mut client);
-    });
     let session = connector().connect(&target, seconds(20)).unwrap();
     let output =
         session.exec("echo in", seconds(5)).unwrap().exchange(b"", 10, seconds(5)).unwrap();

@@ -8,15 +8,16 @@ mod sshd;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
-use rdmactl::fleet::{Connector, Host, Limits, Session, Target, Transport, Watchdog};
+use rdmactl::fleet::{Access as _, Connector, Host, Limits, Session, Target, Transport, Watchdog};
 use rdmactl::model::{HostFailure, Reason};
 use rustix::process::{Pid, Signal, kill_process};
-use sshd::{Setup, Sshd, connector, seconds, tool};
+use sshd::bed::tool;
+use sshd::{Setup, Sshd, connector, resolve, seconds};
 
 /// The block of a configuration by which a server is called by a name.
 fn block(name: &str, server: &Sshd, more: &str) -> String {
@@ -31,7 +32,7 @@ fn block(name: &str, server: &Sshd, more: &str) -> String {
 
 fn target(server: &Sshd, config: &str, name: &str) -> Target {
     server.write_client_config(config);
-    server.resolver().resolve(&Host::named(name)).unwrap()
+    server.resolve(&Host::named(name)).unwrap()
 }
 
 fn open(target: &Target) -> Result<Session, HostFailure> {
@@ -96,7 +97,7 @@ fn what_the_program_complains_of_has_the_same_reasons() {
     server.trust();
     // Nobody listens on the discard port.
     let nowhere = Host { port: Some(9), ..Host::named(&server.address) };
-    let nowhere = server.resolver().resolve(&nowhere).unwrap();
+    let nowhere = server.resolve(&nowhere).unwrap();
     check(failure(&nowhere), Reason::Refused, "Connection refused", "try");
     let mut none = target.clone();
     none.call.as_mut().unwrap().program = "/no/ssh".into();
@@ -111,7 +112,7 @@ fn a_silent_or_frozen_host_ends_at_its_deadline_by_the_program_too() {
     let port = silent.local_addr().unwrap().port();
     let host = Host { port: Some(port), ..Host::named(&server.address) };
     by_program(&server, "");
-    let target = server.resolver().resolve(&host).unwrap();
+    let target = server.resolve(&host).unwrap();
     let failure = connector().connect(&target, Deadline::after(Duration::from_secs(1)));
     assert_eq!(failure.unwrap_err().reason, Reason::Timeout);
 
@@ -122,7 +123,7 @@ fn a_silent_or_frozen_host_ends_at_its_deadline_by_the_program_too() {
     BufReader::new(pipe.stream()).read_line(&mut line).unwrap();
     let frozen = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
     pipe.stream().write_all(b"go\n").unwrap();
-    session.set_deadline(Deadline::after(Duration::from_millis(500)));
+    session.set_deadline(Some(Deadline::after(Duration::from_millis(500))));
     let failure = pipe.exchange(b"more", 1000, seconds(30)).unwrap_err();
     kill_process(frozen, Signal::KILL).unwrap();
     assert_eq!(failure.reason, Reason::Timeout, "{failure}");
@@ -154,24 +155,11 @@ fn a_channel_too_many_is_refused_by_the_program_too() {
 #[test]
 fn a_host_that_closes_at_first_is_tried_again_by_the_program_too() {
     let server = Sshd::start();
-    // As an sshd beyond its MaxStartups: the first two connections are closed at once.
-    let door = TcpListener::bind((server.address.as_str(), 0)).unwrap();
-    let port = door.local_addr().unwrap().port();
+    let (port, keeper) = server.busy_door();
     server.write_known_hosts(&format!("* {}\n", server.host_key("ed25519")));
-    let behind = (server.address.clone(), server.port);
-    let keeper = thread::spawn(move || {
-        drop(door.accept());
-        drop(door.accept());
-        let (mut client, _) = door.accept().unwrap();
-        let mut host = TcpStream::connect(behind).unwrap();
-        let (mut to_client, mut from_host) =
-            (client.try_clone().unwrap(), host.try_clone().unwrap());
-        thread::spawn(move || std::io::copy(&mut from_host, &mut to_client));
-        let _ = std::io::copy(&mut client, &mut host);
-    });
     by_program(&server, "");
     let host = Host { port: Some(port), ..Host::named(&server.address) };
-    let session = open(&server.resolver().resolve(&host).unwrap()).unwrap();
+    let session = open(&server.resolve(&host).unwrap()).unwrap();
     assert_eq!(says(&session), b"hello");
     drop(session);
     keeper.join().unwrap();
@@ -254,7 +242,7 @@ fn an_open_connection_of_the_operator_is_used_and_left_open() {
     assert!(session.why_program().unwrap().contains("ControlPath"));
     assert_eq!(says(&session), b"hello");
     let pipe = session.exec("sleep 60", seconds(5)).unwrap();
-    session.set_deadline(Deadline::after(Duration::from_millis(100)));
+    session.set_deadline(Some(Deadline::after(Duration::from_millis(100))));
     pipe.stream().set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     assert_eq!(pipe.stream().read(&mut [0]).unwrap(), 0, "what we do over it is cut");
     drop((pipe, session));
@@ -292,7 +280,7 @@ fn many_hosts_share_the_connection_to_their_jump_host() {
     let hosts: Vec<Host> = (0..12).map(|number| Host::named(format!("h{number}"))).collect();
     let (connector, resolver) = (connector(), inner.resolver());
     let reach = |host: &Host| {
-        let session = connector.connect(&resolver.resolve(host)?, seconds(30))?;
+        let session = connector.connect(&resolve(&resolver, host)?, seconds(30))?;
         session.exec("echo in", seconds(10))?.exchange(b"", 10, seconds(10))
     };
     let each = |index: usize, result: Result<rdmactl::fleet::Output, HostFailure>| {

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, shell_line};
-use rdmactl::fleet::{Nonce, Program, Session, spawn_local};
+use rdmactl::fleet::{Access as _, Nonce, Program, Session, spawn_local};
 use rdmactl::model::Reason;
-use sshd::{Sshd, seconds, tool};
+use sshd::bed::tool;
+use sshd::{Sshd, seconds};
 
 /// The shells that people log in with, and what runs `/bin/sh` on small systems.
 const SHELLS: [(&str, &str); 5] = [

@@ -1,5 +1,5 @@
 use super::remote_command::{self, Privilege};
-use super::{Exit, Nonce, Pipe, Session, Uploaded};
+use super::{Exit, Nonce, Pipe, Uploaded};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
@@ -58,24 +58,6 @@ pub trait Access: Send + Sync {
         let pipe = self.exec(command, deadline)?;
         pipe.close_input();
         pipe.wait(deadline)
-    }
-}
-
-impl Access for Session {
-    fn exec(&self, command: &str, deadline: Deadline) -> Result<Pipe, HostFailure> {
-        Self::exec(self, command, deadline)
-    }
-
-    fn set_deadline(&self, deadline: Option<Deadline>) {
-        Self::set_deadline(self, deadline);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        Self::is_cancelled(self)
-    }
-
-    fn service(&self) -> &'static str {
-        "SSH service"
     }
 }
 

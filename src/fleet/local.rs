@@ -1,5 +1,7 @@
 //! A command on this host: a child process behind the same [`Pipe`].
 
+mod look_up;
+
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -16,6 +18,8 @@ use super::poll;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::sys::child;
+
+pub(super) use look_up::look_up;
 
 /// How long a child may live after its pipe was dropped.
 const GRACE: Duration = Duration::from_secs(2);

@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::last_words::last_words;
-use super::remote_command::{MACHINE, machine};
+use super::remote_command::{ANSWER_LIMIT, MACHINE, answer, machine};
 use super::{Access, Nonce, Program};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
 /// What `uname -m` says on machines that releases are built for.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
-
-/// Login files may print anything beside the answer.
-const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// Programs, each read once for all hosts.
 #[derive(Default)]
@@ -35,9 +32,7 @@ impl Programs {
     ) -> Result<Arc<Program>, HostFailure> {
         let output =
             session.exec(&machine(nonce), deadline)?.exchange(b"", ANSWER_LIMIT, deadline)?;
-        let lead = format!("{MACHINE} {nonce} ");
-        let text = String::from_utf8_lossy(&output.stdout);
-        let Some(word) = text.lines().find_map(|line| line.strip_prefix(&lead)) else {
+        let Some(word) = answer(&output.stdout, MACHINE, nonce) else {
             let detail =
                 format!("the host does not say what machine it is{}", last_words(&output.stderr));
             return Err(HostFailure::new(Reason::Garbage, detail)

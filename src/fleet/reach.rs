@@ -165,7 +165,7 @@ impl Reach {
     fn access(&self, host: &Host, deadline: &mut Deadline) -> Result<Arc<dyn Access>, HostFailure> {
         match &self.launcher {
             Launcher::Ssh => {
-                let mut target = self.resolver.resolve(host)?;
+                let mut target = self.resolver.resolve(host, self.connector.watchdog())?;
                 let asked = self.connector.unlock(&mut target);
                 *deadline = Deadline::after(deadline.remaining() + asked);
                 let session = self.connector.connect(&target, *deadline)?;

@@ -108,6 +108,19 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     }
 }
 
+/// What a host may say around an answer of one line: login files may print anything.
+pub(super) const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// The rest of the first line that begins with this word and the nonce, of all that a host said.
+pub(super) fn answer<'a>(stdout: &'a [u8], word: &str, nonce: Nonce) -> Option<&'a str> {
+    let lead = format!("{word} {nonce} ");
+    let mut lines = stdout.split(|byte| *byte == b'\n');
+    lines.find_map(|line| std::str::from_utf8(line).ok()?.trim_end().strip_prefix(&*lead))
+}
+
+/// What the line begins with that says what came of an upload; the nonce, a word and a number follow.
+pub(super) const UP: &str = "RDMACTL/up";
+
 /// What the line begins with that says what machine a host is; the nonce and `uname -m` follow.
 pub const MACHINE: &str = "RDMACTL/machine";
 

@@ -11,7 +11,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Host, SshCall, local};
+use super::local::look_up;
+use super::{Host, SshCall, Watchdog};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
@@ -22,8 +23,6 @@ pub use ssh_config::SshConfig;
 
 /// `ssh -G` works without the network; longer than this means that something hangs.
 const ASK: Duration = Duration::from_secs(5);
-/// The configuration of one host is a few kB.
-const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// What to do with a host key that is on no record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,15 +125,16 @@ impl Resolver {
     /// usual files.
     ///
     /// # Errors
-    /// `ssh` refused the configuration, or the host needs what this transport lacks.
-    pub fn resolve(&self, host: &Host) -> Result<Target, HostFailure> {
+    /// `ssh` refused the configuration, the host needs what this transport lacks, or the watchdog's run
+    /// was cancelled.
+    pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
         let call = self.call(host);
         if !exists(&call.program) {
             return Ok(self.plain(host));
         }
-        let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call)?));
-        let config = self.classes.config(&call, ask)?;
-        let has_master = |socket: &Path| has_master(&call, socket);
+        let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call, watchdog)?));
+        let config = self.classes.config(&call, watchdog, ask)?;
+        let has_master = |socket: &Path| has_master(&call, socket, watchdog);
         config.target_here(host, call.clone(), has_master)
     }
 
@@ -185,10 +185,9 @@ impl Resolver {
 }
 
 /// The answer of `ssh -G`.
-fn ask_ssh(call: &SshCall) -> Result<String, HostFailure> {
-    let answer = local::spawn(call.configuration())?
-        .exchange(b"", ANSWER_LIMIT, Deadline::after(ASK))
-        .map_err(|failure| {
+fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
+    let answer =
+        look_up(call.configuration(), Deadline::after(ASK), watchdog).map_err(|failure| {
             HostFailure::new(failure.reason, format!("ssh -G: {}", failure.detail))
         })?;
     if answer.exit.is_success() {
@@ -202,10 +201,9 @@ fn ask_ssh(call: &SshCall) -> Result<String, HostFailure> {
 }
 
 /// Whether the operator's own `ssh` holds a connection to this host open.
-fn has_master(call: &SshCall, socket: &Path) -> bool {
+fn has_master(call: &SshCall, socket: &Path, watchdog: &Watchdog) -> bool {
     socket.exists()
-        && local::spawn(call.check(socket))
-            .and_then(|pipe| pipe.exchange(b"", ANSWER_LIMIT, Deadline::after(ASK)))
+        && look_up(call.check(socket), Deadline::after(ASK), watchdog)
             .is_ok_and(|answer| answer.exit.is_success())
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Pipe;
-use super::local;
+use super::local::{self, look_up};
 use super::ssh::identity;
 use super::ssh_program::Sockets;
 use super::target::{Route, Target, Transport};
@@ -22,7 +22,6 @@ use crate::clock::{self, Deadline};
 
 /// How long an agent may take to start, or to say what it holds.
 const AGENT: Duration = Duration::from_secs(5);
-const ANSWER_LIMIT: usize = 256 * 1024;
 /// How often an open question is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -74,7 +73,7 @@ impl Unlock {
         let socket = if let Some(socket) = state.decided.get(&case) {
             socket.clone()
         } else {
-            let socket = self.unlock(&mut state, &locked_only(target));
+            let socket = self.unlock(&mut state, &self.locked_only(target));
             state.decided.insert(case, socket.clone());
             socket
         };
@@ -140,26 +139,25 @@ impl Unlock {
             }
         }
     }
-}
 
-/// The encrypted keys of a target that has nothing else to offer.
-fn locked_only(target: &Target) -> Vec<PathBuf> {
-    let identities = identity::read_all(target);
-    let encrypted: Vec<PathBuf> =
-        identities.iter().filter(|one| one.is_encrypted).map(|one| one.file.clone()).collect();
-    let has_other = identities.iter().any(identity::Identity::is_usable);
-    if encrypted.is_empty() || has_other || target.agent.as_deref().is_some_and(holds_keys) {
-        return Vec::new();
+    /// The encrypted keys of a target that has nothing else to offer.
+    fn locked_only(&self, target: &Target) -> Vec<PathBuf> {
+        let identities = identity::read_all(target);
+        let encrypted: Vec<PathBuf> =
+            identities.iter().filter(|one| one.is_encrypted).map(|one| one.file.clone()).collect();
+        let holds_keys = |socket: &Path| holds_keys(socket, &self.watchdog);
+        let has_other = identities.iter().any(identity::Identity::is_usable);
+        if encrypted.is_empty() || has_other || target.agent.as_deref().is_some_and(holds_keys) {
+            return Vec::new();
+        }
+        encrypted
     }
-    encrypted
 }
 
-fn holds_keys(socket: &Path) -> bool {
+fn holds_keys(socket: &Path, watchdog: &Watchdog) -> bool {
     let mut list = Command::new("ssh-add");
     list.arg("-l").env("SSH_AUTH_SOCK", socket);
-    local::spawn(list)
-        .and_then(|pipe| pipe.exchange(b"", ANSWER_LIMIT, Deadline::after(AGENT)))
-        .is_ok_and(|answer| answer.exit.is_success())
+    look_up(list, Deadline::after(AGENT), watchdog).is_ok_and(|answer| answer.exit.is_success())
 }
 
 impl OwnAgent {
@@ -201,8 +199,9 @@ mod tests {
     #[test]
     fn an_agent_ends_with_its_owner() {
         let directory = tempfile::TempDir::new().unwrap();
+        let watchdog = Watchdog::start().unwrap();
         let agent = OwnAgent::start(directory.path().join("socket")).unwrap();
-        assert!(!holds_keys(&agent.socket), "it has none");
+        assert!(!holds_keys(&agent.socket, &watchdog), "it has none");
         let number = agent.number;
         assert!(runs(number));
         drop(agent);

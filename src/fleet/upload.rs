@@ -10,7 +10,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::last_words::last_words;
-use super::remote_command::{self, PLACES, in_sh};
+use super::remote_command::{self, ANSWER_LIMIT, PLACES, UP, answer, in_sh};
 use super::{Access, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -18,7 +18,6 @@ use crate::wire::UPLOAD_PREFIX;
 
 /// More than any build of ours; a mistaken path must not fill a host's memory.
 const MAX_SIZE: u64 = 256 << 20;
-const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// A program to upload, read once for all hosts.
 #[derive(Clone, PartialEq, Eq)]
@@ -148,7 +147,7 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
     let places = places.join(" ");
     format!(
-        "umask 077; trap : PIPE; say() {{ echo RDMACTL/up {nonce} $1 $2; }}; \
+        "umask 077; trap : PIPE; say() {{ echo {UP} {nonce} $1 $2; }}; \
          bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; i=-1; f=; \
          for b in {places}; do i=$((i+1)); \
          [ -n \"$b\" ] && [ -d \"$b\" ] && [ -w \"$b\" ] || continue; \
@@ -165,7 +164,7 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     )
 }
 
-/// The host's one line; login files may print anything before it.
+/// What the host's one line says.
 struct Answer<'a> {
     word: &'a str,
     number: usize,
@@ -173,16 +172,10 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     fn find(output: &'a Output, nonce: Nonce) -> Result<Self, HostFailure> {
-        let lead = format!("RDMACTL/up {nonce} ");
-        let lines = output.stdout.split(|byte| *byte == b'\n');
-        let found = lines
-            .filter_map(|line| {
-                std::str::from_utf8(line).ok()?.trim_end().strip_prefix(lead.as_str())
-            })
-            .find_map(|rest| {
-                let (word, number) = rest.split_once(' ')?;
-                Some(Self { word, number: number.trim().parse().ok()? })
-            });
+        let found = answer(&output.stdout, UP, nonce).and_then(|rest| {
+            let (word, number) = rest.split_once(' ')?;
+            Some(Self { word, number: number.trim().parse().ok()? })
+        });
         found.ok_or_else(|| {
             let detail = format!("the upload ended without a word{}", last_words(&output.stderr));
             HostFailure::new(Reason::Garbage, detail)

@@ -3,11 +3,14 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
+#[path = "bed.rs"]
+pub(crate) mod bed;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -15,6 +18,8 @@ use std::time::Duration;
 use rdmactl::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use bed::{tool, wait_until};
 
 /// The nodes `n1` to `n5`, of which a job has the first four.
 pub(crate) const NODES: usize = 5;
@@ -226,29 +231,9 @@ impl Drop for Cluster {
     }
 }
 
-/// Runs a program of the test bed; one that is missing is named with its package.
-fn tool(program: &str, package: &str) -> Command {
-    let found = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-        .map(|directory| Path::new(directory).join(program))
-        .into_iter()
-        .find(|path| path.exists());
-    let Some(found) = found else {
-        panic!("{program} is missing; run: apt-get install {package}");
-    };
-    Command::new(found)
-}
-
 /// Ports that nobody listens on, all at once so that no two are the same.
 fn free_ports(count: usize) -> Vec<u16> {
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
     held.iter().map(|port| port.local_addr().expect("its number").port()).collect()
-}
-
-pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Deadline::after(Duration::from_secs(60));
-    while !is_so() {
-        assert!(!deadline.is_over(), "it never came that {what}");
-        thread::park_timeout(Duration::from_millis(20));
-    }
 }

@@ -3,18 +3,24 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
+#[path = "bed.rs"]
+pub(crate) mod bed;
+
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
+use std::io::{self, BufRead as _, BufReader};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::fleet::{Connector, Host, Limits, Resolver, Session, Target, Watchdog};
 use rdmactl::model::HostFailure;
 use tempfile::TempDir;
+
+use bed::tool;
 
 pub(crate) struct Sshd {
     pub(crate) directory: TempDir,
@@ -132,8 +138,34 @@ impl Sshd {
         Resolver { config: Some(self.path("ssh_config")), ..Resolver::default() }
     }
 
+    pub(crate) fn resolve(&self, host: &Host) -> Result<Target, HostFailure> {
+        resolve(&self.resolver(), host)
+    }
+
     pub(crate) fn target(&self) -> Target {
-        self.resolver().resolve(&Host::named(&self.address)).expect("ssh -G knows the target")
+        self.resolve(&Host::named(&self.address)).expect("ssh -G knows the target")
+    }
+
+    /// Another port that leads to this server, of a door as an sshd beyond its `MaxStartups` keeps it: the
+    /// first two connections are closed at once. The thread ends with the third.
+    pub(crate) fn busy_door(&self) -> (u16, JoinHandle<()>) {
+        let door = TcpListener::bind((self.address.as_str(), 0)).expect("a free port");
+        let port = door.local_addr().expect("its number").port();
+        let behind = (self.address.clone(), self.port);
+        let keep = move || {
+            drop(door.accept());
+            drop(door.accept());
+            let (mut client, _) = door.accept().expect("a client");
+            let mut host = TcpStream::connect(behind).expect("the server");
+            let (mut from_client, mut to_host) =
+                (client.try_clone().expect("a copy"), host.try_clone().expect("a copy"));
+            thread::spawn(move || {
+                let _ = io::copy(&mut from_client, &mut to_host);
+                to_host.shutdown(Shutdown::Both)
+            });
+            let _ = io::copy(&mut host, &mut client);
+        };
+        (port, thread::spawn(keep))
     }
 
     pub(crate) fn connect(&self) -> Result<Session, HostFailure> {
@@ -166,7 +198,7 @@ impl Agent {
         let deadline = seconds(5);
         while std::os::unix::net::UnixStream::connect(&agent.socket).is_err() {
             assert!(!deadline.is_over(), "no agent at its socket");
-            std::thread::yield_now();
+            thread::yield_now();
         }
         agent
     }
@@ -185,24 +217,17 @@ impl Drop for Agent {
     }
 }
 
+/// In a run that nobody cancels.
+pub(crate) fn resolve(resolver: &Resolver, host: &Host) -> Result<Target, HostFailure> {
+    resolver.resolve(host, &Watchdog::start().expect("a thread"))
+}
+
 pub(crate) fn connector() -> Connector {
     Connector::new(Watchdog::start().expect("a thread"), Limits::default())
 }
 
 pub(crate) fn seconds(count: u64) -> Deadline {
     Deadline::after(Duration::from_secs(count))
-}
-
-/// Runs a program of the test bed; one that is missing is named with its package.
-pub(crate) fn tool(program: &str, package: &str) -> Command {
-    let found = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-        .map(|directory| Path::new(directory).join(program))
-        .into_iter()
-        .find(|path| path.exists());
-    let Some(found) = found else {
-        panic!("{program} is missing; run: apt-get install {package}");
-    };
-    Command::new(found)
 }
 
 pub(crate) fn keygen(file: &Path, kind: &str) {
@@ -246,6 +271,6 @@ fn spawn(config: &Path) -> Child {
         assert!(count > 0, "sshd ended: {said}");
     }
     // Nobody needs the rest, but sshd must not block on it.
-    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    thread::spawn(move || io::copy(&mut log, &mut io::sink()));
     child
 }

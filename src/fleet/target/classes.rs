@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::lines::Lines;
 use super::{SshCall, SshConfig};
+use crate::fleet::Watchdog;
 use crate::fleet::ssh_program::key;
 use crate::model::HostFailure;
 
@@ -60,9 +61,10 @@ impl Classes {
     pub(super) fn config(
         &self,
         call: &SshCall,
+        watchdog: &Watchdog,
         ask: impl Fn(&SshCall) -> Result<SshConfig, HostFailure>,
     ) -> Result<SshConfig, HostFailure> {
-        let read = || (call.config.clone(), Lines::read(call.config.as_deref()));
+        let read = || (call.config.clone(), Lines::read(call.config.as_deref(), watchdog));
         let (config, lines) = self.shared.lines.get_or_init(read);
         let lines = lines.as_ref().filter(|_| *config == call.config);
         // ssh itself looks at names in lower case here and as they are there.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::classes::files;
 use super::tokens;
+use crate::fleet::Watchdog;
 use crate::fleet::known_hosts::pattern;
 
 /// More is no configuration that somebody wrote.
@@ -26,9 +27,9 @@ pub(super) struct Lines {
 
 impl Lines {
     /// `None` where only `ssh` can tell which lines are about a host.
-    pub(super) fn read(config: Option<&Path>) -> Option<Self> {
+    pub(super) fn read(config: Option<&Path>, watchdog: &Watchdog) -> Option<Self> {
         let mut lines = Self::default();
-        if !tokens::is_home_of_user() {
+        if !tokens::is_home_of_user(watchdog) {
             return None;
         }
         for (file, directory) in files(config) {
@@ -175,7 +176,11 @@ mod tests {
         let file = directory.path().join("config");
         fs::write(directory.path().join("more.conf"), "Host inner*\n  HostName %h.in\n").unwrap();
         fs::write(&file, text.replace("DIR", &directory.path().display().to_string())).unwrap();
-        Lines::read(Some(&file))
+        read_file(&file)
+    }
+
+    fn read_file(file: &Path) -> Option<Lines> {
+        Lines::read(Some(file), &Watchdog::start().unwrap())
     }
 
     #[test]
@@ -212,7 +217,7 @@ mod tests {
         ] {
             assert!(read(text).is_none(), "{text}");
         }
-        assert!(Lines::read(Some(Path::new("/no/config"))).is_none());
-        assert!(Lines::read(Some(Path::new("none"))).is_some());
+        assert!(read_file(Path::new("/no/config")).is_none());
+        assert!(read_file(Path::new("none")).is_some());
     }
 }

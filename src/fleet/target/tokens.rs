@@ -4,9 +4,10 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{ANSWER_LIMIT, ASK};
+use super::ASK;
 use crate::clock::Deadline;
-use crate::fleet::local;
+use crate::fleet::Watchdog;
+use crate::fleet::local::look_up;
 
 /// A text of the configuration with a token that only `ssh` knows.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,12 +71,10 @@ pub(super) fn home() -> PathBuf {
 }
 
 /// Whether `ssh`, which asks the users' database, has the same home.
-pub(super) fn is_home_of_user() -> bool {
+pub(super) fn is_home_of_user(watchdog: &Watchdog) -> bool {
     let mut getent = Command::new("getent");
     getent.arg("passwd").arg(rustix::process::getuid().as_raw().to_string());
-    let deadline = Deadline::after(ASK);
-    let said = local::spawn(getent).and_then(|pipe| pipe.exchange(b"", ANSWER_LIMIT, deadline));
-    let Ok(said) = said else { return false };
+    let Ok(said) = look_up(getent, Deadline::after(ASK), watchdog) else { return false };
     let entry = String::from_utf8_lossy(&said.stdout);
     entry.trim_end().split(':').nth(5).is_some_and(|path| home() == *path)
 }
