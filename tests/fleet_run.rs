@@ -268,6 +268,44 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
 }
 
 #[test]
+fn an_agent_that_is_late_is_waited_for_and_one_that_is_too_late_is_replaced() {
+    let node = Node::new("", "");
+    node.install();
+    let mut child = node.start(&["devices", "--watch=100ms", "--timeout=5s", "-f", "ndjson"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    read_until(&mut lines, "\"via\":\"agent\"");
+    let agents = || -> Vec<i32> {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let of_node = |entry: &fs::DirEntry| {
+            fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == node.program())
+        };
+        let numbers = processes.filter(of_node);
+        numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let signal = |signal| {
+        for pid in agents() {
+            kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        }
+    };
+    let first = agents();
+    signal(Signal::STOP);
+    read_until(&mut lines, "it has not answered yet; its last answer came ");
+    signal(Signal::CONT);
+    read_until(&mut lines, "\"via\":\"agent\"");
+    assert_eq!(agents(), first, "the same agent");
+    signal(Signal::STOP);
+    read_until(&mut lines, "\"reason\":\"hung\"");
+    read_until(&mut lines, "\"via\":\"agent\"");
+    assert!(agents().iter().all(|pid| !first.contains(pid)), "another one");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest = thread::spawn(move || lines.count());
+    let said = Said::of(child);
+    rest.join().unwrap();
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
+    wait_until("the node is clean", || node.processes().is_empty());
+}
+
+#[test]
 fn a_host_that_takes_longer_than_the_interval_holds_up_nobody_and_comes() {
     let slow = Node::new("", "until [ -e \"$XDG_RUNTIME_DIR/gate\" ]; do sleep 0.1; done");
     let quick = Node::new("", "");

@@ -33,20 +33,26 @@ pub(super) struct LiveHosts {
 
 /// What the threads that connect share with whoever reads.
 struct All {
-    hosts: Vec<(Host, Mutex<Slot>)>,
-    /// When each host answered last.
-    answered: Vec<Mutex<Option<Instant>>>,
+    hosts: Vec<LiveHost>,
     reach: Reach,
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
 }
 
+/// One of them.
+struct LiveHost {
+    host: Host,
+    slot: Mutex<Slot>,
+    /// When it answered last.
+    answered: Mutex<Option<Instant>>,
+}
+
 enum Slot {
     /// Nobody asked yet.
     New,
-    /// There, and how it came there.
-    Here(Observer, Via),
+    /// There, how it came there, and when the answer to an open question is due.
+    Here(Observer, Via, Option<Deadline>),
     /// Why there is none, when to look again, and how long to wait after that.
     Gone(HostFailure, Deadline, Duration),
     /// On the way there; why there was none before, and how long to wait if there is none again.
@@ -61,9 +67,10 @@ impl LiveHosts {
         parts: Parts,
         fanout: usize,
     ) -> Self {
-        let hosts: Vec<_> = hosts.into_iter().map(|host| (host, Mutex::new(Slot::New))).collect();
-        let answered = hosts.iter().map(|_| Mutex::default()).collect();
-        let all = Arc::new(All { hosts, answered, reach, watchdog, parts, fanout });
+        let live =
+            |host| LiveHost { host, slot: Mutex::new(Slot::New), answered: Mutex::default() };
+        let hosts = hosts.into_iter().map(live).collect();
+        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
@@ -71,10 +78,12 @@ impl LiveHosts {
 
     /// One report of each host, in their order.
     ///
-    /// No host holds up the others for longer than `patience`. An agent that does not answer in it
-    /// is given up; a host that nobody reached yet is said to be connecting. As long as that is all
-    /// there is to say, the first that answers is waited for.
+    /// No host holds up the others for longer than `patience`. What an agent answers later is of a later
+    /// reading, and only one that takes as long as a host may take at all is given up: to connect again
+    /// would burden a busy host, or a busy operator, even more. A host that nobody reached yet is said to
+    /// be connecting. As long as that is all there is to say, the first that answers is waited for.
     pub(super) fn read(&self, patience: Duration) -> anyhow::Result<Vec<HostReport>> {
+        let reading = patience;
         let patience = Deadline::after(patience);
         // What came since the last reading is asked again, to be of this one.
         while self.arrivals.try_recv().is_ok() {}
@@ -83,8 +92,11 @@ impl LiveHosts {
             (0..reports.len()).filter(|&index| self.all.is_here(index)).collect();
         self.connect().context("cannot start a thread")?;
         let all = &*self.all;
-        let ask = |index: &usize| all.ask(*index, patience);
-        fan_out(&here, all.fanout, &all.watchdog, ask, |place, report| {
+        for &index in &here {
+            all.ask(index, reading);
+        }
+        let answer = |index: &usize| all.answer(*index, patience);
+        fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
             reports[here[place]] = Some(report);
         })
         .context("cannot start a thread")?;
@@ -116,8 +128,8 @@ impl LiveHosts {
 
     /// Has all hosts connected to whose time it is.
     fn connect(&self) -> std::io::Result<()> {
-        for (index, (_, slot)) in self.all.hosts.iter().enumerate() {
-            let slot = &mut *lock(slot);
+        for (index, live) in self.all.hosts.iter().enumerate() {
+            let slot = &mut *lock(&live.slot);
             let (failure, pause) = match slot {
                 Slot::New => (None, PAUSES[0]),
                 Slot::Gone(failure, at, pause) if at.is_over() => (Some(failure.clone()), *pause),
@@ -132,8 +144,8 @@ impl LiveHosts {
     /// Tells every agent that somebody is there, while nothing is asked, and looks for those whose
     /// pause is over.
     pub(super) fn tend(&self) {
-        for (_, slot) in &self.all.hosts {
-            if let Slot::Here(agent, _) = &*lock(slot) {
+        for live in &self.all.hosts {
+            if let Slot::Here(agent, ..) = &*lock(&live.slot) {
                 agent.say_alive();
             }
         }
@@ -155,30 +167,30 @@ impl LiveHosts {
 
 impl All {
     fn is_here(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].1), Slot::Here(..))
+        matches!(*lock(&self.hosts[index].slot), Slot::Here(..))
     }
 
     /// Whether nothing at all is known of a host yet.
     fn is_awaited(&self, index: usize) -> bool {
-        matches!(*lock(&self.hosts[index].1), Slot::New | Slot::Coming(None, _))
+        matches!(*lock(&self.hosts[index].slot), Slot::New | Slot::Coming(None, _))
     }
 
     /// The report of a host that gave none to this reading.
     fn lack(&self, index: usize) -> HostReport {
-        let (host, slot) = &self.hosts[index];
-        let failure = match &*lock(slot) {
+        let live = &self.hosts[index];
+        let failure = match &*lock(&live.slot) {
             _ if self.watchdog.is_cancelled() => cancelled(),
             Slot::Gone(failure, ..) | Slot::Coming(Some(failure), _) => failure.clone(),
             Slot::New | Slot::Here(..) | Slot::Coming(None, _) => {
                 HostFailure::new(Reason::Connecting, "still connecting")
             }
         };
-        HostReport::failed(host.to_string(), failure)
+        HostReport::failed(live.host.to_string(), failure)
     }
 
     /// The report; of a host that is lost, with how long ago it answered.
     fn aged(&self, index: usize, mut report: HostReport) -> HostReport {
-        let answered = &mut *lock(&self.answered[index]);
+        let answered = &mut *lock(&self.hosts[index].answered);
         match (&mut report.failure, *answered) {
             (None, _) => *answered = Some(clock::now()),
             (Some(failure), Some(answered)) => {
@@ -191,31 +203,48 @@ impl All {
         report
     }
 
-    /// Asks an agent that is there.
-    fn ask(&self, index: usize, deadline: Deadline) -> HostReport {
-        let (host, slot) = &self.hosts[index];
-        let slot = &mut *lock(slot);
-        let host = host.to_string();
-        match std::mem::replace(slot, Slot::New) {
-            Slot::Here(agent, via) => {
-                let (next, mut report) = self.question(host, agent, via, deadline, PAUSES[0]);
-                *slot = next;
-                let is_late =
-                    |it: &&mut HostFailure| matches!(it.reason, Reason::Timeout | Reason::Hung);
-                for failure in report.failure.iter_mut().filter(is_late) {
-                    failure.fix = Some("give it more time with a longer --watch".into());
-                }
-                report
+    /// Asks an agent that is there, unless it has a question to answer still.
+    fn ask(&self, index: usize, reading: Duration) {
+        if let Slot::Here(agent, _, due @ None) = &mut *lock(&self.hosts[index].slot) {
+            let by = Deadline::after(self.reach.timeout.max(reading));
+            agent.ask(&self.parts, reading, by);
+            *due = Some(by);
+        }
+    }
+
+    /// The answer of an agent that was asked.
+    fn answer(&self, index: usize, patience: Deadline) -> HostReport {
+        let live = &self.hosts[index];
+        let host = live.host.to_string();
+        let slot = &mut *lock(&live.slot);
+        let Slot::Here(agent, via, asked) = slot else {
+            return HostReport::failed(host, cancelled());
+        };
+        let due = asked.unwrap_or(patience);
+        let Some(answer) = agent.answer(&self.parts, patience, due) else {
+            let failure = HostFailure::new(Reason::Timeout, "it has not answered yet")
+                .fix("give it more time with a longer --watch");
+            return HostReport::failed(host, failure);
+        };
+        match answer {
+            Ok(report) => {
+                agent.rest();
+                *asked = None;
+                HostReport { host, via: *via, ..report }
             }
-            other => {
-                *slot = other;
-                HostReport::failed(host, cancelled())
+            Err(failure) => {
+                let Slot::Here(agent, ..) = std::mem::replace(slot, Slot::New) else {
+                    return HostReport::failed(host, failure);
+                };
+                let (next, report) = self.gone(host, agent.give_up(failure), PAUSES[0]);
+                *slot = next;
+                report
             }
         }
     }
 
-    /// Has an agent report; what its slot then holds.
-    fn question(
+    /// Has an agent that came report for the first time; what its slot then holds.
+    fn first(
         &self,
         host: String,
         agent: Observer,
@@ -226,7 +255,7 @@ impl All {
         match agent.follow(&self.parts, deadline) {
             Ok(report) => {
                 agent.rest();
-                (Slot::Here(agent, via), HostReport { host, via, ..report })
+                (Slot::Here(agent, via, None), HostReport { host, via, ..report })
             }
             Err(failure) => self.gone(host, agent.give_up(failure), pause),
         }
@@ -245,17 +274,17 @@ impl All {
     fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(LEAVE);
         let left = Mutex::new(Vec::new());
-        let end = |(host, slot): &(Host, Mutex<Slot>)| {
-            if let Slot::Here(agent, _) = std::mem::replace(&mut *lock(slot), Slot::New)
+        let end = |live: &LiveHost| {
+            if let Slot::Here(agent, ..) = std::mem::replace(&mut *lock(&live.slot), Slot::New)
                 && let Err(process) = agent.end(deadline)
             {
-                lock(&left).push(format!("{host}: {process}"));
+                lock(&left).push(format!("{}: {process}", live.host));
             }
         };
         let end = &end;
         thread::scope(|scope| {
             for host in &self.hosts {
-                if !matches!(*lock(&host.1), Slot::Here(..)) {
+                if !matches!(*lock(&host.slot), Slot::Here(..)) {
                     continue;
                 }
                 if thread::Builder::new().spawn_scoped(scope, move || end(host)).is_err() {

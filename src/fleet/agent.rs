@@ -40,6 +40,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
 
+/// What an answer is, as a sentence calls it.
+const INVENTORY: &str = "its inventory";
+
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
@@ -130,32 +133,54 @@ impl Agent {
     /// # Errors
     /// The agent gave none by the deadline, and why.
     pub fn report(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        self.inventory(parts, deadline, None)
+        self.ask_since(None, parts, deadline.remaining(), deadline);
+        self.last_answer(parts, deadline)
     }
 
-    /// The host's inventory, of an agent that is asked for it again and again: it sends what changed.
+    /// The host's inventory, of an agent that will be asked for it again and again: it sends what changed.
     ///
     /// # Errors
     /// As for [`Agent::report`]; and what it sent makes no report of its last one.
     pub fn follow(&self, parts: &Parts, deadline: Deadline) -> Result<HostReport, HostFailure> {
-        self.inventory(parts, deadline, Some(self.inbox.follow()))
+        self.ask(parts, deadline.remaining(), deadline);
+        self.last_answer(parts, deadline)
     }
 
-    fn inventory(
+    fn last_answer(&self, parts: &Parts, due: Deadline) -> Result<HostReport, HostFailure> {
+        self.answer(parts, due, due).unwrap_or_else(|| Err(self.no_answer(INVENTORY)))
+    }
+
+    /// Asks an agent for the host's inventory that is asked for it again and again: it sends what changed.
+    ///
+    /// It may read for this time; it is cut off some time after the answer is due.
+    pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
+        self.ask_since(Some(self.inbox.follow()), parts, reading, due);
+    }
+
+    fn ask_since(&self, base: Option<u64>, parts: &Parts, reading: Duration, due: Deadline) {
+        // It may be cut off a little later, so that it can be ended in good order.
+        self.way.set_deadline(Some(Deadline::after(due.remaining() + ENDING)));
+        let limit_ms = reading_ms(reading);
+        self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
+    }
+
+    /// The answer to what was asked; `None` for one that has not come by the deadline, and is not due yet.
+    ///
+    /// # Errors
+    /// None will come, and why; or what came makes no report of the last one.
+    pub fn answer(
         &self,
         parts: &Parts,
         deadline: Deadline,
-        base: Option<u64>,
-    ) -> Result<HostReport, HostFailure> {
-        let limit_ms = reading_ms(deadline);
-        // It may be cut off a little later, so that it can be ended in good order.
-        self.way.set_deadline(Some(Deadline::after(deadline.remaining() + ENDING)));
-        self.outbox.send(&ToAgent::Report { parts: parts.clone(), limit_ms, base });
-        let report = self.inbox.report(deadline);
-        let mut report = report.ok_or_else(|| self.no_answer("its inventory"))?;
+        due: Deadline,
+    ) -> Option<Result<HostReport, HostFailure>> {
+        let Some(mut report) = self.inbox.report(deadline) else {
+            let is_lost = due.is_over() || self.inbox.is_over();
+            return is_lost.then(|| Err(self.no_answer(INVENTORY)));
+        };
         let unread: Vec<Part> = parts.missing_in(&report.parts).collect();
         report.problems.extend(unread.into_iter().map(|part| self.cannot_read(part)));
-        Ok(report)
+        Some(Ok(report))
     }
 
     /// What its version knows nothing of must not look as if it were not there.
@@ -185,7 +210,7 @@ impl Agent {
     /// # Errors
     /// As for [`Agent::report`].
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
-        let limit_ms = reading_ms(deadline);
+        let limit_ms = reading_ms(deadline.remaining());
         self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });
         self.inbox.recording(deadline).ok_or_else(|| self.no_answer("its recording"))
     }
@@ -335,8 +360,8 @@ pub(super) fn and_left(failure: HostFailure, left: &str) -> HostFailure {
 }
 
 /// How many milliseconds an agent may read until its answer must be here.
-fn reading_ms(deadline: Deadline) -> u32 {
-    u32::try_from(reading_time(deadline.remaining()).as_millis()).unwrap_or(u32::MAX)
+fn reading_ms(left: Duration) -> u32 {
+    u32::try_from(reading_time(left).as_millis()).unwrap_or(u32::MAX)
 }
 
 /// How long an agent may read of what is left until its answer must be here.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::Agent;
 use super::shell::Shell;
 use crate::clock::Deadline;
@@ -30,7 +32,7 @@ impl Observer {
         }
     }
 
-    /// The host's inventory, which is asked for again and again: an agent sends what changed.
+    /// The host's inventory, of one that will be asked for it again and again.
     ///
     /// # Errors
     /// It gave none by the deadline, and why.
@@ -38,6 +40,32 @@ impl Observer {
         match self {
             Self::Agent(agent) => agent.follow(parts, deadline),
             Self::Shell(shell, missing) => by_shell(shell, missing, parts, deadline),
+        }
+    }
+
+    /// Asks for the host's inventory, as is done again and again: [`Observer::answer`] has what comes.
+    ///
+    /// An agent sends what changed. It may read for this time, and is cut off some time after the answer
+    /// is due.
+    pub fn ask(&self, parts: &Parts, reading: Duration, due: Deadline) {
+        if let Self::Agent(agent) = self {
+            agent.ask(parts, reading, due);
+        }
+    }
+
+    /// The answer to what was asked; `None` for one that has not come by the deadline, and is not due yet.
+    ///
+    /// # Errors
+    /// There is none, and why. A shell is asked only here, and has until the deadline.
+    pub fn answer(
+        &self,
+        parts: &Parts,
+        deadline: Deadline,
+        due: Deadline,
+    ) -> Option<Result<HostReport, HostFailure>> {
+        match self {
+            Self::Agent(agent) => agent.answer(parts, deadline, due),
+            Self::Shell(shell, missing) => Some(by_shell(shell, missing, parts, deadline)),
         }
     }
 

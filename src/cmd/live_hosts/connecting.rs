@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::{io, thread};
 
-use super::{All, Slot, lock};
+use super::{All, LiveHost, Slot, lock};
 use crate::clock::Deadline;
 use crate::model::HostReport;
 
@@ -94,14 +94,14 @@ impl Connecting {
     }
 
     fn connect(&self, index: usize) -> HostReport {
-        let (host, slot) = &self.all.hosts[index];
+        let LiveHost { host, slot, .. } = &self.all.hosts[index];
         let pause = match &*lock(slot) {
             Slot::Coming(_, pause) => *pause,
             _ => super::PAUSES[0],
         };
         let name = host.to_string();
         let (next, report) = match self.all.reach.observer(host) {
-            Ok(found) => self.all.question(name, found.what, found.via, found.deadline, pause),
+            Ok(found) => self.all.first(name, found.what, found.via, found.deadline, pause),
             Err(failure) => self.all.gone(name, failure, pause),
         };
         *lock(slot) = next;

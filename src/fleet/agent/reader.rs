@@ -184,6 +184,12 @@ impl Inbox {
         self.wait(deadline, |state| state.ended.then_some(())).is_some()
     }
 
+    /// Whether nothing more comes.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.broken.is_some() || state.ended
+    }
+
     pub(super) fn broken(&self) -> Option<(Reason, String)> {
         self.lock().broken.clone()
     }
