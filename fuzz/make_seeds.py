@@ -223,7 +223,7 @@ def frames():
     yield b"\0" + frame({"worker_lost": "hung"}, {"worker": {"id": 1, "result": {"Ok": "done"}}})
     yield b"\1" + frame({"report": {"parts": parts, "limit_ms": 9000}}, "start_worker", "alive",
                         {"worker": {"id": 1, "step": {"connection": 1, "act": "serve"}}}, "bye")
-    yield b"\0" + frame({"hello": {"pid": 1, "start_ticks": 1}}, {"delta_part": {"base": 1, "text": "null", "is_last": True}})
+    yield b"\0" + frame({"hello": {"pid": 1, "start_ticks": 1}}, {"delta_part": {"base": 1, "text": "[]", "is_last": True}})
     yield b"\1" + frame({"report": {"parts": parts, "limit_ms": 9000, "base": 7}})
     yield b"\2" + frame("alive")
     yield b"\3" + frame({"id": 7, "step": {"connection": 7, "act": "stop"}})
@@ -279,8 +279,8 @@ SEEDS = {
         "proxyjump bastion\n", "identityagent ${AGENT}\nhostkeyalias %k\ncertificatefile %C\n"),
     "filter": texts("state!=active and rate<400G", "!(port=1) || device~mlx5 'bond 0'",
                     "rate>=2.5Gb/s or lid=0x3a4 netdev=-", "index>3 kind='RoCE v2'", "(((", "-rate"),
-    "delta": texts('{"a":[1,2,3],"b":null}\0{"a":[1,9,3],"c":"x"}\0{"{":[{"a":{"[":[[1,{"=":9}]]}},["b"]]}',
-                   '["a","b","c"]\0["a","c"]\0{"+":[1,1,["b"]]}', '1\0{}\0{"=":[]}'),
+    "delta": texts('{"a":[1,2,3],"b":null}\0{"a":[1,9,3],"c":"x"}\0[[1,1,"9,"],[3,1,"\\"c\\":0}"]]',
+                   '["a","b","c"]\0["a","c"]\0[[1,1,""]]', '1\0{}\0[[0,2,""],[0,0,"x"]]'),
     "escape": texts("mlx5_0 äöü 日本", "\x1b[2J\n\t\x7f\u009b0c", "a\u202eb\u200b\ufeff\u2028"),
 }
 

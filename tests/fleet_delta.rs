@@ -121,13 +121,16 @@ fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
     report.map_err(|failure| agent.give_up(failure))
 }
 
+/// The first piece of a report is its host.
+const TO_N2: &str = r#"[[0,1,"{\"host\":\"n2\","]]"#;
+
 fn change(base: u64, text: &str) -> FromAgent {
     FromAgent::DeltaPart { base, text: text.to_owned(), is_last: true }
 }
 
 #[test]
 fn a_change_in_two_pieces_is_one() {
-    let (front, back) = (r#"{"{":[{"host":{"="#, r#"":"n2"}},[]]}"#);
+    let (front, back) = TO_N2.split_at(9);
     let piece = |text: &str, is_last| FromAgent::DeltaPart { base: 1, text: text.into(), is_last };
     let report = second_answer(&[piece(front, false), piece(back, true)]).unwrap();
     assert_eq!(report.host, "n2");
@@ -135,15 +138,14 @@ fn a_change_in_two_pieces_is_one() {
 
 #[test]
 fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
-    let to_n2 = r#"{"{":[{"host":{"=":"n2"}},[]]}"#;
     let long = "x".repeat(BASE_LIMIT / 2);
     let piece = FromAgent::DeltaPart { base: 1, text: long, is_last: false };
     for (said, reason, words) in [
-        (vec![change(0, to_n2)], Reason::Garbage, "a change of answer 0, and 1 was the last one"),
-        (vec![change(2, to_n2)], Reason::Garbage, "a change of answer 2, and 1 was the last one"),
-        (vec![change(1, r#"{"[":[[7,{"=":1}]]}"#)], Reason::Garbage, "not one of the last answer"),
-        (vec![change(1, r#"{"{":[{},["host"]]}"#)], Reason::Garbage, "missing field `host`"),
-        (vec![change(1, "[]")], Reason::Garbage, "its report is no report: "),
+        (vec![change(0, TO_N2)], Reason::Garbage, "a change of answer 0, and 1 was the last one"),
+        (vec![change(2, TO_N2)], Reason::Garbage, "a change of answer 2, and 1 was the last one"),
+        (vec![change(1, r#"[[900,1,""]]"#)], Reason::Garbage, "not one of the last answer"),
+        (vec![change(1, r#"[[0,1,"{"]]"#)], Reason::Garbage, "missing field `host`"),
+        (vec![change(1, "{}")], Reason::Garbage, "its report is no report: "),
         (
             vec![piece.clone(), piece.clone(), piece],
             Reason::TooBig,

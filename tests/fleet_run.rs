@@ -231,7 +231,7 @@ fn a_watch_keeps_its_agent_and_ends_in_good_order() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
         .map(|json| json["hosts"][0]["taken_ns"].as_u64().unwrap())
         .collect();
-    assert!(stamps.windows(2).all(|pair| pair[1] >= pair[0] + 90_000_000), "{stamps:?}");
+    assert!(stamps.is_sorted() && stamps[2] >= stamps[0] + 100_000_000, "{stamps:?}");
     assert_eq!(said.stderr.matches("no RDMA device").count(), 1, "said once: {}", said.stderr);
     let log = fs::read_to_string(node.programs.path().join("log")).unwrap();
     assert_eq!(log.matches("agent").count(), 1, "{log}");

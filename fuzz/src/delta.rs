@@ -1,20 +1,19 @@
-//! Changes of JSON values, of other values than theirs too.
+//! Changes of texts, of other texts than theirs too.
 
 use rdmactl::wire::Change;
-use serde_json::Value;
 
-/// Two values and a change, parted by zeros.
+/// Two texts and a change, parted by zeros.
 pub fn run(data: &[u8]) {
-    let mut texts = data.splitn(3, |byte| *byte == 0);
-    let mut value = || serde_json::from_slice::<Value>(texts.next().unwrap_or_default());
-    let (Ok(old), Ok(new)) = (value(), value()) else { return };
-    let mut made = old.clone();
-    if let Some(change) = Change::between(&old, &new) {
-        change.apply(&mut made).expect("it is a change of that value");
-    }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut texts = text.splitn(3, '\0');
+    let mut next = || texts.next().unwrap_or_default();
+    let (old, new) = (next(), next());
+    let made = Change::between(old, new).apply(old).expect("it is a change of that text");
     assert_eq!(made, new);
-    // Somebody else's change is refused, or makes some value.
-    if let Ok(change) = serde_json::from_slice::<Change>(texts.next().unwrap_or_default()) {
-        let _ = change.apply(&mut made);
+    // Somebody else's change is refused, or makes some text, and no more than there was and it brings.
+    if let Ok(change) = serde_json::from_str::<Change>(next())
+        && let Ok(text) = change.apply(old)
+    {
+        assert!(text.len() <= old.len() + data.len());
     }
 }

@@ -62,6 +62,8 @@ impl<'global> Watch<'global> {
             return Ok(None);
         }
         self.left = self.left.map(|left| left - 1);
+        // Counted from the beginning: a thousand hosts are read as often as was asked for, too.
+        self.due = Some(Deadline::after(self.every));
         let reports = match &self.hosts {
             None => local::read(self.global, &self.parts)?,
             Some(live) => {
@@ -70,8 +72,6 @@ impl<'global> Watch<'global> {
                 Reports { hosts: live.read(patience)?, hosts_named: true, taken_ns }
             }
         };
-        // Counted from the end: two readings are never nearer than was asked for.
-        self.due = Some(Deadline::after(self.every));
         // What a signal cut off says less than what is printed already.
         Ok((is_first || !self.watchdog.is_cancelled()).then_some(reports))
     }

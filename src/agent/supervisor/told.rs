@@ -1,5 +1,3 @@
-use serde_json::Value;
-
 use crate::wire::{BASE_LIMIT, Change};
 
 /// What an operator that asks again and again was told last.
@@ -8,7 +6,7 @@ pub(super) struct Told {
     /// How many answers there were.
     answers: u64,
     /// The last one; `None` where it was too large to keep.
-    last: Option<Value>,
+    last: Option<String>,
 }
 
 /// An answer as JSON.
@@ -28,11 +26,9 @@ impl Told {
         if json.len() > BASE_LIMIT {
             return Ok(Answer::Whole(json));
         }
-        let value = serde_json::from_str(&json)?;
-        let change = last.map(|last| Change::between(&last, &value));
-        self.last = Some(value);
-        let change = change.map(|change| serde_json::to_string(&change)).transpose()?;
-        Ok(match change.filter(|change| change.len() < json.len()) {
+        self.last = Some(json.clone());
+        let change = last.map(|last| serde_json::to_string(&Change::between(&last, &json)));
+        Ok(match change.transpose()?.filter(|change| change.len() < json.len()) {
             Some(change) => Answer::Change { base, json: change },
             None => Answer::Whole(json),
         })
@@ -60,14 +56,14 @@ mod tests {
         ];
         let mut answer = |json: &str, base| told.answer(json.into(), base).unwrap();
         assert_eq!(answer(first, 0), whole(first));
-        assert_eq!(answer(second, 1), change(1, r#"{"{":[{"a":{"=":2}},[]]}"#));
-        assert_eq!(answer(second, 2), change(2, "null"));
+        assert_eq!(answer(second, 1), change(1, r#"[[0,1,"{\"a\":2,"]]"#));
+        assert_eq!(answer(second, 2), change(2, "[]"));
         // It lost count, or asks for all of it.
         assert_eq!(answer(first, 1), whole(first));
         assert_eq!(answer(first, 0), whole(first));
-        assert_eq!(answer(first, 5), change(5, "null"));
+        assert_eq!(answer(first, 5), change(5, "[]"));
         // A change that says more than the answer itself.
-        assert_eq!(answer("[]", 6), whole("[]"));
+        assert_eq!(answer("1", 6), whole("1"));
     }
 
     #[test]

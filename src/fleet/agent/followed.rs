@@ -1,6 +1,3 @@
-use serde::Deserialize as _;
-use serde_json::Value;
-
 use crate::model::HostReport;
 use crate::wire::{BASE_LIMIT, Change, Misfit};
 
@@ -48,15 +45,10 @@ impl Followed {
         // What is not whole at the end is not kept.
         let last = self.last.take().filter(|_| base == self.answers);
         let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
-        let Some(change) = serde_json::from_str::<Option<Change>>(text)? else {
-            let report = serde_json::from_str(&last)?;
-            self.keep(last);
-            return Ok(report);
-        };
-        let mut value: Value = serde_json::from_str(&last)?;
-        change.apply(&mut value)?;
-        let report = HostReport::deserialize(&value)?;
-        self.keep(value.to_string());
+        let change: Change = serde_json::from_str(text)?;
+        let text = change.apply(&last)?;
+        let report = serde_json::from_str(&text)?;
+        self.keep(text);
         Ok(report)
     }
 
@@ -77,7 +69,7 @@ mod tests {
         serde_json::to_string(&HostReport::empty(host, Via::Agent)).unwrap()
     }
 
-    const TO_N2: &str = r#"{"{":[{"host":{"=":"n2"}},[]]}"#;
+    const TO_N2: &str = r#"[[0,1,"{\"host\":\"n2\","]]"#;
 
     #[test]
     fn a_change_makes_the_next_report_of_the_last_one() {
@@ -86,7 +78,7 @@ mod tests {
         assert_eq!(followed.take_whole(text("n1")).unwrap().host, "n1");
         assert_eq!(followed.base(), 1);
         assert_eq!(followed.take_change(1, TO_N2).unwrap().host, "n2");
-        assert_eq!(followed.take_change(2, "null").unwrap().host, "n2");
+        assert_eq!(followed.take_change(2, "[]").unwrap().host, "n2");
         assert_eq!(followed.base(), 3);
     }
 
@@ -95,11 +87,11 @@ mod tests {
         for (base, change) in [
             (0, TO_N2),
             (2, TO_N2),
-            (1, r#"{"{":[{},["host"]]}"#),
-            (1, r#"{"{":[{},["nowhere"]]}"#),
-            (1, r#"{"=":null}"#),
-            (1, r#"{"[":[[0,{"=":1}]]}"#),
+            (1, r#"[[0,1,""]]"#),
+            (1, r#"[[0,1,"{"]]"#),
+            (1, r#"[[900,1,""]]"#),
             (1, "{}"),
+            (1, "null"),
             (1, ""),
         ] {
             let mut followed = Followed::default();
@@ -107,14 +99,14 @@ mod tests {
             assert!(followed.take_change(base, change).is_err(), "{base} {change}");
             assert_eq!(followed.base(), 0, "{base} {change}");
         }
-        assert!(Followed::default().take_change(0, "null").is_err());
+        assert!(Followed::default().take_change(0, "[]").is_err());
     }
 
     #[test]
     fn what_grew_by_its_changes_is_asked_for_anew() {
         let mut followed = Followed::default();
         followed.take_whole(text("n1")).unwrap();
-        let long = format!(r#"{{"{{":[{{"host":{{"=":"{}"}}}},[]]}}"#, "x".repeat(BASE_LIMIT));
+        let long = format!(r#"[[0,1,"{{\"host\":\"{}\","]]"#, "x".repeat(BASE_LIMIT));
         followed.take_change(1, &long).unwrap();
         assert_eq!(followed.base(), 0);
     }
