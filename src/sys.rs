@@ -26,6 +26,7 @@ mod errno;
 )]
 mod ffi;
 pub mod fork;
+pub mod heap;
 pub mod interfaces;
 #[cfg(test)]
 mod layout;

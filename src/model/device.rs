@@ -1,5 +1,5 @@
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, Provider, VerbsDevice, VirtualFunctions,
@@ -41,6 +41,7 @@ pub struct Device {
     /// The accelerators of the host, the nearest first; `None` unless asked for.
     pub gpus: Option<Vec<Gpu>>,
     /// The ports, by number.
+    #[serde(deserialize_with = "snug")]
     pub ports: Vec<Port>,
     /// Counters of the device as a whole; `None` unless asked for.
     pub counters: Option<Vec<Counter>>,
@@ -97,4 +98,11 @@ impl NodeType {
     pub fn is_iwarp(self) -> bool {
         self == Self::Rnic
     }
+}
+
+/// A list without room for more, of which a thousand hosts would have much.
+fn snug<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let mut list = Vec::deserialize(from)?;
+    list.shrink_to_fit();
+    Ok(list)
 }

@@ -4,10 +4,13 @@ use std::io;
 
 /// One SSH packet; more on the way gains nothing.
 const CAPACITY: usize = 32 * 1024;
+/// What most answers need that tell only what changed.
+const LEAST: usize = 2 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// Nothing while nothing is on its way: four of them for each of a thousand quiet hosts are 128 MB.
+    /// As much as is needed at a time, and nothing while nothing is on its way: four of them for each of a
+    /// thousand hosts would be 128 MB.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -31,12 +34,17 @@ impl Buffer {
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        self.bytes.resize(CAPACITY, 0);
+        if self.bytes.is_empty() {
+            self.bytes.resize(LEAST, 0);
+        }
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
         let count = read(&mut self.bytes[self.end..])?;
-        self.end = (self.end + count).min(CAPACITY);
+        self.end = (self.end + count).min(self.bytes.len());
+        if self.end == self.bytes.len() {
+            self.bytes.resize((self.end * 4).min(CAPACITY), 0);
+        }
         Ok(count)
     }
 
@@ -69,16 +77,20 @@ mod tests {
                 Ok(room.len())
             }
         };
-        assert_eq!(buffer.fill(put(1)).unwrap(), CAPACITY);
-        assert!(!buffer.has_room());
+        // What is filled grows, up to the bound.
+        let mut filled = 0;
+        while buffer.has_room() {
+            filled += buffer.fill(put(1)).unwrap();
+        }
+        assert_eq!(filled, CAPACITY);
         buffer.drop_front(CAPACITY - 1);
         assert_eq!(buffer.fill(put(2)).unwrap(), CAPACITY - 1);
         assert_eq!(buffer.bytes()[..2], [1, 2]);
         buffer.drop_front(usize::MAX / 2);
         assert!(buffer.is_empty());
         buffer.rest();
-        assert_eq!(buffer.fill(put(3)).unwrap(), CAPACITY);
+        assert_eq!(buffer.fill(put(3)).unwrap(), LEAST);
         buffer.rest();
-        assert_eq!(buffer.bytes().len(), CAPACITY);
+        assert_eq!(buffer.bytes().len(), LEAST);
     }
 }

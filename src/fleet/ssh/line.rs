@@ -29,6 +29,8 @@ pub(super) struct Line {
     mid_write: bool,
     input: Flow,
     output: Flow,
+    /// Whether the pipe may have something to read.
+    pub(super) is_ready: bool,
 }
 
 enum Stage {
@@ -59,6 +61,7 @@ impl Line {
             mid_write: false,
             input: Flow::Open,
             output: Flow::Open,
+            is_ready: true,
         }
     }
 
@@ -152,12 +155,15 @@ impl Line {
 
     /// From the pipe into the buffer.
     fn take_input(&mut self) -> bool {
-        if self.input != Flow::Open || !self.to_host.has_room() {
+        if self.input != Flow::Open || !self.is_ready || !self.to_host.has_room() {
             return false;
         }
         match self.to_host.fill(|room| (&self.local).read(room)) {
             Ok(count) if count > 0 => {}
-            Err(error) if is_wait(&error) => return false,
+            Err(error) if is_wait(&error) => {
+                self.is_ready = false;
+                return false;
+            }
             _ => self.input = Flow::Ended,
         }
         true

@@ -84,22 +84,31 @@ impl Pump {
 
     /// Moves until nothing moves any more; `false` when there may be more to move.
     fn move_all(&mut self) -> Result<bool, ssh2::Error> {
-        // A call for one channel takes in packets for all. So one quiet round proves nothing;
-        // a second one, with nothing fed in between, does.
+        // A call for one channel takes in packets for all. So one quiet round of several proves
+        // nothing; a second one, with nothing fed in between, does.
+        let enough = if self.lines.len() > 1 { 2 } else { 1 };
         let mut quiet = 0;
+        self.transfer();
         for _ in 0..ROUNDS {
-            let mut moved = !self.is_idle() && self.wire.transfer();
-            moved |= self.open_next()?;
+            let mut moved = self.open_next()?;
             for line in &mut self.lines {
                 moved |= line.step(&self.wire.session)?;
             }
             self.lines.retain(|line| !line.is_done());
+            // What a call could not finish may have sent something all the same.
+            self.wire.is_library_ready = true;
+            moved |= self.transfer();
             quiet = if moved { 0 } else { quiet + 1 };
-            if quiet == 2 {
+            if quiet >= enough {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Without a channel nothing reads what the host sends.
+    fn transfer(&mut self) -> bool {
+        !self.is_idle() && self.wire.transfer()
     }
 
     /// Whether nobody holds the session or a pipe of it any more.
@@ -138,7 +147,7 @@ impl Pump {
         self.wire.hurry_acks();
         self.wire.rest();
         self.lines.iter_mut().for_each(Line::rest);
-        // Without a channel nothing reads what the host sends: only its end matters then.
+        // Of a host without a channel only its end matters.
         let idle = self.is_idle();
         let interest = if idle { PollFlags::RDHUP } else { self.wire.interest() };
         let mut fds = vec![
@@ -152,14 +161,16 @@ impl Pump {
                 polled.push(index);
             }
         }
-        // A failed wait leads to another round, which finds what is broken.
-        let _ = poll::wait(&mut fds, None);
+        // A failed wait leads to another round over everything, which finds what is broken.
+        let is_blind = poll::wait(&mut fds, None).is_err();
         let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
         drop(fds);
+        self.wire.is_host_ready = is_blind || events.first().is_some_and(|it| !it.is_empty());
         if events.get(1).is_some_and(|events| !events.is_empty()) {
             self.waker.clear();
         }
         for (index, events) in polled.into_iter().zip(events.iter().skip(2)) {
+            self.lines[index].is_ready = is_blind || events.contains(PollFlags::IN);
             if events.intersects(PollFlags::HUP | PollFlags::ERR) {
                 self.lines[index].hang_up();
             }

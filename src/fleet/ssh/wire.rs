@@ -34,6 +34,9 @@ pub(super) struct Wire {
     greeting: Greeting,
     /// The host sends nothing more.
     ended: bool,
+    /// What may have something to read: an attempt in vain costs as much as one that is not.
+    pub(super) is_host_ready: bool,
+    pub(super) is_library_ready: bool,
     guard: Arc<Guard>,
 }
 
@@ -56,6 +59,8 @@ impl Wire {
             outbound: Buffer::default(),
             greeting: Greeting::default(),
             ended: false,
+            is_host_ready: true,
+            is_library_ready: true,
             guard: Arc::new(guard),
         })
     }
@@ -82,11 +87,13 @@ impl Wire {
     pub(super) fn transfer(&mut self) -> bool {
         // Each way: take in what there is room for, then hand on what the other side takes.
         let mut moved = false;
-        if self.outbound.is_empty() {
-            moved |= self.outbound.fill(|room| (&self.library).read(room)).is_ok_and(|n| n > 0);
+        if self.outbound.is_empty() && self.is_library_ready {
+            let read = self.outbound.fill(|room| (&self.library).read(room));
+            self.is_library_ready = read.is_ok_and(|count| count > 0);
+            moved |= self.is_library_ready;
         }
         moved |= self.send_outbound();
-        if self.inbound.is_empty() && !self.ended {
+        if self.inbound.is_empty() && self.is_host_ready && !self.ended {
             moved |= self.receive();
         }
         moved | self.feed()
@@ -105,7 +112,10 @@ impl Wire {
                     self.ended = true;
                 }
             }
-            Err(error) if is_wait(&error) => return false,
+            Err(error) if is_wait(&error) => {
+                self.is_host_ready = false;
+                return false;
+            }
             _ => self.ended = true,
         }
         true
@@ -156,12 +166,15 @@ impl Wire {
         mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
     ) -> Result<T, ssh2::Error> {
         loop {
-            match call(&mut self.session) {
+            let done = call(&mut self.session);
+            self.is_library_ready = true;
+            match done {
                 Err(error) if fault::is_again(&error) => {
                     if !self.transfer() && !self.pass_end_on() {
                         self.hurry_acks();
                         // A failed wait makes the caller try again, as a ready socket does.
                         let _ = poll::wait(&mut [PollFd::new(&self.socket, self.interest())], None);
+                        self.is_host_ready = true;
                         self.transfer();
                     }
                 }
@@ -203,6 +216,7 @@ impl AsFd for Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
+        self.is_library_ready = true;
         self.transfer();
         let _ = shutdown(&self.socket, rustix::net::Shutdown::Both);
         // Before the library's own clean-up, which would ask the host for answers.
