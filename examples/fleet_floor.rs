@@ -6,7 +6,7 @@
 //! No configuration, no proof of the host's key, no deadline, no report made of the answer.
 #![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
 
-use std::io::{BufReader, Read as _};
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use rdmactl::fleet::Nonce;
 use rdmactl::fleet::remote_command::{NO_AGENT, Privilege, installed_agent};
 use rdmactl::model::Parts;
 use rdmactl::wire::{FrameReader, FrameWriter, FromAgent, ToAgent, read_greeting};
-use ssh2::Session;
+use ssh2::{Channel, Session};
 
 fn main() -> Result<()> {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -46,6 +46,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Says something, without a flush: that of a channel forgets what has come and was not read.
+fn tell(channel: &mut Channel, message: &ToAgent) -> Result<()> {
+    let mut frame = Vec::new();
+    FrameWriter::new(&mut frame).write(message)?;
+    Ok(channel.write_all(&frame)?)
+}
+
 /// How many bytes the report of one host has.
 fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let socket = TcpStream::connect((address, 22))?;
@@ -57,11 +64,8 @@ fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let mut channel = session.channel_session()?;
     let nonce = Nonce::new()?;
     channel.exec(&installed_agent(nonce, Privilege::Login))?;
-    FrameWriter::new(&mut channel.stream(0)).write(&ToAgent::Report {
-        parts: parts.clone(),
-        limit_ms: 8_000,
-        base: None,
-    })?;
+    let question = ToAgent::Report { parts: parts.clone(), limit_ms: 8_000, base: None };
+    tell(&mut channel, &question)?;
     let mut output = BufReader::new(channel.stream(0));
     read_greeting(&mut output, &nonce, NO_AGENT)?;
     let mut frames = FrameReader::new(&mut output);
@@ -78,7 +82,7 @@ fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
             None => bail!("no answer"),
         }
     }
-    FrameWriter::new(&mut channel.stream(0)).write(&ToAgent::Bye)?;
+    tell(&mut channel, &ToAgent::Bye)?;
     output.read_to_end(&mut Vec::new())?;
     channel.wait_close()?;
     ensure!(channel.exit_status()? == 0, "the agent failed");

@@ -12,7 +12,6 @@ use anyhow::Context as _;
 use crate::clock::{self, Deadline};
 use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
-use crate::sys::heap;
 
 use super::fleet::{LEAVE, cancelled};
 use connecting::{Arrival, Connecting};
@@ -68,7 +67,6 @@ impl LiveHosts {
         parts: Parts,
         fanout: usize,
     ) -> Self {
-        heap::share();
         let live =
             |host| LiveHost { host, slot: Mutex::new(Slot::New), answered: Mutex::default() };
         let hosts = hosts.into_iter().map(live).collect();

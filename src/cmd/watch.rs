@@ -8,6 +8,7 @@ use crate::cli::Global;
 use crate::clock::{self, Deadline};
 use crate::fleet::{UploadPolicy, Watchdog};
 use crate::model::Parts;
+use crate::sys::heap;
 
 use super::live_hosts::LiveHosts;
 use super::local::{self, Reports};
@@ -40,6 +41,8 @@ impl<'global> Watch<'global> {
         parts: Parts,
     ) -> anyhow::Result<Self> {
         let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
+            // Before there is a second thread, which would get a heap of its own.
+            heap::share();
             let upload =
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
             let (reach, watchdog) = fleet::reach(global, upload, &set)?;
