@@ -168,6 +168,7 @@ impl Agent {
     ///
     /// # Errors
     /// None will come, and why; or what came makes no report of the last one.
+    #[must_use]
     pub fn answer(
         &self,
         parts: &Parts,

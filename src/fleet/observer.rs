@@ -57,6 +57,7 @@ impl Observer {
     ///
     /// # Errors
     /// There is none, and why. A shell is asked only here, and has until the deadline.
+    #[must_use]
     pub fn answer(
         &self,
         parts: &Parts,
