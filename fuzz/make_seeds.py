@@ -110,12 +110,14 @@ def verbs():
     yield b'{"unavailable":{"detail":"no libibverbs.so.1","fix":"install it"}}'
 
 
+def host(fixture, file):
+    """The host of a golden file of JSON."""
+    lines = (GOLDEN / fixture / f"{file}.txt").read_text().split("\n--- stderr")[0].split("\n", 1)
+    return json.loads(lines[1])["hosts"][0]
+
+
 def reports():
     """What agents say: the hosts of the golden files of JSON, alone and as two readings."""
-    def host(fixture, file):
-        lines = (GOLDEN / fixture / f"{file}.txt").read_text().split("\n--- stderr")[0].split("\n", 1)
-        return json.loads(lines[1])["hosts"][0]
-
     written = lambda report: json.dumps(report, separators=(",", ":")).encode()
     for fixture, file in [("rxe_siw", "json"), ("hfi1", "json"), ("efa", "json"), ("broken", "json"),
                           ("mlx5_roce", "ports_json"), ("rxe_siw", "resources_json")]:
@@ -148,6 +150,27 @@ def pings():
                  {"target": failed("latency", "wrong_bytes", done=9)},
                  {"source": failed("choose", "unsupported")}, {"source": failed("open", "stuck")}]]:
         yield b"\n".join(json.dumps(pair).encode() for pair in run)
+
+
+def recordings():
+    """What a host tells in a golden file, at moments of which one is silent, and one is whole."""
+    told = []
+    for name in ["mlx5_roce", "rxe_siw"]:
+        report = host(name, "counters_json")
+        report["devices"] = report["devices"][:1]
+        told.append(report)
+    line = lambda value: json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    head = line({"schema": "rdmactl.recording/1", "tool": "rdmactl", "hosts": ["n1", "n2"]})
+    moment = lambda at, whole, *lines: line({"moment": at, "whole": whole, "lines": len(lines)}) + b"".join(lines)
+    of = lambda place, at, **more: line({"host": place, "answered_ns": at, "failure": None, **more})
+    lost = {"reason": "lost", "detail": "the agent ended", "fix": None}
+    first = moment(1, True, *(of(place, 1, report=report) for place, report in enumerate(told)))
+    change = {"{": [{"taken_ns": {"=": 7}, "kernel": {"=": None}}, []]}
+    yield head + first
+    yield head + first + moment(2, False, of(0, 2, change=change))
+    yield head + first + moment(2, False, of(0, 2, change=change), of(1, 1, failure=lost)) \
+        + moment(3, False) + moment(4, True, of(0, 4, report=told[0])) + b'{"moment":5,"whole":false,"lines":1}\n'
+    yield head + first + moment(2, False, of(0, 2, change={"[": [[0, {"=": 1}]]}), of(9, 2))
 
 
 def redacted():
@@ -245,6 +268,7 @@ SEEDS = {
     "verbs": verbs,
     "report": reports,
     "ping": pings,
+    "recording": recordings,
     "redact": redacted,
     "upload": texts("RDMACTL/up NONCE ok 0\n", "Welcome!\nRDMACTL/up NONCE unchecked 2\r\n",
                     "RDMACTL/up NONCE size 4096\n\0dd: no space left\n", "RDMACTL/up c0ffee ok 0\n",

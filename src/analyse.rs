@@ -3,6 +3,8 @@
 pub mod congestion;
 pub mod connections;
 pub mod culprit;
+pub mod findings;
 pub mod lossless;
 pub mod rate;
+pub mod traffic;
 pub mod verdict;

@@ -7,12 +7,14 @@
 
 mod error;
 mod line;
+mod lines;
+mod recording;
 mod redact;
 mod save;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -22,13 +24,13 @@ use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 
 pub use error::CaptureError;
 use line::{Line, Said};
+use lines::Lines;
+pub use recording::{Recording, RecordingWriter, Sighting, SightingRef};
 
 /// Kind and version of the file.
 const SCHEMA: &str = "rdmactl.capture/2";
 /// The version before it, in which each line had one host.
 const FIRST_SCHEMA: &str = "rdmactl.capture/1";
-/// The most bytes of one line: a header with the most hosts, each with its failure.
-const MAX_LINE: u64 = 32 * 1024 * 1024;
 /// The most hosts of one file.
 const MAX_HOSTS: usize = 65_536;
 /// The most bytes of answers that a file may hold for all its hosts: one line can stand for many.
@@ -149,40 +151,25 @@ impl Capture {
     ///
     /// # Errors
     /// As for [`Capture::read`].
-    pub fn parse(mut input: impl BufRead, path: &Path) -> Result<Self, CaptureError> {
-        let fault = |line, cause: String| CaptureError::line(path, line, cause);
-        let mut text = Vec::new();
-        let mut number = 0;
-        let mut next = |text: &mut Vec<u8>| -> Result<Option<u64>, CaptureError> {
-            number += 1;
-            text.clear();
-            let count = (&mut input)
-                .take(MAX_LINE)
-                .read_until(b'\n', text)
-                .map_err(|error| fault(number, error.to_string()))?;
-            if count as u64 == MAX_LINE && text.last() != Some(&b'\n') {
-                return Err(fault(number, format!("the line is longer than {MAX_LINE} bytes")));
-            }
-            Ok((count > 0).then_some(number))
-        };
-        if next(&mut text)?.is_none() {
-            return Err(fault(1, "the file is empty".into()));
-        }
-        let header = read_header(&text).map_err(|cause| fault(1, cause))?;
+    pub fn parse(input: impl BufRead, path: &Path) -> Result<Self, CaptureError> {
+        let mut lines = Lines::new(input, path);
+        let Some(text) = lines.next()? else { return Err(lines.fault("the file is empty")) };
+        let header = read_header(text).map_err(|cause| lines.fault(cause))?;
         let parse = if header.schema == SCHEMA { Said::parse } else { Said::parse_first };
         let mut hosts: Vec<_> = header.hosts.into_iter().map(|host| (host, Vec::new())).collect();
         let mut room = MAX_ANSWERS;
-        while let Some(number) = next(&mut text)? {
-            let said = parse(&text).map_err(|cause| fault(number, cause))?;
-            let size = text.len().saturating_add(ENTRY).saturating_mul(said.hosts.len());
+        while let Some(text) = lines.next()? {
+            let length = text.len();
+            let said = parse(text).map_err(|cause| lines.fault(cause))?;
+            let size = length.saturating_add(ENTRY).saturating_mul(said.hosts.len());
             let Some(rest) = room.checked_sub(size) else {
                 let cause = format!("the file stands for more than {MAX_ANSWERS} bytes");
-                return Err(fault(number, cause));
+                return Err(lines.fault(cause));
             };
             room = rest;
             for (index, at_ns) in said.hosts {
                 let Some((_, entries)) = hosts.get_mut(index) else {
-                    return Err(fault(number, format!("the header has no host {index}")));
+                    return Err(lines.fault(format!("the header has no host {index}")));
                 };
                 let (question, answer) = (said.question.clone(), said.answer.clone());
                 entries.push(Entry { question, answer, at_ns });

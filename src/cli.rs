@@ -19,6 +19,7 @@ mod ports;
 mod resources;
 mod shell;
 mod ssh_option;
+mod top;
 
 use std::ffi::OsString;
 
@@ -39,6 +40,7 @@ pub use ping::PingArgs;
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
+pub use top::{ThemeName, TopArgs, ViewName};
 
 const NAME: &str = "rdmactl";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -107,6 +109,8 @@ pub enum Command {
     Connections(ConnectionsArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
     Ping(PingArgs),
+    /// Show hosts, ports, connections and problems live, on the whole screen.
+    Top(TopArgs),
     /// List the hosts that sets, groups and files name: expand, fold, count.
     Hosts(HostsArgs),
     /// Record what hosts answer, to be read again with --from.

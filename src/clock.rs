@@ -1,10 +1,12 @@
 //! The one place that reads time, so that everything else can be driven by a made-up clock.
 
 mod pulse;
+mod utc;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use pulse::silence_since;
+pub use utc::utc_stamp;
 
 /// A point in time from which something may no longer wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

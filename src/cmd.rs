@@ -24,6 +24,7 @@ mod ping;
 mod ports;
 mod resources;
 mod summary;
+mod top;
 mod view;
 mod watch;
 
@@ -84,6 +85,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Resources(args) => resources::run(global, args, term),
         Command::Connections(args) => connections::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
+        Command::Top(args) => top::run(global, args, term),
         Command::Hosts(args) => hosts::run(global, args, term),
         Command::Capture(args) => capture::run(global, args, term),
         Command::Compat(args) => compat::run(global, args, term),

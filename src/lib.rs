@@ -20,4 +20,5 @@ pub mod render;
 pub mod source;
 pub mod sys;
 pub mod term;
+pub mod tui;
 pub mod wire;

@@ -3,6 +3,8 @@
 //!
 //! It knows nothing of what is written.
 
+pub mod screen;
+
 use std::env;
 use std::io::{self, IsTerminal, Write};
 

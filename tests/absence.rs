@@ -2,6 +2,7 @@
 //! `?`, nothing panics, and a refusal is never silent.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
@@ -304,7 +305,7 @@ fn connected(report: &HostReport) -> BTreeMap<(String, usize), Connected> {
     for row in connection_rows(reports, connections(reports)) {
         let cells = Connections::COLUMNS.iter().map(|column| (column.id, column.value(&row)));
         let cells = cells.collect();
-        let Some(one) = row.connection else { continue };
+        let Some(one) = row.connection.map(Cow::into_owned) else { continue };
         // A server has rows of each transport with one client.
         let transport = (one.consumer.role == Role::Server).then_some(one.transport);
         let name = format!("{:?} {:?} {transport:?}", one.consumer, one.peer.name);

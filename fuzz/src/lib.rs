@@ -23,6 +23,7 @@ mod messages;
 pub mod names;
 pub mod netlink;
 pub mod ping;
+pub mod recording;
 pub mod redact;
 pub mod report;
 mod shown;
@@ -36,7 +37,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 23] = [
+pub const TARGETS: [(&str, Target); 24] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("connections", connections::run),
@@ -53,6 +54,7 @@ pub const TARGETS: [(&str, Target); 23] = [
     ("names", names::run),
     ("netlink", netlink::run),
     ("ping", ping::run),
+    ("recording", recording::run),
     ("redact", redact::run),
     ("report", report::run),
     ("ssh_config", ssh_config::run),

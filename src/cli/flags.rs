@@ -12,8 +12,10 @@ const HOSTS: Group = &["hosts", "hosts-file"];
 const PLACES: Group = &["from", "root"];
 /// A file for the raw answers.
 const SAVE: Group = &["save"];
-/// The choice of rows and columns.
-const ROWS: Group = &["columns", "where", "sort", "no-header", "verbose"];
+/// The choice of columns, and the order of rows.
+const ROWS: Group = &["columns", "sort", "no-header", "verbose"];
+/// The choice of rows.
+const WHERE: Group = &["where"];
 /// Equal hosts apart.
 const FOLD: Group = &["no-fold"];
 /// The answer again and again.
@@ -42,7 +44,10 @@ type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 pub const SUMMARY: &str = "the summary";
 
 const TABLE: &[Row] = &[
-    (SUMMARY, &[(&[SAVE, ROWS, FOLD, WATCH, FORM], "name a command, as in rdmactl devices")]),
+    (
+        SUMMARY,
+        &[(&[SAVE, ROWS, WHERE, FOLD, WATCH, FORM], "name a command, as in rdmactl devices")],
+    ),
     ("devices", &[]),
     ("ports", &[]),
     ("gids", &[]),
@@ -62,17 +67,26 @@ const TABLE: &[Row] = &[
         ],
     ),
     (
+        "top",
+        &[
+            (&[SAVE], "leave it out: the key w records what is shown"),
+            (&[ROWS, FOLD], "leave it out: the keys c and s choose columns and order"),
+            (&[WATCH], "leave it out, and say how often with --every"),
+            (&[FORM], "leave it out, or print again and again with rdmactl ports --watch"),
+        ],
+    ),
+    (
         "hosts",
         &[
             (&[PLACES, SAVE], "leave it out: hosts asks nobody, and reads only what names hosts"),
-            (&[ROWS, FOLD], "leave it out; choose the form with --fold, --size or --format"),
+            (&[ROWS, WHERE, FOLD], "leave it out; choose the form with --fold, --size or --format"),
             (&[WATCH], "leave it out, and run hosts again"),
         ],
     ),
     (
         "capture",
         &[(
-            &[ROWS, FOLD, WATCH, FORM],
+            &[ROWS, WHERE, FOLD, WATCH, FORM],
             "leave it out; list what a capture holds with rdmactl devices --from FILE",
         )],
     ),
@@ -81,7 +95,7 @@ const TABLE: &[Row] = &[
         &[
             (&[SAVE], "keep the answers with rdmactl capture --save FILE"),
             (
-                &[ROWS, FOLD, FORM],
+                &[ROWS, WHERE, FOLD, FORM],
                 "leave it out, or write it behind the tool when it is the tool's own option",
             ),
         ],
@@ -92,7 +106,7 @@ const TABLE: &[Row] = &[
 ];
 
 const GENERATED: &[(&[Group], &str)] = &[(
-    &[HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM],
+    &[HOSTS, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
     "leave it out: the answer is the same everywhere",
 )];
 
@@ -173,7 +187,7 @@ mod tests {
     ];
 
     /// Every flag that stands with every command has its place in one of these.
-    const GROUPS: [Group; 8] = [HOSTS, PLACES, SAVE, ROWS, FOLD, WATCH, FORM, WAY];
+    const GROUPS: [Group; 9] = [HOSTS, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM, WAY];
 
     #[test]
     fn every_flag_of_every_command_has_its_place() {

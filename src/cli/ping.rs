@@ -4,6 +4,9 @@ use clap::Args;
 
 use super::duration;
 
+const ITERS: u32 = 1_000;
+const SIZE: u32 = 64;
+
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -17,12 +20,31 @@ pub struct PingArgs {
     #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"])]
     pub matrix: Option<String>,
     /// Round trips to measure for each pair
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub iters: u32,
     /// The longest that the measurement of one pair may take
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse)]
     pub slot: Duration,
     /// Message size of the measurement, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=16_384))]
+    #[arg(long, value_name = "BYTES", default_value_t = SIZE, value_parser = clap::value_parser!(u32).range(16..=16_384))]
     pub size: u32,
+}
+
+impl Default for PingArgs {
+    /// What `rdmactl ping` without flags does; of no host.
+    fn default() -> Self {
+        let slot = Duration::from_millis(300);
+        Self { host: None, matrix: None, iters: ITERS, slot, size: SIZE }
+    }
+}
+
+#[test]
+fn the_usual_measurement_is_that_of_a_command_line_without_flags() {
+    use clap::FromArgMatches as _;
+
+    let words: Vec<_> = ["rdmactl", "ping"].map(Into::into).into();
+    let (_, matches) = crate::cli::Cli::matches(&words).unwrap();
+    let cli = crate::cli::Cli::from_arg_matches(&matches).unwrap();
+    let Some(crate::cli::Command::Ping(typed)) = cli.command else { panic!("no ping") };
+    assert_eq!(format!("{typed:?}"), format!("{:?}", PingArgs::default()));
 }

@@ -30,29 +30,52 @@ pub(super) fn reach(
     upload: UploadPolicy,
     hosts: &[Host],
 ) -> anyhow::Result<(Reach, Watchdog)> {
-    allow_descriptors();
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
+    let term = terminal(global);
+    let connector = Connector::new(watchdog.clone(), Limits::default());
+    let reach = reach_by(connector, global, upload, hosts, move |note| say(term, &note))?;
+    Ok((reach, watchdog))
+}
+
+/// The same beside a screen, under a watchdog that somebody else cancels: nobody is asked for a passphrase,
+/// and `tell` is for what is to be known of the way.
+pub(super) fn reach_beside_screen(
+    watchdog: &Watchdog,
+    global: &Global,
+    upload: UploadPolicy,
+    hosts: &[Host],
+    tell: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<Reach> {
+    let connector = Connector::new(watchdog.clone(), Limits::default()).asking_nobody();
+    reach_by(connector, global, upload, hosts, tell)
+}
+
+fn reach_by(
+    connector: Connector,
+    global: &Global,
+    upload: UploadPolicy,
+    hosts: &[Host],
+    tell: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<Reach> {
+    allow_descriptors();
     let resolver = Resolver {
         user: global.login.clone(),
         config: global.ssh_config.clone(),
         options: global.ssh_option.clone(),
         ..Resolver::default()
     };
-    let connector = Connector::new(watchdog.clone(), Limits::default());
-    let term = terminal(global);
     let is_verbose = global.verbose > 0;
     let tell = move |host: &Host, notice: &Notice| {
         if is_verbose || !matches!(notice, Notice::ByProgram { .. }) {
-            say(term, &note(host, notice));
+            tell(note(host, notice));
         }
     };
     let privilege = if global.sudo { Privilege::Sudo } else { Privilege::Login };
     let timeout = global.timeout;
-    let launcher = launcher::of(global, hosts, &watchdog)?;
+    let launcher = launcher::of(global, hosts, connector.watchdog())?;
     let reach = Reach::new(resolver, connector, upload, privilege, timeout, Box::new(tell));
-    let reach = reach.by(launcher);
-    Ok((reach, watchdog))
+    Ok(reach.by(launcher))
 }
 
 fn note(host: &Host, notice: &Notice) -> Note {

@@ -1,4 +1,4 @@
-//! What a signal does to a run with other hosts: it cancels it, once politely.
+//! What a signal does to a run with other hosts, or on the whole screen: it ends it, once politely.
 //!
 //! Without such a run the signals keep their own meaning, and end the program at once.
 
@@ -13,6 +13,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::fleet::Watchdog;
+use crate::term::screen;
 
 /// The signal that ended the run; 0 for none.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
@@ -22,17 +23,26 @@ static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 /// # Errors
 /// The system gives no pipe or no thread.
 pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
+    let watchdog = watchdog.clone();
+    end_on_signals(move || watchdog.cancel())
+}
+
+/// Has the first signal do this, and the next one kill.
+///
+/// # Errors
+/// As for [`cancel_on_signals`].
+pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = parse_ignored(&status);
     // nohup and shells' background jobs have them ignored, and want them to stay so.
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !ignored(signal));
     let mut signals = Signals::new(wanted)?;
-    let watchdog = watchdog.clone();
     let serve = move || {
         for signal in signals.forever() {
             if ENDED_BY.swap(signal, Ordering::Relaxed) == 0 {
-                watchdog.cancel();
+                end();
             } else {
+                screen::give_back();
                 // Fails for no signal that can be caught.
                 let _ = emulate_default_handler(signal);
             }

@@ -38,6 +38,16 @@ struct All {
     watchdog: Watchdog,
     parts: Parts,
     fanout: usize,
+    /// The flag that gives a slow host more time.
+    patience_flag: &'static str,
+}
+
+/// What a reading has of one host.
+pub(super) struct Dated {
+    /// What it said, or why it said nothing.
+    pub(super) report: HostReport,
+    /// When it answered last; `None` for a host that never did.
+    pub(super) answered: Option<Instant>,
 }
 
 /// One of them.
@@ -66,11 +76,12 @@ impl LiveHosts {
         watchdog: Watchdog,
         parts: Parts,
         fanout: usize,
+        patience_flag: &'static str,
     ) -> Self {
         let live =
             |host| LiveHost { host, slot: Mutex::new(Slot::New), answered: Mutex::default() };
         let hosts = hosts.into_iter().map(live).collect();
-        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout });
+        let all = Arc::new(All { hosts, reach, watchdog, parts, fanout, patience_flag });
         let (reports, arrivals) = mpsc::channel();
         let connecting = Arc::new(Connecting::new(Arc::clone(&all), reports));
         Self { all, arrivals, connecting }
@@ -82,7 +93,7 @@ impl LiveHosts {
     /// reading, and only one that takes as long as a host may take at all is given up: to connect again
     /// would burden a busy host, or a busy operator, even more. A host that nobody reached yet is said to
     /// be connecting. As long as that is all there is to say, the first that answers is waited for.
-    pub(super) fn read(&self, patience: Duration) -> anyhow::Result<Vec<HostReport>> {
+    pub(super) fn read(&self, patience: Duration) -> anyhow::Result<Vec<Dated>> {
         let reading = patience;
         let patience = Deadline::after(patience);
         // What came since the last reading is asked again, to be of this one.
@@ -103,7 +114,7 @@ impl LiveHosts {
         self.await_first(&mut reports, patience);
         let reports = reports.into_iter().enumerate();
         let report = |(index, report): (usize, Option<HostReport>)| {
-            all.aged(index, report.unwrap_or_else(|| all.lack(index)))
+            all.dated(index, report.unwrap_or_else(|| all.lack(index)))
         };
         Ok(reports.map(report).collect())
     }
@@ -188,19 +199,13 @@ impl All {
         HostReport::failed(live.host.to_string(), failure)
     }
 
-    /// The report; of a host that is lost, with how long ago it answered.
-    fn aged(&self, index: usize, mut report: HostReport) -> HostReport {
+    /// The report, with when its host answered last.
+    fn dated(&self, index: usize, report: HostReport) -> Dated {
         let answered = &mut *lock(&self.hosts[index].answered);
-        match (&mut report.failure, *answered) {
-            (None, _) => *answered = Some(clock::now()),
-            (Some(failure), Some(answered)) => {
-                let seconds = clock::now().saturating_duration_since(answered).as_secs();
-                failure.detail =
-                    format!("{}; its last answer came {seconds} s ago", failure.detail);
-            }
-            (Some(_), None) => {}
+        if report.failure.is_none() {
+            *answered = Some(clock::now());
         }
-        report
+        Dated { report, answered: *answered }
     }
 
     /// Asks an agent that is there, unless it has a question to answer still.
@@ -223,7 +228,7 @@ impl All {
         let due = asked.unwrap_or(patience);
         let Some(answer) = agent.answer(&self.parts, patience, due) else {
             let failure = HostFailure::new(Reason::Timeout, "it has not answered yet")
-                .fix("give it more time with a longer --watch");
+                .fix(format!("give it more time with a longer {}", self.patience_flag));
             return HostReport::failed(host, failure);
         };
         match answer {

@@ -21,7 +21,7 @@ use crate::render::{
 };
 use crate::term::Term;
 
-use super::fleet::{cancelled, reach};
+use super::fleet::{cancelled, reach, reach_beside_screen};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::{Advice, Outcome, asked};
@@ -65,9 +65,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     }
     let view = View::<query::Pairs>::new(global, term)?;
     let (places, pairs) = places(global, args)?;
-    let upload = if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing };
     let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-    let (reach, watchdog) = reach(global, upload, &hosts)?;
+    let (reach, watchdog) = reach(global, upload(global), &hosts)?;
     let effort = effort(args)?;
     let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
     let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
@@ -98,6 +97,26 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
+}
+
+/// Runs every ordered pair of these hosts as `ping --matrix` does, until the watchdog is cancelled; `tell`
+/// is for what is to be known of the way there.
+pub(super) fn all_pairs(
+    global: &Global,
+    hosts: &[Host],
+    watchdog: &Watchdog,
+    tell: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<PingReport> {
+    let places: Vec<Place> = hosts.iter().cloned().map(Place::There).collect();
+    let reach = reach_beside_screen(watchdog, global, upload(global), hosts, tell)?;
+    let effort = effort(&PingArgs::default())?;
+    let reached = gather(&places, &reach, watchdog, usize::from(global.fanout))?;
+    Ok(probe(&places, reached, Pairs::All, &effort, &|| watchdog.is_cancelled()))
+}
+
+/// Messages need our own code there: it is sent unless that is forbidden.
+fn upload(global: &Global) -> UploadPolicy {
+    if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
 
 fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {

@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
 use crate::fleet::{UploadPolicy, Watchdog};
-use crate::model::Parts;
+use crate::model::{HostReport, Parts};
 use crate::sys::heap;
 
-use super::live_hosts::LiveHosts;
+use super::live_hosts::{Dated, LiveHosts};
 use super::local::{self, Reports};
 use super::{asked, fleet, interrupt};
 
@@ -47,7 +47,8 @@ impl<'global> Watch<'global> {
                 if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
             let (reach, watchdog) = fleet::reach(global, upload, &set)?;
             let fanout = usize::from(global.fanout);
-            let hosts = LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout);
+            let hosts =
+                LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout, "--watch");
             (watchdog, Some(hosts))
         } else {
             let watchdog = Watchdog::start().context("cannot start a thread")?;
@@ -72,7 +73,8 @@ impl<'global> Watch<'global> {
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
                 let patience = self.every.max(LEAST_PATIENCE).min(self.global.timeout);
-                Reports { hosts: live.read(patience)?, hosts_named: true, taken_ns }
+                let hosts = live.read(patience)?.into_iter().map(aged).collect();
+                Reports { hosts, hosts_named: true, taken_ns }
             }
         };
         // What a signal cut off says less than what is printed already.
@@ -97,4 +99,13 @@ impl<'global> Watch<'global> {
         }
         self.watchdog.is_cancelled()
     }
+}
+
+/// The report; of a host that is lost, with how long ago it answered.
+fn aged(Dated { mut report, answered }: Dated) -> HostReport {
+    if let (Some(failure), Some(answered)) = (&mut report.failure, answered) {
+        let seconds = clock::now().saturating_duration_since(answered).as_secs();
+        failure.detail = format!("{}; its last answer came {seconds} s ago", failure.detail);
+    }
+    report
 }

@@ -25,7 +25,8 @@ pub struct Connector {
     accepted: Arc<Accepted>,
     sockets: Arc<Sockets>,
     jumps: Arc<Jumps>,
-    unlock: Unlock,
+    /// `None` where nobody is asked.
+    unlock: Option<Unlock>,
 }
 
 impl Connector {
@@ -34,7 +35,7 @@ impl Connector {
     pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
         let sockets = Arc::<Sockets>::default();
         let jumps = Jumps::new(watchdog.clone(), limits, Arc::clone(&sockets));
-        let unlock = Unlock::new(Arc::clone(&sockets), watchdog.clone());
+        let unlock = Some(Unlock::new(Arc::clone(&sockets), watchdog.clone()));
         Self {
             watchdog,
             limits,
@@ -46,6 +47,12 @@ impl Connector {
         }
     }
 
+    /// The same that never asks for a passphrase: the terminal is taken by something else.
+    #[must_use]
+    pub fn asking_nobody(self) -> Self {
+        Self { unlock: None, ..self }
+    }
+
     /// The watchdog over all connections.
     #[must_use]
     pub fn watchdog(&self) -> &Watchdog {
@@ -55,7 +62,7 @@ impl Connector {
     /// Where a host has nothing but encrypted keys, asks for a passphrase on the terminal, each key
     /// once a run; how long that took, which is no time of the host's.
     pub fn unlock(&self, target: &mut Target) -> Duration {
-        self.unlock.prepare(target)
+        self.unlock.as_ref().map_or(Duration::ZERO, |unlock| unlock.prepare(target))
     }
 
     /// Opens a connection, proves the host's key, and authenticates.
@@ -97,7 +104,9 @@ impl Connector {
 
     /// Removes what connections have on this machine: none is to be used after.
     pub(super) fn end(&self) {
-        self.unlock.end();
+        if let Some(unlock) = &self.unlock {
+            unlock.end();
+        }
         self.sockets.remove();
     }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
@@ -16,7 +18,7 @@ pub struct ConnectionRow<'report> {
     /// The host.
     pub report: &'report HostReport,
     /// The connection; `None` for a host without an answer.
-    pub connection: Option<Connection>,
+    pub connection: Option<Cow<'report, Connection>>,
     /// What is different since the reading before: `new`, `was RDMA, ok`.
     pub change: Option<String>,
 }
@@ -148,7 +150,7 @@ fn key_of(one: &Connection, source: &str) -> Option<String> {
 }
 
 fn of(row: &ConnectionRow<'_>, get: impl Fn(&Connection) -> Value) -> Value {
-    row.connection.as_ref().map_or(Value::Absent, get)
+    row.connection.as_deref().map_or(Value::Absent, get)
 }
 
 fn memory(row: &ConnectionRow<'_>, get: impl Fn(&PinnedMemory) -> Value) -> Value {
@@ -234,7 +236,11 @@ pub fn connection_rows(
         if report.failure.is_some() {
             rows.push(ConnectionRow { report, connection: None, change: None });
         }
-        let row = |connection| ConnectionRow { report, connection: Some(connection), change: None };
+        let row = |connection| ConnectionRow {
+            report,
+            connection: Some(Cow::Owned(connection)),
+            change: None,
+        };
         rows.extend(of_host.into_iter().map(row));
     }
     rows

@@ -52,12 +52,12 @@ pub fn noun(id: &str) -> &str {
 pub fn amount(id: &str, value: &Value) -> Option<Amount> {
     let (unit, kind, number) = match value {
         Value::Int(number) => ("", Kind::Gauge, number.to_string()),
-        Value::Bytes(number) => ("_bytes", Kind::Gauge, number.to_string()),
+        Value::Bytes(number) | Value::Size(number) => ("_bytes", Kind::Gauge, number.to_string()),
         // Whole eighths of a byte: no rounding.
         Value::Bits(bits) => {
             ("_bytes_per_second", Kind::Gauge, decimal(bits / 8, bits % 8 * 125, 3))
         }
-        Value::Nanoseconds(ns) => {
+        Value::Nanoseconds(ns) | Value::Age(ns) => {
             ("_seconds", Kind::Gauge, decimal(ns / 1_000_000_000, ns % 1_000_000_000, 9))
         }
         Value::Count { number, unit, .. } => {

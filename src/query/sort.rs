@@ -29,10 +29,27 @@ impl<L: Listing> Order<L> {
 
     /// Puts rows in order; equal ones stay as they were.
     pub fn sort(&self, rows: &mut [L::Row<'_>]) {
-        rows.sort_by_cached_key(|row| Key {
-            value: self.column.value(row),
-            is_reversed: self.is_reversed,
-        });
+        rows.sort_by_cached_key(|row| self.key(row));
+    }
+
+    /// Puts things in the order of their rows; what has none comes last.
+    pub fn sort_by_row<'report, T>(
+        &self,
+        things: &mut [T],
+        row: impl Fn(&T) -> Option<L::Row<'report>>,
+    ) {
+        let none = || Key { value: Value::Absent, is_reversed: self.is_reversed };
+        things.sort_by_cached_key(|thing| row(thing).map_or_else(none, |row| self.key(&row)));
+    }
+
+    /// The column that decides, and whether the largest come first.
+    #[must_use]
+    pub fn column(&self) -> (&'static Column<L>, bool) {
+        (self.column, self.is_reversed)
+    }
+
+    fn key(&self, row: &L::Row<'_>) -> Key {
+        Key { value: self.column.value(row), is_reversed: self.is_reversed }
     }
 }
 

@@ -30,6 +30,10 @@ pub enum Value {
     Bytes(u64),
     /// A time in nanoseconds, shown in microseconds.
     Nanoseconds(u64),
+    /// A time in nanoseconds, shown as people say how old something is.
+    Age(u64),
+    /// Bytes, shown in binary units.
+    Size(u64),
     /// A number that is written in hexadecimal.
     Hex(u64),
     /// Not there on this kernel or driver.
@@ -49,6 +53,8 @@ impl Value {
             | Self::Bits(number)
             | Self::Bytes(number)
             | Self::Nanoseconds(number)
+            | Self::Age(number)
+            | Self::Size(number)
             | Self::Hex(number) => Some((*number).into()),
             // Less than one is not nothing.
             Self::PerSecond(PerSecond(thousandths)) => Some(thousandths.div_ceil(1_000).into()),
@@ -71,6 +77,14 @@ impl Value {
             Self::Text(text) | Self::Bad(text) => Some(text.clone()),
             Self::Id(_) | Self::Hex(_) => Some(self.to_string()),
             _ => None,
+        }
+    }
+
+    /// A word as one that tells of something bad.
+    pub(super) fn marked(self) -> Self {
+        match self {
+            Self::Text(text) => Self::Bad(text),
+            value => value,
         }
     }
 
@@ -154,6 +168,8 @@ impl fmt::Display for Value {
             Self::PerSecond(rate) => rate.fmt(out),
             Self::Hex(number) => write!(out, "{number:#x}"),
             Self::Nanoseconds(ns) => write_microseconds(out, *ns),
+            Self::Age(ns) => write_age(out, *ns),
+            Self::Size(bytes) => write_size(out, *bytes),
             Self::Bits(bits) => write_bits(out, *bits),
             Self::Absent => out.write_str("-"),
             Self::Failed => out.write_str("?"),
@@ -184,6 +200,41 @@ fn write_microseconds(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     } else {
         write!(out, "{}", ns.saturating_add(500) / 1_000)
     }
+}
+
+/// `3 s`, `5 min`, `2 h`, `4 d`.
+fn write_age(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0..100 => write!(out, "{seconds} s"),
+        100..6_000 => write!(out, "{} min", seconds / 60),
+        6_000..172_800 => write!(out, "{} h", seconds / 3_600),
+        _ => write!(out, "{} d", seconds / 86_400),
+    }
+}
+
+/// `512 B`, `1.5 GiB`: at most one decimal, in whole numbers.
+fn write_size(out: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, shift)) = units.into_iter().find(|(_, shift)| bytes >> shift > 0) else {
+        return write!(out, "{bytes} B");
+    };
+    match ((bytes % (1 << shift)) * 10) >> shift {
+        0 => write!(out, "{} {unit}", bytes >> shift),
+        tenth => write!(out, "{}.{tenth} {unit}", bytes >> shift),
+    }
+}
+
+#[test]
+fn ages_and_sizes_are_short() {
+    let age = |seconds: u64| Value::Age(seconds * 1_000_000_000).to_string();
+    assert_eq!(
+        [age(0), age(99), age(130), age(7_200), age(400_000)],
+        ["0 s", "99 s", "2 min", "2 h", "4 d"]
+    );
+    let size = |bytes: u64| Value::Size(bytes).to_string();
+    assert_eq!([size(1_023), size(1_536), size(3 << 30)], ["1023 B", "1.5 KiB", "3 GiB"]);
+    assert_eq!(size(u64::MAX), "16777215.9 TiB");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::query::ConnectionRow;
 pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> String {
     let all: Vec<(&str, &Connection)> = rows
         .iter()
-        .filter_map(|row| Some((row.report.host.as_str(), row.connection.as_ref()?)))
+        .filter_map(|row| Some((row.report.host.as_str(), row.connection.as_deref()?)))
         .collect();
     let mut text = String::new();
     if all.is_empty() {

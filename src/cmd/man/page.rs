@@ -8,6 +8,7 @@ use clap_mangen::roff::{Roff, bold, italic, roman};
 
 use crate::cli::flags;
 use crate::query::{Described, listings_of};
+use crate::tui::KEYS;
 
 /// Files and what they are for.
 type Files = &'static [(&'static str, &'static str)];
@@ -45,6 +46,9 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let name = command.get_name();
     let is_program = name == tree.get_name();
     add_columns(&mut roff, name);
+    if name == "top" {
+        add_keys(&mut roff);
+    }
     let after = after_help(command);
     let (codes, others): (Vec<_>, Vec<_>) =
         after.iter().partition(|paragraph| paragraph.starts_with(CODES));
@@ -116,6 +120,21 @@ fn add_listing(roff: &mut Roff, heading: &str, columns: &[Described]) {
         roff.control("TP", []);
         roff.text([bold(column.id), roman(format!(" ({}, {kind})", column.title))]);
         roff.text([roman(column.help)]);
+    }
+}
+
+fn add_keys(roff: &mut Roff) {
+    roff.control("SH", ["KEYS"]);
+    let mut scope = None;
+    for key in KEYS {
+        if scope != Some(key.scope) {
+            scope = Some(key.scope);
+            roff.control("SS", [key.scope.title()]);
+        }
+        let presses: Vec<String> = key.presses.iter().map(ToString::to_string).collect();
+        roff.control("TP", []);
+        roff.text([bold(presses.join(", "))]);
+        roff.text([roman(key.help)]);
     }
 }
 

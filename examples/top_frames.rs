@@ -1,0 +1,128 @@
+//! What `rdmactl top` takes for each picture and each frame of many hosts, without a terminal.
+//!
+//!     top_frames REPORTS HOSTS PORTS PICTURES
+//!
+//! REPORTS is JSON of rdmactl: its first host, with so many ports, is each host, with counters that move.
+//! Prints the times of making a picture and of preparing it, which threads beside the screen do; of taking it
+//! in, of answering a key, and of drawing a frame: median, 99th percentile, and the longest.
+
+#![expect(clippy::print_stdout, reason = "a maintainer's tool prints its findings")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use anyhow::{Context as _, Result, bail};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use rdmactl::analyse::connections::connections;
+use rdmactl::analyse::rate::Counted;
+use rdmactl::clock;
+use rdmactl::model::{Counter, HostReport};
+use rdmactl::tui::{Event, Glyphs, Picture, Prepared, Seen, Settings, State, Theme, draw};
+
+/// Keys that an operator presses, again and again: through views, down, and to another order.
+const KEYS: &str = "1jjj2jjjr3jj5jjx6jx2jj";
+
+fn main() -> Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [reports, hosts, ports, pictures] = words.as_slice() else {
+        bail!("usage: top_frames REPORTS HOSTS PORTS PICTURES");
+    };
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(reports)?)?;
+    let first = serde_json::from_value(json["hosts"][0].clone()).context("its first host")?;
+    let hosts = hosts_like(&with_ports(first, ports.parse()?), hosts.parse()?);
+    let settings = Settings {
+        theme: Theme::Dark,
+        glyphs: Glyphs::Utf8,
+        is_replay: false,
+        waiting_for: format!("{} hosts", hosts.len()),
+    };
+    let mut state = State::new(settings, clock::now());
+    let mut terminal = Terminal::new(TestBackend::new(160, 50))?;
+    state.update(clock::now(), Event::Resize(160, 50));
+    let [mut gathered, mut prepared, mut taken, mut answered, mut drawn] =
+        [const { Vec::new() }; 5];
+    let (mut before, mut keys) = (Counted::default(), KEYS.chars().cycle());
+    for number in 0..pictures.parse()? {
+        let (picture, counted) = timed(&mut gathered, || picture(&hosts, number, &before));
+        before = counted;
+        let prepared = timed(&mut prepared, || Prepared::of(picture));
+        timed(&mut taken, || state.update(clock::now(), Event::Prepared(prepared)));
+        for key in keys.by_ref().take(3) {
+            let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+            timed(&mut answered, || state.update(clock::now(), Event::Key(key)));
+            timed(&mut drawn, || terminal.draw(|frame| draw(&state, frame)).map(drop))?;
+        }
+    }
+    for (what, times) in [
+        ("gather", gathered),
+        ("prepare", prepared),
+        ("picture", taken),
+        ("key", answered),
+        ("frame", drawn),
+    ] {
+        println!("{what}\t{}", summary(times));
+    }
+    Ok(())
+}
+
+fn timed<T>(times: &mut Vec<Duration>, work: impl FnOnce() -> T) -> T {
+    let start = clock::now();
+    let done = work();
+    times.push(start.elapsed());
+    done
+}
+
+/// In milliseconds.
+fn summary(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
+    let ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1_000.0);
+    format!("p50 {}\tp99 {}\tmax {}", ms(at(50)), ms(at(99)), ms(at(100)))
+}
+
+fn with_ports(mut report: HostReport, count: u32) -> HostReport {
+    for device in &mut report.devices {
+        if let Some(port) = device.ports.first().cloned() {
+            device.ports =
+                (1..=count).map(|number| rdmactl::model::Port { number, ..port.clone() }).collect();
+        }
+    }
+    report.devices.truncate(1);
+    report
+}
+
+fn hosts_like(report: &HostReport, count: usize) -> Vec<HostReport> {
+    (1..=count)
+        .map(|number| HostReport { host: format!("n{number:04}"), ..report.clone() })
+        .collect()
+}
+
+/// What the hosts say at the so-manieth second, as the gatherer has it.
+fn picture(hosts: &[HostReport], second: u64, before: &Counted) -> (Arc<Picture>, Counted) {
+    let mut reports = hosts.to_vec();
+    for (place, report) in reports.iter_mut().enumerate() {
+        for port in report.devices.iter_mut().flat_map(|device| &mut device.ports) {
+            for counter in port.counters.iter_mut().flatten() {
+                move_on(counter, second, place as u64 * u64::from(port.number));
+            }
+        }
+    }
+    before.add_rates(&mut reports);
+    let counted = Counted::of(&reports);
+    let at: Instant = clock::now();
+    let seen = reports.iter().map(|_| Seen { answered: Some(at), failure: None }).collect();
+    let connections = connections(&reports);
+    let taken_ns = clock::wall_ns();
+    (Arc::new(Picture { at, taken_ns, reports, seen, connections }), counted)
+}
+
+/// Errors are as rare as they are: what moves is traffic.
+fn move_on(counter: &mut Counter, second: u64, step: u64) {
+    if counter.name.ends_with("_data") || counter.name.ends_with("_packets") {
+        counter.value = counter.value.map(|value| value.wrapping_add(second * step));
+    }
+    counter.read_ns = Some((second + 1) * 1_000_000_000);
+}

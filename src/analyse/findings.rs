@@ -1,0 +1,199 @@
+//! What somebody should know of some hosts, worst first: what is down, degraded, fallen back, unreadable.
+
+mod port;
+mod rates;
+mod unreadable;
+
+use std::collections::HashMap;
+
+use crate::model::{
+    Connection, Finding, HostFailure, HostReport, Reason, Severity, Subject, VerbsState,
+};
+use rates::Rates;
+
+/// What is known of one host.
+#[derive(Debug, Clone, Copy)]
+pub struct HostFacts<'facts> {
+    /// Its last answer.
+    pub report: &'facts HostReport,
+    /// Why it is silent since then; `None` for one that is there.
+    pub failure: Option<&'facts HostFailure>,
+    /// Its connections.
+    pub connections: &'facts [Connection],
+}
+
+/// The findings of all hosts, the worst first; equal ones of several hosts are one.
+#[must_use]
+pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) -> Vec<Finding> {
+    let is_there = |facts: &HostFacts<'_>| facts.failure.is_none();
+    let rates = Rates::of(hosts.clone().filter(is_there).map(|facts| facts.report));
+    let mut all = Folded::default();
+    for facts in hosts {
+        of_host(&facts, &rates, &mut all);
+    }
+    worst_first(all.findings)
+}
+
+/// Puts findings in order: by severity; hosts before connections before ports; those of many hosts first.
+#[must_use]
+pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let rank = |code: &str| match code.split('.').next() {
+        Some("host") => 0,
+        Some("connection") => 1,
+        _ => 2,
+    };
+    findings.sort_by_key(|one| (one.severity, rank(one.code), std::cmp::Reverse(one.hosts.len())));
+    findings
+}
+
+/// Findings, of which equal ones are one.
+#[derive(Default)]
+struct Folded {
+    findings: Vec<Finding>,
+    known: HashMap<(&'static str, Subject, String, Option<String>), usize>,
+}
+
+impl Folded {
+    /// Adds what is found on a host.
+    fn push(&mut self, host: &str, severity: Severity, code: &'static str, found: Found) {
+        let Found { subject, what, fix } = found;
+        let key = (code, subject.clone(), what.clone(), fix.clone());
+        let index = *self.known.entry(key).or_insert_with(|| {
+            let hosts = Vec::new();
+            self.findings.push(Finding { severity, code, hosts, subject, what, fix });
+            self.findings.len() - 1
+        });
+        let hosts = &mut self.findings[index].hosts;
+        if hosts.last().is_none_or(|last| last != host) {
+            hosts.push(host.to_owned());
+        }
+    }
+}
+
+/// What a finding says, wherever it is found.
+struct Found {
+    subject: Subject,
+    what: String,
+    fix: Option<String>,
+}
+
+fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
+    let report = facts.report;
+    let host = report.host.as_str();
+    if let Some(failure) = facts.failure {
+        // Whoever is still being connected is not missed yet.
+        if failure.reason != Reason::Connecting {
+            // Equal but for the host's own name is equal.
+            let what = failure.detail.replace(host, "the host");
+            let found = Found { subject: Subject::Host, what, fix: failure.fix.clone() };
+            all.push(host, Severity::Fail, "host.silent", found);
+        }
+        // What it said before is no news.
+        return;
+    }
+    for connection in facts.connections {
+        let Some((severity, code)) = connection.verdict.finding() else { continue };
+        all.push(host, severity, code, of_connection(connection));
+    }
+    for device in &report.devices {
+        for port in &device.ports {
+            let place = port::Place { report, device, port };
+            for (severity, code, what, fix) in port::findings(place, rates) {
+                let subject = Subject::Port(device.name.clone(), port.number);
+                all.push(host, severity, code, Found { subject, what, fix });
+            }
+        }
+    }
+    if report.devices.is_empty() && report.rdma_core.is_some() {
+        let (what, fix) = no_device(report.rdma_core == Some(true));
+        let found = Found { subject: Subject::Host, what: what.into(), fix: Some(fix.into()) };
+        all.push(host, Severity::Warn, "host.no_device", found);
+    }
+    if let VerbsState::Unavailable { detail, fix } = &report.verbs
+        && !report.devices.is_empty()
+    {
+        let (subject, what) = (Subject::Part("verbs".into()), detail.clone());
+        all.push(host, Severity::Unknown, "unreadable", Found { subject, what, fix: fix.clone() });
+    }
+    for found in unreadable::findings(&report.problems) {
+        all.push(host, Severity::Unknown, "unreadable", found);
+    }
+}
+
+fn of_connection(connection: &Connection) -> Found {
+    let (user, instance) = (connection.consumer.kind.word(), &connection.consumer.instance);
+    let cause = connection.cause.as_ref();
+    let what = cause.map_or_else(|| connection.verdict.word().to_owned(), |one| one.text.clone());
+    let fix = cause.and_then(|cause| cause.fix.clone());
+    Found { subject: Subject::Connection(user.to_owned(), instance.clone()), what, fix }
+}
+
+fn no_device(is_core_loaded: bool) -> (&'static str, &'static str) {
+    if is_core_loaded {
+        (
+            "no RDMA device: the RDMA core is loaded, but no driver has registered one",
+            "see which driver the card has with lspci -k, and load it",
+        )
+    } else {
+        (
+            "no RDMA device: the kernel's RDMA core (module ib_core) is not loaded",
+            "load the driver of the card, as in modprobe mlx5_ib",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Via;
+
+    fn report(host: &str, ports: &serde_json::Value) -> HostReport {
+        let mut report = HostReport::empty(host, Via::Agent);
+        let device = serde_json::json!({ "name": "mlx5_0", "hca_type": "MT4129", "ports": ports });
+        report.devices = vec![serde_json::from_value(device).unwrap()];
+        report
+    }
+
+    fn of(reports: &[HostReport], failure: Option<&HostFailure>) -> Vec<String> {
+        let facts = |report| HostFacts { report, failure, connections: &[] };
+        let line = |one: Finding| {
+            format!("{} {} {} {}", one.severity.word(), one.code, one.hosts.join(","), one.subject)
+        };
+        findings(reports.iter().map(facts)).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn equal_findings_of_several_hosts_are_one() {
+        let ports = serde_json::json!([
+            { "number": 1, "state": "active" },
+            { "number": 2, "state": "down", "phys_state": "Polling" },
+            { "number": 3, "state": "init" },
+        ]);
+        let reports = [report("n1", &ports), report("n2", &ports)];
+        assert_eq!(
+            of(&reports, None),
+            ["fail port.down n1,n2 mlx5_0/2", "warn port.not_active n1,n2 mlx5_0/3"]
+        );
+    }
+
+    #[test]
+    fn of_a_silent_host_nothing_else_is_told() {
+        let ports = serde_json::json!([{ "number": 1, "state": "down" }]);
+        let reports = [report("n1", &ports), report("n2", &ports)];
+        let silent = HostFailure::new(Reason::Timeout, "no answer within 1 s");
+        assert_eq!(of(&reports, Some(&silent)), ["fail host.silent n1,n2 host"]);
+        let connecting = HostFailure::new(Reason::Connecting, "still connecting");
+        assert_eq!(of(&reports, Some(&connecting)), [""; 0]);
+    }
+
+    #[test]
+    fn one_that_is_slower_than_most_of_its_kind_is_found() {
+        let port = |rate: u64| serde_json::json!([{ "number": 1, "state": "active", "protocol": "ib", "rate_bps": rate }]);
+        let fast = port(400_000_000_000);
+        let slow = port(100_000_000_000);
+        let fleet =
+            [report("n1", &fast), report("n2", &slow), report("n3", &fast), report("n4", &fast)];
+        assert_eq!(of(&fleet, None), ["warn port.slow n2 mlx5_0/1"]);
+        assert_eq!(of(&fleet[..2], None), [""; 0]);
+    }
+}

@@ -1,0 +1,223 @@
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::path::Path;
+
+use super::line::{Header, HostLine, MomentLine};
+use super::{SCHEMA, Sighting};
+use crate::capture::lines::Lines;
+use crate::capture::{CaptureError, MAX_HOSTS};
+
+/// What the file begins with, of whatever version.
+const START: &[u8] = br#"{"schema":"rdmactl.recording/"#;
+
+/// A recording, of which any moment can be had.
+#[derive(Debug)]
+pub struct Recording<R = BufReader<File>> {
+    lines: Lines<R>,
+    hosts: Vec<String>,
+    moments: Vec<Moment>,
+    /// What the file has behind its last whole moment, if that is no further one.
+    tail: Option<CaptureError>,
+    /// The moment that `sightings` are of; `None` before the first one, and after a failure.
+    place: Option<usize>,
+    sightings: Vec<Sighting>,
+    /// The JSON of each of their reports, of which changes are.
+    texts: Vec<String>,
+}
+
+/// Where a moment is.
+#[derive(Debug)]
+struct Moment {
+    taken_ns: u64,
+    is_whole: bool,
+    lines: u64,
+    /// Of its first line behind its head: the place in the file, and its number less one.
+    offset: u64,
+    number: u64,
+}
+
+impl Recording {
+    /// Whether a file begins as a recording does; one that cannot be read does not.
+    #[must_use]
+    pub fn is_at(path: &Path) -> bool {
+        let mut start = Vec::new();
+        // A pipe would have nothing left of what is looked at.
+        let read = fs::metadata(path).is_ok_and(|there| there.is_file())
+            && File::open(path)
+                .is_ok_and(|file| file.take(START.len() as u64).read_to_end(&mut start).is_ok());
+        read && start == START
+    }
+
+    /// Opens a file, and looks where its moments are.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no recording of a known version.
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        let file = File::open(path).map_err(|error| CaptureError::open(path, error))?;
+        Self::parse(BufReader::new(file), path)
+    }
+}
+
+impl<R: BufRead + Seek> Recording<R> {
+    /// Looks what a file of that name holds. What follows its last whole moment is left out: the program
+    /// that wrote it, or its disk, may have come to an end.
+    ///
+    /// # Errors
+    /// It is no recording of a known version, or has no moment.
+    pub fn parse(input: R, path: &Path) -> Result<Self, CaptureError> {
+        let mut lines = Lines::new(input, path);
+        let Some(text) = lines.next()? else { return Err(lines.fault("the file is empty")) };
+        let mut offset = text.len() as u64;
+        let hosts = read_header(text).map_err(|cause| lines.fault(cause))?;
+        let mut moments = Vec::new();
+        let tail = loop {
+            match next_moment(&mut lines, &mut offset, moments.is_empty()) {
+                Ok(Some(moment)) => moments.push(moment),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        match tail {
+            Some(error) if moments.is_empty() => Err(error),
+            None if moments.is_empty() => Err(lines.fault("there is no moment in the recording")),
+            tail => {
+                let texts = vec![String::new(); hosts.len()];
+                Ok(Self { lines, hosts, moments, tail, place: None, sightings: Vec::new(), texts })
+            }
+        }
+    }
+
+    /// The names of the hosts.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// How many moments there are: one at least.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.moments.len()
+    }
+
+    /// What of the end of the file is left out, and why.
+    #[must_use]
+    pub fn tail(&self) -> Option<&CaptureError> {
+        self.tail.as_ref()
+    }
+
+    /// When a moment was, in nanoseconds since 1970 UTC.
+    #[must_use]
+    pub fn taken_ns(&self, place: usize) -> Option<u64> {
+        self.moments.get(place).map(|moment| moment.taken_ns)
+    }
+
+    /// What the hosts told at a moment, in their order; nothing behind the last one.
+    ///
+    /// # Errors
+    /// A line of it, or of one that it is made of, is wrong.
+    pub fn at(&mut self, place: usize) -> Result<&[Sighting], CaptureError> {
+        if place >= self.moments.len() {
+            return Ok(&[]);
+        }
+        let is_whole = |place: &usize| self.moments[*place].is_whole;
+        let whole = (0..=place).rev().find(is_whole).unwrap_or(0);
+        let from = match self.place.take() {
+            Some(last) if last <= place && last >= whole => last + 1,
+            _ => whole,
+        };
+        for place in from..=place {
+            self.apply(place)?;
+        }
+        self.place = Some(place);
+        Ok(&self.sightings)
+    }
+
+    fn apply(&mut self, place: usize) -> Result<(), CaptureError> {
+        let Moment { is_whole, lines, offset, number, .. } = self.moments[place];
+        self.lines.number = number;
+        let sought = self.lines.input.seek(SeekFrom::Start(offset));
+        sought.map_err(|error| self.lines.fault(error.to_string()))?;
+        if is_whole {
+            self.sightings = self.hosts.iter().map(|host| Sighting::none(host)).collect();
+            self.texts.fill(String::new());
+        }
+        for _ in 0..lines {
+            let Some(text) = self.lines.next()? else {
+                return Err(self.lines.fault("the file became shorter"));
+            };
+            let told = tell(&mut self.sightings, &mut self.texts, &self.hosts, text);
+            told.map_err(|cause| self.lines.fault(cause))?;
+        }
+        Ok(())
+    }
+}
+
+/// The next moment with all its lines; nothing at the end of the file.
+fn next_moment<R: BufRead>(
+    lines: &mut Lines<R>,
+    offset: &mut u64,
+    is_first: bool,
+) -> Result<Option<Moment>, CaptureError> {
+    let Some(text) = lines.next()? else { return Ok(None) };
+    let length = text.len() as u64;
+    let head: Result<MomentLine, _> = serde_json::from_slice(text);
+    let head = head.map_err(|error| lines.fault(error.to_string()))?;
+    if is_first && !head.whole {
+        return Err(lines.fault("the first moment is not whole"));
+    }
+    *offset += length;
+    let moment = Moment {
+        taken_ns: head.moment,
+        is_whole: head.whole,
+        lines: head.lines,
+        offset: *offset,
+        number: lines.number,
+    };
+    for _ in 0..head.lines {
+        match lines.next()? {
+            Some(text) if text.ends_with(b"\n") => *offset += text.len() as u64,
+            _ => return Err(lines.fault("the file ends within a moment")),
+        }
+    }
+    Ok(Some(moment))
+}
+
+/// Takes in what a line says of a host.
+fn tell(
+    sightings: &mut [Sighting],
+    texts: &mut [String],
+    hosts: &[String],
+    text: &[u8],
+) -> Result<(), String> {
+    let line: HostLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let (Some(sighting), Some(last), Some(host)) =
+        (sightings.get_mut(line.host), texts.get_mut(line.host), hosts.get(line.host))
+    else {
+        return Err(format!("the header has no host {}", line.host));
+    };
+    let now = match (line.report, line.change) {
+        (Some(report), None) => Some(report.to_string()),
+        (None, Some(change)) => Some(change.apply(last).map_err(|error| error.to_string())?),
+        (None, None) => None,
+        (Some(_), Some(_)) => return Err("both a report and a change of it".into()),
+    };
+    if let Some(now) = now {
+        sighting.report = serde_json::from_str(&now).map_err(|error| error.to_string())?;
+        sighting.report.host.clone_from(host);
+        *last = now;
+    }
+    (sighting.answered_ns, sighting.failure) = (line.answered_ns, line.failure);
+    Ok(())
+}
+
+fn read_header(text: &[u8]) -> Result<Vec<String>, String> {
+    let header: Header =
+        serde_json::from_slice(text).map_err(|error| format!("not a header: {error}"))?;
+    if header.schema != SCHEMA {
+        return Err(format!("the file is a {}, and {SCHEMA} is needed", header.schema));
+    }
+    if header.hosts.len() > MAX_HOSTS {
+        return Err(format!("more than {MAX_HOSTS} hosts"));
+    }
+    Ok(header.hosts)
+}

@@ -1,0 +1,104 @@
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::line::{Header, HostLine, MomentLine};
+use super::{SCHEMA, SightingRef};
+use crate::model::HostReport;
+use crate::wire::Change;
+
+/// How many moments there are from one that is whole to the next.
+const WHOLE_EVERY: u64 = 60;
+
+/// Writes one moment after another.
+#[derive(Debug)]
+pub struct RecordingWriter<W> {
+    out: W,
+    moments: u64,
+}
+
+impl<W: Write> RecordingWriter<W> {
+    /// Begins a recording of these hosts.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new<'host>(mut out: W, hosts: impl IntoIterator<Item = &'host str>) -> io::Result<Self> {
+        let header = Header {
+            schema: SCHEMA.into(),
+            tool: concat!("rdmactl ", env!("CARGO_PKG_VERSION")).into(),
+            hosts: hosts.into_iter().map(str::to_owned).collect(),
+        };
+        super::super::write_line(&mut out, &header)?;
+        out.flush()?;
+        Ok(Self { out, moments: 0 })
+    }
+
+    /// Writes what all hosts tell, in the order of the header; `before` is what was written last.
+    ///
+    /// All of a moment is handed on before this returns: whatever ends the program then, it is there.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(
+        &mut self,
+        taken_ns: u64,
+        now: &[SightingRef<'_>],
+        before: Option<&[SightingRef<'_>]>,
+    ) -> io::Result<()> {
+        let before = before.filter(|_| !self.moments.is_multiple_of(WHOLE_EVERY));
+        let mut lines = Vec::new();
+        for (host, said) in now.iter().enumerate() {
+            lines.extend(line(host, said, before.and_then(|before| before.get(host)))?);
+        }
+        let head =
+            MomentLine { moment: taken_ns, whole: before.is_none(), lines: lines.len() as u64 };
+        super::super::write_line(&mut self.out, &head)?;
+        for line in &lines {
+            super::super::write_line(&mut self.out, line)?;
+        }
+        self.moments += 1;
+        self.out.flush()
+    }
+}
+
+/// What there is to say of a host; nothing when all is as before.
+fn line(
+    host: usize,
+    now: &SightingRef<'_>,
+    before: Option<&SightingRef<'_>>,
+) -> io::Result<Option<HostLine>> {
+    let SightingRef { report, answered_ns, failure } = *now;
+    let line =
+        HostLine { host, answered_ns, failure: failure.cloned(), report: None, change: None };
+    let Some(before) = before else {
+        return Ok(Some(HostLine { report: Some(json(report)?), ..line }));
+    };
+    // Whoever gave no answer since tells what it told.
+    if answered_ns == before.answered_ns {
+        return Ok((failure != before.failure).then_some(line));
+    }
+    let change = Change::between(&json(before.report)?.to_string(), &json(report)?.to_string());
+    Ok(Some(HostLine { change: Some(change), ..line }))
+}
+
+/// The report without its rates, which are made of two moments anew.
+fn json(report: &HostReport) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(report)?;
+    for device in elements(value.get_mut("devices")) {
+        without_rates(device);
+        elements(device.get_mut("ports")).for_each(without_rates);
+    }
+    Ok(value)
+}
+
+fn without_rates(counted: &mut Value) {
+    for counter in elements(counted.get_mut("counters")) {
+        if let Some(rate) = counter.get_mut("rate") {
+            *rate = Value::Null;
+        }
+    }
+}
+
+fn elements(list: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
+    list.and_then(Value::as_array_mut).into_iter().flatten()
+}

@@ -1,0 +1,109 @@
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Size};
+
+use crate::term::screen::Screen;
+
+/// The terminal shows a frame when all of it is there.
+const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
+const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
+
+/// What ratatui draws on: each frame goes to the screen in one piece, and nothing is ever asked of the
+/// terminal, whose answer would come among the keys.
+pub(super) struct Canvas {
+    screen: Screen,
+    /// As it was measured last.
+    pub(super) size: Size,
+    frame: Frame,
+    inner: CrosstermBackend<Frame>,
+}
+
+/// The bytes of a frame.
+#[derive(Clone, Default)]
+struct Frame(Rc<RefCell<Vec<u8>>>);
+
+impl Canvas {
+    pub(super) fn new(screen: Screen) -> Self {
+        let frame = Frame::default();
+        let inner = CrosstermBackend::new(frame.clone());
+        let mut canvas = Self { screen, size: Size::default(), frame, inner };
+        canvas.measure();
+        canvas
+    }
+
+    /// Takes the size that the terminal has now.
+    pub(super) fn measure(&mut self) -> Size {
+        let (width, height) = self.screen.size();
+        self.size = Size { width, height };
+        self.size
+    }
+
+    pub(super) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+}
+
+impl Write for Frame {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Backend for Canvas {
+    type Error = io::Error;
+
+    fn draw<'cell, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'cell Cell)>,
+    {
+        self.inner.draw(content)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.inner.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.inner.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        Ok(Position::ORIGIN)
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.inner.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.inner.clear()
+    }
+
+    fn clear_region(&mut self, region: ClearType) -> io::Result<()> {
+        self.inner.clear_region(region)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        Ok(self.size)
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        Ok(WindowSize { columns_rows: self.size, pixels: Size::default() })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let bytes = self.frame.0.take();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.screen.write(&[FRAME_BEGINS, &bytes, FRAME_ENDS].concat())
+    }
+}

@@ -1,0 +1,113 @@
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::gatherer::{Gatherer, Subject};
+use super::input::{Input, Teller};
+use super::pictures::Pictures;
+use super::player::Player;
+use super::slot::Slot;
+use super::supply::{Maker, Supply};
+use crate::capture::{Capture, Recording};
+use crate::cli::{Global, TopArgs};
+use crate::cmd::live_hosts::LiveHosts;
+use crate::cmd::{Advice, asked, fleet};
+use crate::fleet::{Host, UploadPolicy, Watchdog};
+use crate::model::Parts;
+use crate::tui::PARTS;
+
+/// From one picture to the next where nobody says so.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Whom pictures are of.
+pub(super) enum Origin {
+    /// This host, or another root: how often.
+    Local(Duration),
+    /// Other hosts: how often.
+    Hosts(Vec<Host>, Duration),
+    /// A capture, which is one picture.
+    Capture,
+    /// A recording.
+    Recording(PathBuf),
+}
+
+impl Origin {
+    /// What the flags name.
+    ///
+    /// # Errors
+    /// They contradict each other, or there is no such thing.
+    pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
+        let every = args.every.unwrap_or(EVERY);
+        if let Some(path) = &global.from {
+            if args.every.is_some() {
+                let fix = "leave --every out: a recording is played as fast as it was";
+                return Err(Advice::error("--every contradicts --from", fix));
+            }
+            if Recording::is_at(path) {
+                return Ok(Self::Recording(path.clone()));
+            }
+            // What is wrong with it is to be read before the screen is taken.
+            Capture::read(path)?;
+            return Ok(Self::Capture);
+        }
+        Ok(match asked::hosts(global)? {
+            Some(hosts) => Self::Hosts(hosts, every),
+            None => Self::Local(every),
+        })
+    }
+
+    /// What is waited for: `64 hosts`.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Local(_) => "this host".into(),
+            Self::Hosts(hosts, _) => match &hosts[..] {
+                [host] => host.to_string(),
+                hosts => format!("{} hosts", hosts.len()),
+            },
+            Self::Capture => "the capture".into(),
+            Self::Recording(_) => "the recording".into(),
+        }
+    }
+
+    /// Whether something of ours runs on other hosts, to be ended while this process is stopped.
+    pub(super) fn has_agents(&self) -> bool {
+        matches!(self, Self::Hosts(..))
+    }
+
+    /// Starts making pictures, which go on from those that were made before.
+    ///
+    /// # Errors
+    /// The system gives no thread, or a file cannot be read.
+    pub(super) fn supply(
+        &self,
+        global: &Global,
+        pictures: Pictures,
+        slot: Slot,
+        inputs: Sender<Input>,
+    ) -> anyhow::Result<Supply> {
+        let watchdog = Watchdog::start().context("cannot start a thread")?;
+        let parts = Parts::from(PARTS);
+        let local = || Subject::Local(Box::new(global.clone()), Parts::from(PARTS));
+        let gather =
+            |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, pictures }));
+        let maker = match self {
+            Self::Local(every) => gather(local(), Some(*every)),
+            Self::Capture => gather(local(), None),
+            Self::Hosts(hosts, every) => {
+                let upload =
+                    if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
+                let teller = Teller(inputs.clone());
+                let tell = move |note: crate::render::Note| teller.say(note.text);
+                let reach = fleet::reach_beside_screen(&watchdog, global, upload, hosts, tell)?;
+                let fanout = usize::from(global.fanout);
+                let (hosts, watchdog) = (hosts.clone(), watchdog.clone());
+                let hosts = LiveHosts::new(hosts, reach, watchdog, parts, fanout, "--every");
+                gather(Subject::Hosts(hosts, global.timeout), Some(*every))
+            }
+            Self::Recording(path) => Maker::Player(Box::new(Player::new(Recording::open(path)?))),
+        };
+        Supply::start(maker, watchdog, slot, inputs)
+    }
+}

@@ -1,0 +1,117 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::analyse::connections::connections;
+use crate::analyse::rate::Counted;
+use crate::cmd::live_hosts::Dated;
+use crate::tui::{Picture, Seen};
+
+/// Makes a picture of each reading and of what is kept of the one before.
+#[derive(Default)]
+pub(super) struct Pictures {
+    last: Option<Arc<Picture>>,
+    counted: Counted,
+}
+
+impl Pictures {
+    /// The one that was made last.
+    pub(super) fn last(&self) -> Option<&Arc<Picture>> {
+        self.last.as_ref()
+    }
+
+    /// The picture of a reading of always the same hosts: with rates, and with the last answer of those
+    /// that gave none.
+    pub(super) fn next(&mut self, read: Vec<Dated>, at: Instant, taken_ns: u64) -> Arc<Picture> {
+        let last = self.last.take();
+        let (mut reports, mut seen) = (Vec::new(), Vec::new());
+        for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
+            let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
+            let (failure, answered) = (report.failure.clone(), answered.or(before));
+            if answered.is_some() {
+                report.failure = None;
+            }
+            reports.push(report);
+            seen.push(Seen { answered, failure });
+        }
+        self.counted.add_rates(&mut reports);
+        for (index, (report, seen)) in reports.iter_mut().zip(&seen).enumerate() {
+            let kept = last.as_ref().and_then(|last| last.reports.get(index));
+            if let (Some(_), Some(_), Some(kept)) = (&seen.failure, seen.answered, kept) {
+                report.clone_from(kept);
+            }
+        }
+        self.counted = Counted::of(&reports);
+        let connections = connections(&reports);
+        let picture = Arc::new(Picture { at, taken_ns, reports, seen, connections });
+        self.last = Some(Arc::clone(&picture));
+        picture
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use crate::model::{Counter, HostFailure, HostReport, Reason, Via};
+
+    fn report(value: u64) -> HostReport {
+        let counter = serde_json::json!({
+            "name": "port_xmit_data", "group": "pma", "value": value * 1_000, "unit": "bytes",
+            "saturated": false, "read_ns": value * 1_000_000_000, "rate": null
+        });
+        let counter: Counter = serde_json::from_value(counter).unwrap();
+        let device = serde_json::json!({ "name": "mlx5_0", "counters": [counter], "ports": [] });
+        let devices = vec![serde_json::from_value(device).unwrap()];
+        HostReport { devices, ..HostReport::empty("n1", Via::Agent) }
+    }
+
+    fn here(value: u64, at: Instant) -> Dated {
+        Dated { report: report(value), answered: Some(at) }
+    }
+
+    fn silent(answered: Option<Instant>) -> Dated {
+        let failure = HostFailure::new(Reason::Lost, "gone");
+        Dated { report: HostReport::failed("n1", failure), answered }
+    }
+
+    fn rate_bps(picture: &Picture) -> Option<u64> {
+        picture.reports[0].devices[0].counters.as_ref().unwrap()[0].rate?.rate_bps
+    }
+
+    #[test]
+    fn a_host_that_falls_silent_keeps_its_last_answer_with_its_rates() {
+        let (at, mut pictures) = (clock::now(), Pictures::default());
+        assert_eq!(rate_bps(&pictures.next(vec![here(1, at)], at, 1)), None);
+        let last = pictures.next(vec![here(2, at)], at, 2);
+        assert_eq!(rate_bps(&last), Some(8_000));
+        for taken_ns in 3..5 {
+            let kept = pictures.next(vec![silent(Some(at))], at, taken_ns);
+            assert_eq!(kept.reports, last.reports);
+            assert_eq!(kept.seen[0].answered, Some(at));
+            assert_eq!(kept.seen[0].failure.as_ref().unwrap().reason, Reason::Lost);
+        }
+        // What it counted meanwhile counts, over the time that it took.
+        let back = pictures.next(vec![here(6, at)], at, 6);
+        assert_eq!((rate_bps(&back), &back.seen[0].failure), (Some(8_000), &None));
+    }
+
+    #[test]
+    fn whoever_asks_anew_keeps_what_was_answered_before() {
+        let (at, mut pictures) = (clock::now(), Pictures::default());
+        let last = pictures.next(vec![here(1, at)], at, 1);
+        let kept = pictures.next(vec![silent(None)], at, 2);
+        assert_eq!((&kept.reports, kept.seen[0].answered), (&last.reports, Some(at)));
+    }
+
+    #[test]
+    fn a_host_that_never_answered_has_only_its_failure() {
+        let (at, mut pictures) = (clock::now(), Pictures::default());
+        for taken_ns in 1..3 {
+            let picture = pictures.next(vec![silent(None)], at, taken_ns);
+            assert!(picture.reports[0].devices.is_empty());
+            assert_eq!(picture.reports[0].failure, picture.seen[0].failure);
+            assert_eq!(picture.seen[0].answered, None);
+        }
+        assert_eq!(pictures.next(vec![here(1, at)], at, 3).seen[0].failure, None);
+    }
+}

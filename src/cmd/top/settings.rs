@@ -1,0 +1,96 @@
+use std::env;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::origin::Origin;
+use super::session::letter;
+use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
+use crate::cmd::Advice;
+use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
+use crate::term::Term;
+use crate::tui::{Glyphs, Settings, Theme};
+
+/// What the flags say of the look.
+pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
+    let is_colored = term.colors_answer();
+    if is_colored {
+        // What decides is here: crossterm would look for itself.
+        crossterm::style::force_color_output(true);
+    }
+    let theme = match args.theme {
+        _ if global.color == ColorWhen::Never => Theme::Mono,
+        ThemeName::Auto if !is_colored => Theme::Mono,
+        ThemeName::Auto => Theme::Auto,
+        ThemeName::Light => Theme::Light,
+        ThemeName::Dark => Theme::Dark,
+        ThemeName::ColourBlind => Theme::ColourBlind,
+        ThemeName::Mono => Theme::Mono,
+    };
+    let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
+    Settings {
+        theme,
+        glyphs: if is_ascii { Glyphs::Ascii } else { Glyphs::Utf8 },
+        is_replay: matches!(origin, Origin::Recording(_) | Origin::Capture),
+        waiting_for: origin.name(),
+    }
+}
+
+/// The keys that bring the screen where the flags want it: what they ask for is what keys can do.
+///
+/// # Errors
+/// The condition is none for the rows of the view.
+pub(super) fn typed(global: &Global, args: &TopArgs) -> anyhow::Result<Vec<KeyEvent>> {
+    let mut keys = Vec::new();
+    keys.extend(args.view.map(|view| letter(view.digit())));
+    if let Some(filter) = &global.filter {
+        check(filter, args.view.unwrap_or(ViewName::Hosts))?;
+        keys.push(letter('/'));
+        keys.extend(filter.chars().map(letter));
+        keys.push(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+    }
+    keys.extend(args.mouse.then(|| letter('m')));
+    Ok(keys)
+}
+
+/// Whether a condition is one for the rows of a view.
+fn check(filter: &str, view: ViewName) -> anyhow::Result<()> {
+    let wrong = match view {
+        ViewName::Hosts => Filter::<LiveHosts>::parse(filter).err(),
+        ViewName::Ports => Filter::<LivePorts>::parse(filter).err(),
+        ViewName::Connections => Filter::<Connections>::parse(filter).err(),
+        ViewName::Problems => Filter::<Findings>::parse(filter).err(),
+        ViewName::Resources => Filter::<Processes>::parse(filter).err(),
+        ViewName::Matrix => {
+            let fix = "leave it out, or begin with another view, as in rdmactl top ports -w ...";
+            return Err(Advice::error("--where is for rows, and the matrix has none", fix));
+        }
+    };
+    match wrong {
+        None => Ok(()),
+        Some(error) => {
+            let fix =
+                "name the view whose columns they are, as in rdmactl top ports -w 'state!=active'";
+            Err(Advice::error(format!("no condition:\n{error}"), fix))
+        }
+    }
+}
+
+/// Whether the locale says that the terminal takes UTF-8: the first of its variables that is set decides.
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[test]
+fn the_first_variable_of_the_locale_that_is_set_decides() {
+    let locale = |set: &[(&str, &str)]| {
+        let set: Vec<(String, String)> =
+            set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        is_utf8(|name| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    };
+    assert!(locale(&[("LANG", "de_DE.UTF-8")]) && locale(&[("LC_ALL", "C.utf8"), ("LANG", "C")]));
+    assert!(locale(&[("LC_ALL", ""), ("LANG", "en_US.UTF-8")]));
+    assert!(!locale(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !locale(&[]));
+}

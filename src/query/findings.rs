@@ -1,0 +1,56 @@
+use super::column::columns;
+use super::{Column, Key, Listing, Value};
+use crate::model::{Finding, Severity};
+use crate::names;
+
+/// The findings of `rdmactl top`: one row for each, of however many hosts.
+#[derive(Debug)]
+pub enum Findings {}
+
+/// What one line is about: a finding.
+#[derive(Debug, Clone, Copy)]
+pub struct FindingRow<'report> {
+    /// It.
+    pub finding: &'report Finding,
+}
+
+impl Listing for Findings {
+    type Row<'report> = FindingRow<'report>;
+
+    const NAME: &'static str = "top problems";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("finding", "code", "finding.code"),
+        Key::new("finding", "subject", "finding.subject"),
+        Key::new("finding", "first", "finding.first"),
+        Key::new("finding", "what", "finding.what"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        []
+        "finding.severity" "SEVERITY" Left Always [] "fail: does not work; warn: works, and not as it should; unknown: could not be read"
+            |row| match row.finding.severity {
+                Severity::Fail => Value::Bad(Severity::Fail.word().into()),
+                severity => Value::Text(severity.word().into()),
+            };
+        "finding.hosts" "HOSTS" Left WithHosts [] "Where it is found; equal hosts as one expression"
+            |row| Value::Text(names::fold(&row.finding.hosts));
+        "finding.subject" "SUBJECT" Left Always [] "What of the host: a port, a connection, a part that could not be read"
+            |row| Value::text(Some(&row.finding.subject));
+        "finding.what" "WHAT" Left Always [] "What was seen, in one sentence"
+            |row| Value::text(Some(&row.finding.what));
+        "finding.fix" "FIX" Left Verbose [] "What to type"
+            |row| Value::text(row.finding.fix.as_ref());
+        "finding.code" "CODE" Left Verbose [] "A word for programs"
+            |row| Value::text(Some(row.finding.code));
+        "finding.count" "COUNT" Right Verbose [] "How many hosts"
+            |row| Value::int(u32::try_from(row.finding.hosts.len()).ok());
+        "finding.first" "FIRST" Left Asked [] "The first of the hosts"
+            |row| Value::text(row.finding.hosts.first());
+    };
+
+    /// A finding is all there is to know of it.
+    fn is_unreadable(_: &FindingRow<'_>, _: &str) -> bool {
+        false
+    }
+}

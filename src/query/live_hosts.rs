@@ -1,0 +1,177 @@
+use std::time::Duration;
+
+use super::column::columns;
+use super::place::{OfHost, host, via};
+use super::{Column, Key, Listing, Value};
+use crate::analyse::traffic::Traffic;
+use crate::model::{
+    Connection, ConnectionVerdict, HostFailure, HostReport, PerSecond, PortState, Reason, Transport,
+};
+
+/// The hosts of `rdmactl top`: one row for each, whether it is there or not.
+#[derive(Debug)]
+pub enum LiveHosts {}
+
+/// What one line is about: a host, with what is made of its report.
+#[derive(Debug, Clone, Copy)]
+pub struct LiveHostRow<'report> {
+    /// Its last answer.
+    pub report: &'report HostReport,
+    /// Why it is silent since then; `None` for one that is there.
+    pub failure: Option<&'report HostFailure>,
+    /// How old the answer is; `None` for a host that never answered.
+    pub age: Option<Duration>,
+    /// What goes through all its ports.
+    pub traffic: Traffic,
+    /// What carries its connections.
+    pub share: Share,
+    /// How many findings name it.
+    pub findings: u32,
+}
+
+/// What carries the connections of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    /// By RDMA alone.
+    pub rdma: u32,
+    /// By TCP.
+    pub tcp: u32,
+    /// Those of them that should be RDMA.
+    pub fallen: u32,
+}
+
+impl Share {
+    /// The share of some connections.
+    #[must_use]
+    pub fn of(connections: &[Connection]) -> Self {
+        let count = |is_it: &dyn Fn(&&Connection) -> bool| {
+            u32::try_from(connections.iter().filter(is_it).count()).unwrap_or(u32::MAX)
+        };
+        Self {
+            rdma: count(&|one| one.transport.is_rdma()),
+            tcp: count(&|one| one.transport == Transport::Tcp),
+            fallen: count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed),
+        }
+    }
+}
+
+impl OfHost for LiveHostRow<'_> {
+    fn report(&self) -> &HostReport {
+        self.report
+    }
+}
+
+impl Listing for LiveHosts {
+    type Row<'report> = LiveHostRow<'report>;
+
+    const NAME: &'static str = "top hosts";
+
+    const KEYS: &'static [Key] = &[Key::new("host", "host", "host")];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [host(), via()]
+        "live.state" "STATE" Left Always [] "up; why a host is silent; connecting while nothing came yet"
+            state;
+        "live.age_ns" "AGE" Right Always [] "How long ago its last answer came"
+            |row| row.age.map_or(Value::Absent, |age| {
+                Value::Age(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
+            });
+        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Active ports of all ports, `!` where some are not"
+            ports_up;
+        "live.rx_bps" "RX" Right Always ["counters"] "What all its ports receive"
+            |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+        "live.tx_bps" "TX" Right Always ["counters"] "What all its ports send"
+            |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+        "live.errors_per_s" "ERR/S" Right Always ["counters"] "Errors that its ports count, each second"
+            |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+        "live.rdma" "RDMA" Right Always ["connections"] "Connections over RDMA"
+            |row| share(row, |share| share.rdma);
+        "live.tcp" "TCP" Right Always ["connections"] "Connections over TCP"
+            |row| share(row, |share| share.tcp);
+        "live.fallen" "FALLEN" Right Always ["connections"] "Connections over TCP that should be RDMA"
+            fallen;
+        "live.findings" "PROBLEMS" Right Always [] "How many findings name it"
+            |row| Value::Int(row.findings.into());
+        "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
+            |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
+        "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Ports of all its devices"
+            |row| of_answer(row, || Value::int(u32::try_from(ports(row).count()).ok()));
+        "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets that all its ports receive, each second"
+            |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+        "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets that all its ports send, each second"
+            |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+        "live.kernel" "KERNEL" Left Verbose [] "Kernel release"
+            |row| Value::text(row.report.kernel.as_ref());
+        "live.why" "WHY" Left Verbose [] "Why it is silent, in one sentence"
+            |row| Value::text(row.failure.map(|failure| &failure.detail));
+    };
+
+    fn is_unreadable(row: &LiveHostRow<'_>, source: &str) -> bool {
+        let problems = &row.report.problems;
+        // Something of some port is enough: the sum would lack it.
+        let part = source.rsplit('.').next().unwrap_or(source);
+        problems.has(source) || problems.iter().any(|one| one.key.split('/').any(|it| it == part))
+    }
+}
+
+fn state(row: &LiveHostRow<'_>) -> Value {
+    match row.failure {
+        None => Value::Text("up".into()),
+        Some(failure) if failure.reason == Reason::Connecting => Value::Text("connecting".into()),
+        Some(failure) => Value::Bad(failure.reason.word().into()),
+    }
+}
+
+fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortState>> + 'row {
+    row.report.devices.iter().flat_map(|device| &device.ports).map(|port| port.state)
+}
+
+/// `7/8 !`
+fn ports_up(row: &LiveHostRow<'_>) -> Value {
+    of_answer(row, || {
+        let (all, up) = ports(row).fold((0_u32, 0_u32), |(all, up), state| {
+            (all + 1, up + u32::from(state.is_some_and(PortState::is_active)))
+        });
+        let text = format!("{up}/{all}");
+        match (up, all) {
+            (_, 0) => Value::Absent,
+            _ if up == all => Value::Text(text),
+            _ => Value::Bad(text),
+        }
+    })
+}
+
+fn share(row: &LiveHostRow<'_>, get: impl Fn(Share) -> u32) -> Value {
+    let is_read = row.report.consumers.is_some();
+    if is_read { Value::Int(get(row.share).into()) } else { Value::Absent }
+}
+
+fn fallen(row: &LiveHostRow<'_>) -> Value {
+    match share(row, |share| share.fallen) {
+        Value::Int(count) if count > 0 => Value::Bad(count.to_string()),
+        value => value,
+    }
+}
+
+fn of_answer(row: &LiveHostRow<'_>, get: impl Fn() -> Value) -> Value {
+    if row.age.is_some() { get() } else { Value::Absent }
+}
+
+/// The sum of what goes through ports.
+#[must_use]
+pub fn total(ports: impl Iterator<Item = Traffic>) -> Traffic {
+    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    let rate = |one: Option<PerSecond>, other: Option<PerSecond>| {
+        sum(one.map(|rate| rate.0), other.map(|rate| rate.0)).map(PerSecond)
+    };
+    ports.fold(Traffic::default(), |all, port| Traffic {
+        rx_bps: sum(all.rx_bps, port.rx_bps),
+        tx_bps: sum(all.tx_bps, port.tx_bps),
+        rx_packets: rate(all.rx_packets, port.rx_packets),
+        tx_packets: rate(all.tx_packets, port.tx_packets),
+        errors: rate(all.errors, port.errors),
+    })
+}

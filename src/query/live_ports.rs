@@ -1,0 +1,87 @@
+use super::column::columns;
+use super::device_row::PORT_KEYS;
+use super::place::{
+    OfPort, device, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
+    state, via,
+};
+use super::{Column, DeviceRow, Key, Listing, Shown, Value};
+use crate::analyse::congestion::Congestion;
+use crate::analyse::traffic::{self, Traffic};
+use crate::model::PortState;
+
+/// The ports of `rdmactl top`: one row for each, with what goes through it.
+#[derive(Debug)]
+pub enum LivePorts {}
+
+/// What one line is about: a port, or the device or host that has none.
+#[derive(Debug, Clone, Copy)]
+pub struct LivePortRow<'report> {
+    /// The port and what it belongs to.
+    pub place: DeviceRow<'report>,
+    /// What goes through it.
+    pub traffic: Traffic,
+}
+
+impl OfPort for LivePortRow<'_> {
+    fn place(&self) -> &DeviceRow<'_> {
+        &self.place
+    }
+}
+
+impl Listing for LivePorts {
+    type Row<'report> = LivePortRow<'report>;
+
+    const NAME: &'static str = "top ports";
+
+    const KEYS: &'static [Key] = PORT_KEYS;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [host(), via(), device(), port(), state(), phys_state().shown(Shown::Verbose), protocol(), rate()]
+        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"] "What it receives, in bits per second"
+            |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
+        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"] "What it sends, in bits per second"
+            |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
+        "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "The busier direction in percent of the port's rate"
+            |row| Value::int(row.traffic.use_percent(rate_bps(row)));
+        "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received, each second"
+            |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
+        "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent, each second"
+            |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
+        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"] "Errors of all kinds, each second"
+            |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
+        "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Which counters of errors counted, and how much since the reading before"
+            |row| Value::text(row.place.port.and_then(errors_text)).marked();
+        [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
+        "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notifications sent, each second"
+            |row| congestion(row, Congestion::CnpSent);
+        "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notifications that made the port send slower, each second"
+            |row| congestion(row, Congestion::CnpHandled);
+        "traffic.ecn_marked_per_s" "ECN" Right Verbose ["port.counters", "counters"] "Packets that a switch had marked for congestion, each second"
+            |row| congestion(row, Congestion::EcnMarked);
+    };
+
+    fn is_unreadable(row: &LivePortRow<'_>, source: &str) -> bool {
+        row.place.is_unreadable(source)
+    }
+}
+
+/// The rate of an active port.
+fn rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
+    let port = row.place.port.filter(|port| port.state.is_some_and(PortState::is_active))?;
+    port.rate_bps
+}
+
+/// `symbol_error +12, link_downed +1`; `None` where nothing was counted.
+#[must_use]
+pub fn errors_text(port: &crate::model::Port) -> Option<String> {
+    let words: Vec<String> = traffic::errors(port)
+        .filter_map(|one| Some(format!("{} +{}", one.name, one.rate?.delta?)))
+        .collect();
+    Some(words.join(", ")).filter(|text| !text.is_empty())
+}
+
+fn congestion(row: &LivePortRow<'_>, what: Congestion) -> Value {
+    let counters = row.place.port.and_then(|port| port.counters.as_deref());
+    let rate = counters.and_then(|all| what.find(all)?.rate?.rate_per_s);
+    rate.map_or(Value::Absent, Value::PerSecond)
+}

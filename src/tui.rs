@@ -1,0 +1,36 @@
+//! `rdmactl top`: what the operator sees and does, without a terminal, a file or a socket.
+//!
+//! [`State`] changes only in [`State::update`], by an [`Event`] and the moment at which it came; what is to
+//! be done outside comes back as [`Effect`]s. [`draw()`] is pure. `cmd/top` reads keys, gathers
+//! [`Picture`]s and carries out effects.
+
+mod changes;
+mod detail;
+mod draw;
+mod event;
+mod glyphs;
+mod history;
+mod keys;
+mod layout;
+mod matrix;
+mod mode;
+mod picture;
+mod prepared;
+mod rows;
+mod scene;
+mod sheet;
+mod state;
+mod table;
+mod theme;
+mod update;
+mod view;
+
+pub use draw::draw;
+pub use event::{Effect, Event, Notice};
+pub use glyphs::Glyphs;
+pub use keys::{Action, KEYS, Key, Press, Scope};
+pub use picture::{Picture, Seen};
+pub use prepared::Prepared;
+pub use state::{PARTS, Settings, State};
+pub use theme::{Theme, Token};
+pub use view::View;

@@ -1,0 +1,156 @@
+//! Which columns of a table fit, and where each stands.
+
+use super::canvas::width;
+use crate::query::{Align, Value};
+use crate::render::escape;
+use crate::tui::sheet::{Heading, Line};
+use crate::tui::state::State;
+
+/// What stands before the first column: the sign of the chosen row, and a mark.
+pub(super) const GUTTER: usize = 3;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// No word is so important that others should not be seen for it.
+const WIDEST: usize = 32;
+
+/// What is drawn beside the cells needs so much, and has use for so much.
+const GRAPH: (usize, usize) = (10, 41);
+
+/// From this width on there is room for two trends beside each other.
+const WIDE: usize = 110;
+
+/// The graph gives way to so many columns only, the most important.
+const FIRST: usize = 6;
+
+/// A column with its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fitted {
+    pub(super) heading: Heading,
+    /// Which of the cells of a line is its.
+    pub(super) index: usize,
+    pub(super) x: usize,
+    pub(super) width: usize,
+}
+
+/// The columns that fit, and where the graph stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) fitted: Vec<Fitted>,
+    pub(super) graph: Option<(usize, usize)>,
+}
+
+impl Columns {
+    /// Chooses by importance; each keeps its place in the order, and what gives no room is left out.
+    pub(super) fn fit(
+        headings: &[Heading],
+        lines: &[Line<'_>],
+        graph: Option<&str>,
+        room: usize,
+    ) -> Self {
+        let natural: Vec<usize> =
+            headings.iter().enumerate().map(|(at, heading)| natural(heading, at, lines)).collect();
+        let mut order: Vec<usize> = (0..headings.len()).collect();
+        order.sort_by_key(|at| (is_empty(*at, lines), headings[*at].rank));
+        let least = if room >= WIDE { 2 * GRAPH.0 + 1 } else { GRAPH.0 };
+        let graph_room = graph.map_or(0, |title| GAP + least.max(title.len()));
+        let mut used = GUTTER;
+        let mut widths: Vec<Option<usize>> = vec![None; headings.len()];
+        for (nth, at) in order.into_iter().enumerate() {
+            let spared = if nth < FIRST { 0 } else { graph_room };
+            let left = room.saturating_sub(used + spared);
+            let wanted = natural[at].min(WIDEST);
+            // Words may be cut, numbers never: half a number is another one.
+            let least = match headings[at].align {
+                Align::Left => wanted.min(headings[at].title.len().max(12)),
+                Align::Right => wanted,
+            };
+            if least <= left {
+                widths[at] = Some(wanted.min(left));
+                used += wanted.min(left) + GAP;
+            }
+        }
+        // What was cut takes what is left over, the last words first.
+        let spared = graph_room;
+        for at in (0..headings.len()).rev() {
+            if let Some(width) = &mut widths[at]
+                && headings[at].align == Align::Left
+            {
+                let more = (natural[at] - *width).min(room.saturating_sub(used + spared));
+                *width += more;
+                used += more;
+            }
+        }
+        let mut x = GUTTER;
+        let mut fitted = Vec::new();
+        for (index, heading) in headings.iter().enumerate() {
+            let Some(width) = widths[index] else { continue };
+            fitted.push(Fitted { heading: *heading, index, x, width });
+            x += width + GAP;
+        }
+        let left = room.saturating_sub(x);
+        let graph = graph.filter(|title| left >= GRAPH.0.max(title.len()));
+        Self { fitted, graph: graph.map(|_| (x, left.min(GRAPH.1))) }
+    }
+}
+
+/// Whether nobody in view has anything in that column: it gives way to what somebody has.
+fn is_empty(at: usize, lines: &[Line<'_>]) -> bool {
+    let is_absent = |line: &Line<'_>| line.cells.get(at) == Some(&Value::Absent);
+    !lines.is_empty() && lines.iter().all(is_absent)
+}
+
+/// How wide a column would like to be; rates keep their place when they change.
+fn natural(heading: &Heading, at: usize, lines: &[Line<'_>]) -> usize {
+    let cells = lines.iter().filter_map(|line| line.cells.get(at));
+    let widest = cells.map(|value| match value {
+        Value::Bits(_) => width(&value.to_string()).max("100.0 Gb/s".len()),
+        value => width(&escape(&value.to_string())),
+    });
+    let order = if heading.order.is_some() { 2 } else { 0 };
+    widest.max().unwrap_or(0).max(heading.title.len() + order)
+}
+
+/// The column of the shown table that stands there.
+pub(in crate::tui) fn heading_at(state: &State, x: u16) -> Option<&'static str> {
+    let (columns, _) =
+        super::table::columns(state, state.size.0.into(), state.layout().table_lines())?;
+    let x = usize::from(x);
+    let found = columns.fitted.iter().find(|one| (one.x..one.x + one.width + GAP).contains(&x));
+    found.map(|one| one.heading.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heading(title: &'static str, align: Align, rank: usize) -> Heading {
+        Heading { id: title, title, align, order: None, rank }
+    }
+
+    fn line(cells: &[&str]) -> Line<'static> {
+        let cells = cells.iter().map(|text| Value::Text((*text).to_owned())).collect();
+        Line { cells, silent: None, is_fresh: false, graph: None }
+    }
+
+    fn titles(room: usize) -> Vec<(&'static str, usize)> {
+        let headings = [
+            heading("HOST", Align::Left, 0),
+            heading("WHY", Align::Left, 2),
+            heading("RATE", Align::Right, 1),
+        ];
+        let lines = [line(&["n1", "a long sentence that tells why", "400 Gb/s"])];
+        let columns = Columns::fit(&headings, &lines, None, room);
+        columns.fitted.iter().map(|one| (one.heading.title, one.width)).collect()
+    }
+
+    #[test]
+    fn words_are_cut_before_numbers_are_left_out() {
+        assert_eq!(titles(80), [("HOST", 4), ("WHY", 30), ("RATE", 8)]);
+        assert_eq!(titles(35), [("HOST", 4), ("WHY", 16), ("RATE", 8)]);
+        assert_eq!(titles(25), [("HOST", 4), ("RATE", 8)]);
+        assert_eq!(titles(10), [("HOST", 4)]);
+        assert_eq!(titles(0), []);
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the operator is: the views, the way into this one, and what is kept out of it.
+
+use ratatui::layout::Rect;
+
+use super::canvas::{Canvas, fit, width};
+use crate::names;
+use crate::tui::mode::{Mode, Page, PickerKind};
+use crate::tui::state::State;
+use crate::tui::theme::Token;
+use crate::tui::view::{Narrow, View};
+
+/// The views with their digits.
+pub(super) fn tabs(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
+    let base = match state.pages.first() {
+        Some(Page::Rows(view, _) | Page::Detail(view, ..)) => *view,
+        None => View::Hosts,
+    };
+    let name = |view: View| format!(" {} {} ", view.number(), view.name());
+    let needed: usize = View::ALL.into_iter().map(|view| width(&name(view))).sum();
+    let is_wide = needed <= usize::from(area.width);
+    let mut x = 0;
+    for view in View::ALL {
+        let text =
+            if is_wide || view == base { name(view) } else { format!(" {} ", view.number()) };
+        let token = if view == base { Token::Selected } else { Token::Plain };
+        x = canvas.put(area, x, 0, &text, token);
+    }
+}
+
+/// The way here, the conditions, and how many rows there are.
+pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
+    let room = usize::from(area.width);
+    let mut x = 1;
+    let last = state.pages.len().saturating_sub(1);
+    for (at, page) in state.pages.iter().enumerate() {
+        let name = fit(&name_of(page), 40, canvas.glyphs());
+        let token = if at == last { Token::Heading } else { Token::Dim };
+        x = canvas.put(area, x, 0, &name, token);
+        if at < last {
+            x = canvas.put(area, x, 0, " > ", Token::Dim);
+        }
+    }
+    match &state.mode {
+        Mode::Help(_) => {
+            canvas.put(area, x, 0, " > Help", Token::Heading);
+            return;
+        }
+        Mode::Picker(picker) => {
+            let text = match picker.kind {
+                PickerKind::Columns => " > Columns",
+                PickerKind::Sort => " > Sort by",
+            };
+            canvas.put(area, x, 0, text, Token::Heading);
+            return;
+        }
+        Mode::Browse | Mode::Prompt(_) | Mode::Ask(_) => {}
+    }
+    let Some(table) = state.table() else { return };
+    if state.scene().is_none() {
+        return;
+    }
+    let noun = if table.total() == 1 { "row" } else { "rows" };
+    let counts = if table.len() == table.total() {
+        format!("{} {noun}", table.total())
+    } else {
+        format!("{} of {} {noun}", table.len(), table.total())
+    };
+    let end = room.saturating_sub(1);
+    canvas.put_right(area, end, 0, &counts, Token::Dim);
+    let stop = end.saturating_sub(width(&counts) + 2);
+    let mut conditions = Vec::new();
+    if table.only_problems() {
+        conditions.push("problems only".to_owned());
+    }
+    if !table.filter().trim().is_empty() {
+        conditions.push(format!("where {}", table.filter().trim()));
+    }
+    x += 3;
+    for text in conditions {
+        let text = fit(&text, stop.saturating_sub(x), canvas.glyphs());
+        x = canvas.put(area, x, 0, &text, Token::Accent) + 3;
+    }
+}
+
+/// How a page is called.
+fn name_of(page: &Page) -> String {
+    match page {
+        Page::Rows(view, Narrow::All) => view.name().to_owned(),
+        Page::Rows(view, Narrow::Hosts(hosts)) => {
+            format!("{} of {}", view.name(), names::fold(hosts))
+        }
+        Page::Detail(_, _, name, _) => name.clone(),
+    }
+}

@@ -1,0 +1,80 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::{Picture, Prepared};
+use crate::model::ping::PingReport;
+
+/// What happens to the screen.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse did something.
+    Mouse(MouseEvent),
+    /// The terminal has another size: columns and rows.
+    Resize(u16, u16),
+    /// There is a newer picture. What is to be made of it is made here, which a large one should not:
+    /// then [`Event::Prepared`].
+    Picture(Arc<Picture>),
+    /// There is a newer picture, of which everything was made.
+    Prepared(Prepared),
+    /// Time went by: ages grow, and marks fade.
+    Tick,
+    /// What became of an effect.
+    Told(Notice),
+    /// A ping matrix is there: one that was run, or a saved one.
+    Matrix(Arc<PingReport>),
+    /// Whether pictures are recorded; it is taken for granted when [`Effect::Record`] is given, and to be
+    /// told when that failed.
+    Recording(bool),
+    /// Which picture of a recording is shown, from 1, and how many there are.
+    Position(usize, usize),
+}
+
+/// A sentence for the last line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What there is to say.
+    pub text: String,
+    /// Whether it tells of a failure.
+    pub is_bad: bool,
+}
+
+/// What is to be done outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Leave; with the last frame on the normal screen, or without.
+    Quit {
+        /// Whether the last frame stays.
+        keep_frame: bool,
+    },
+    /// Say goodbye to the agents, stop, and come back when the shell says so.
+    Suspend,
+    /// Put this into the clipboard of the terminal.
+    Copy(String),
+    /// Write this text into a new file whose name begins so.
+    Save {
+        /// `rdmactl-ports`
+        stem: String,
+        /// `txt`, `json`
+        extension: &'static str,
+        /// What to write.
+        text: String,
+    },
+    /// Record every picture from this one on, or stop it.
+    Record(bool),
+    /// Show the picture that many before (negative) or after the one that is shown, and stay there.
+    Step(i32),
+    /// Have a recording stand still, or go on.
+    Pause(bool),
+    /// Run a ping matrix over these hosts.
+    Ping(Vec<String>),
+    /// Read a saved matrix.
+    OpenMatrix(PathBuf),
+    /// Follow the mouse, or leave it to the terminal.
+    FollowMouse(bool),
+}

@@ -1,0 +1,84 @@
+//! How the screen is divided: the same for drawing, for scrolling and for the mouse.
+
+use ratatui::layout::Rect;
+
+use super::mode::Mode;
+
+/// What is smaller shows nothing but what it needs.
+pub(super) const LEAST: (u16, u16) = (40, 8);
+
+/// The lines of the screen, from the top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// What is there, and how it is.
+    pub(super) header: Rect,
+    /// The views.
+    pub(super) tabs: Rect,
+    /// Where the operator is, and what is kept out.
+    pub(super) crumbs: Rect,
+    /// The view itself.
+    pub(super) body: Rect,
+    /// What is said of the chosen row.
+    pub(super) note: Rect,
+    /// The keys, or what is typed.
+    pub(super) footer: Rect,
+}
+
+impl Layout {
+    /// Of a terminal with so many columns and rows.
+    pub(super) fn of((columns, rows): (u16, u16), mode: &Mode) -> Self {
+        let footer = if matches!(mode, Mode::Prompt(_)) { 2 } else { 1 };
+        let note = match rows {
+            0..10 => 0,
+            10..16 => 1,
+            16..32 => 2,
+            _ => 3,
+        };
+        // A list is read in peace.
+        let note = if matches!(mode, Mode::Help(_) | Mode::Picker(_)) { 0 } else { note };
+        let heights = [1, 1, 1, rows.saturating_sub(3 + note + footer), note, footer];
+        let mut y = 0_u16;
+        let [header, tabs, crumbs, body, note, footer] = heights.map(|height| {
+            let area = Rect::new(0, y, columns, height.min(rows.saturating_sub(y)));
+            y = y.saturating_add(height);
+            area
+        });
+        Self { header, tabs, crumbs, body, note, footer }
+    }
+
+    /// What is said of the chosen row, with lines that a table of so many rows leaves free.
+    pub(super) fn note_over(&self, rows: Option<usize>) -> Rect {
+        const MOST: u16 = 6;
+        let used = rows.map_or(usize::MAX, |rows| rows.saturating_add(2));
+        let free = self.body_lines().saturating_sub(used);
+        let more = MOST.saturating_sub(self.note.height).min(u16::try_from(free).unwrap_or(0));
+        if self.note.height == 0 {
+            return self.note;
+        }
+        Rect { y: self.note.y - more, height: self.note.height + more, ..self.note }
+    }
+
+    /// How many lines the view has.
+    pub(super) fn body_lines(&self) -> usize {
+        self.body.height.into()
+    }
+
+    /// How many rows of a table are seen below its heading.
+    pub(super) fn table_lines(&self) -> usize {
+        self.body_lines().saturating_sub(1)
+    }
+}
+
+#[test]
+fn nothing_lies_outside_of_any_terminal() {
+    for columns in [0, 1, 40, 500] {
+        for rows in 0..60 {
+            let layout = Layout::of((columns, rows), &Mode::Browse);
+            let Layout { header, tabs, crumbs, body, note, footer } = layout;
+            for area in [header, tabs, crumbs, body, note, footer] {
+                assert!(area.bottom() <= rows || area.height == 0, "{rows}: {area:?}");
+                assert!(area.right() <= columns);
+            }
+        }
+    }
+}

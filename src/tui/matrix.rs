@@ -1,0 +1,173 @@
+//! A ping matrix as a grid: sources down, targets across, and one cell that is looked at.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::model::ping::{Code, Pair, PingReport};
+
+/// A matrix, and where the operator looks.
+#[derive(Debug, Clone)]
+pub(super) struct Grid {
+    pub(super) report: Arc<PingReport>,
+    /// The pair of a source and a target.
+    pairs: HashMap<(usize, usize), usize>,
+    /// The source that is looked at.
+    pub(super) row: usize,
+    /// The target that is looked at.
+    pub(super) column: usize,
+    /// The median of all half round trips, in nanoseconds.
+    pub(super) median_ns: Option<u64>,
+}
+
+/// What a cell shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// The host itself, or a pair that was not asked for.
+    Nothing,
+    /// RDMA works; how slow it is, from 0 to 4.
+    Works(usize),
+    /// RDMA does not work.
+    Fails,
+    /// It does not apply: no protocol in common.
+    NotApplicable,
+    /// It was not tried.
+    NotTested,
+}
+
+/// From how many hundredths of the median a pair is so slow.
+const SLOWER: [u64; 4] = [110, 150, 200, 400];
+
+impl Grid {
+    /// The grid of a report; the worst pair is looked at.
+    pub(super) fn new(report: Arc<PingReport>) -> Self {
+        let numbered = report.pairs.iter().enumerate();
+        let pairs = numbered.map(|(at, pair)| ((pair.source, pair.target), at)).collect();
+        let mut all: Vec<u64> = report.pairs.iter().filter_map(half_rtt).collect();
+        all.sort_unstable();
+        let median_ns = all.get(all.len() / 2).copied();
+        let mut grid = Self { report, pairs, row: 0, column: 0, median_ns };
+        grid.go_to_worst();
+        grid
+    }
+
+    /// How many hosts there are.
+    pub(super) fn size(&self) -> usize {
+        self.report.hosts.len()
+    }
+
+    /// The pair of a source and a target.
+    pub(super) fn pair(&self, source: usize, target: usize) -> Option<&Pair> {
+        self.report.pairs.get(*self.pairs.get(&(source, target))?)
+    }
+
+    /// What a cell shows.
+    pub(super) fn cell(&self, source: usize, target: usize) -> Cell {
+        let Some(pair) = self.pair(source, target) else { return Cell::Nothing };
+        match pair.verdict.code {
+            Code::NoTransport => Cell::NotApplicable,
+            Code::NotTested => Cell::NotTested,
+            code if code.is_failure() => Cell::Fails,
+            _ => Cell::Works(self.heat(pair)),
+        }
+    }
+
+    /// How slow a pair is beside the others.
+    fn heat(&self, pair: &Pair) -> usize {
+        let Some((mine, median)) = half_rtt(pair).zip(self.median_ns) else { return 0 };
+        let percent = u128::from(mine) * 100 / u128::from(median.max(1));
+        SLOWER.iter().filter(|least| percent >= u128::from(**least)).count()
+    }
+
+    /// Looks at the first pair that fails, else at the slowest.
+    pub(super) fn go_to_worst(&mut self) {
+        let badness = |pair: &Pair| {
+            let code = pair.verdict.code;
+            (code.is_failure(), half_rtt(pair).unwrap_or(0))
+        };
+        // Of equal ones the first.
+        let worst = self.report.pairs.iter().rev().max_by_key(|pair| badness(pair));
+        if let Some(pair) = worst {
+            (self.row, self.column) = (pair.source, pair.target);
+        }
+    }
+
+    /// Looks so many rows and columns further.
+    pub(super) fn step(&mut self, rows: isize, columns: isize) {
+        let last = self.size().saturating_sub(1);
+        self.row = self.row.saturating_add_signed(rows).min(last);
+        self.column = self.column.saturating_add_signed(columns).min(last);
+    }
+
+    /// How many pairs work, fail, and were not tried or do not apply.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let count = |is_it: fn(Code) -> bool| {
+            self.report.pairs.iter().filter(|pair| is_it(pair.verdict.code)).count()
+        };
+        let (works, fails) = (count(|code| code == Code::Ok), count(Code::is_failure));
+        (works, fails, self.report.pairs.len() - works - fails)
+    }
+}
+
+/// The median half round trip of a pair.
+pub(super) fn half_rtt(pair: &Pair) -> Option<u64> {
+    pair.rdma.map(|rdma| rdma.half_rtt_ns.p50)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(cells: &[(usize, usize, Option<u64>)]) -> Arc<PingReport> {
+        let hosts: Vec<_> = (0..3)
+            .map(|at| serde_json::json!({ "name": format!("n{at}"), "kernel": null, "failure": null }))
+            .collect();
+        let quantiles = |ns| serde_json::json!({ "min": ns, "p50": ns, "p99": null, "max": ns });
+        let pairs: Vec<_> = cells
+            .iter()
+            .map(|(source, target, ns)| {
+                let code = if ns.is_some() { "ok" } else { "peer.dead" };
+                let rdma = ns.map(|ns| serde_json::json!({ "count": 9, "rtt_ns": quantiles(ns * 2), "half_rtt_ns": quantiles(ns) }));
+                serde_json::json!({
+                    "source": source, "target": target, "route": null, "rdma": rdma, "tcp": null,
+                    "first": null,
+                    "verdict": { "code": code, "stage": null, "side": "path", "detail": "", "hint": null },
+                })
+            })
+            .collect();
+        let json = serde_json::json!({
+            "hosts": hosts, "pairs": pairs, "findings": [], "elapsed_ms": 1, "left_behind": [],
+        });
+        Arc::new(serde_json::from_value(json).unwrap())
+    }
+
+    #[test]
+    fn a_pair_that_fails_is_worse_than_any_slow_one() {
+        let grid = Grid::new(report(&[(0, 1, Some(9_000)), (1, 0, Some(1_000)), (2, 1, None)]));
+        assert_eq!((grid.row, grid.column), (2, 1));
+        assert_eq!(grid.cell(2, 1), Cell::Fails);
+        assert_eq!(grid.cell(1, 1), Cell::Nothing);
+        assert_eq!(grid.counts(), (2, 1, 0));
+    }
+
+    #[test]
+    fn heat_is_told_by_the_median() {
+        let grid = Grid::new(report(&[
+            (0, 1, Some(1_000)),
+            (1, 0, Some(1_000)),
+            (0, 2, Some(1_600)),
+            (2, 0, Some(900)),
+            (1, 2, Some(5_000)),
+        ]));
+        assert_eq!(grid.median_ns, Some(1_000));
+        let heat = [(0, 1), (0, 2), (2, 0), (1, 2)].map(|(row, column)| grid.cell(row, column));
+        assert_eq!(heat, [Cell::Works(0), Cell::Works(2), Cell::Works(0), Cell::Works(4)]);
+        assert_eq!((grid.row, grid.column), (1, 2));
+    }
+
+    #[test]
+    fn nobody_steps_out_of_the_grid() {
+        let mut grid = Grid::new(report(&[]));
+        grid.step(-5, 99);
+        assert_eq!((grid.row, grid.column), (0, 2));
+    }
+}

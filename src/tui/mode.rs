@@ -1,0 +1,183 @@
+//! What the keys are for at the moment.
+
+use super::event::Effect;
+use super::view::Narrow;
+use super::{rows::Key, view::View};
+use crate::query::FilterError;
+
+/// What the keys are for.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Mode {
+    /// Looking around.
+    #[default]
+    Browse,
+    /// Typing.
+    Prompt(Prompt),
+    /// Choosing a column.
+    Picker(Picker),
+    /// Reading the help, from this line on.
+    Help(usize),
+    /// Answering a question.
+    Ask(Question),
+}
+
+/// A line that is typed.
+#[derive(Debug, Clone)]
+pub(super) struct Prompt {
+    pub(super) kind: PromptKind,
+    pub(super) text: String,
+    /// Before which letter the cursor stands.
+    pub(super) cursor: usize,
+    /// What is wrong with it; the last good condition stays meanwhile.
+    pub(super) error: Option<FilterError>,
+    /// Which of the names that fit is chosen.
+    pub(super) chosen: usize,
+    /// The condition there was before.
+    pub(super) before: String,
+}
+
+/// What is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PromptKind {
+    /// A condition on rows.
+    Filter,
+    /// Where to go.
+    Jump,
+    /// The name of a file with a matrix.
+    OpenMatrix,
+}
+
+/// A list of columns.
+#[derive(Debug, Clone)]
+pub(super) struct Picker {
+    pub(super) kind: PickerKind,
+    /// The column that is chosen.
+    pub(super) at: usize,
+}
+
+/// What a column is chosen for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PickerKind {
+    /// To be shown, or not.
+    Columns,
+    /// To decide on the order.
+    Sort,
+}
+
+/// Something that is not done without a yes.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) text: String,
+    pub(super) effect: Effect,
+}
+
+/// Something that can be gone to by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) word: String,
+    pub(super) kind: Goal,
+}
+
+/// What a name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// A view.
+    View(View),
+    /// A host.
+    Host,
+    /// A column, which then decides on the order.
+    Column(&'static str),
+}
+
+impl Goal {
+    /// Its word beside the name.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::View(_) => "view",
+            Self::Host => "host",
+            Self::Column(_) => "sort by",
+        }
+    }
+}
+
+/// The conditions of a table, while another page of the same view is looked at without them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) view: View,
+    pub(super) filter: String,
+    pub(super) only_problems: bool,
+}
+
+/// Where the operator is, one for each step into something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Page {
+    /// Rows of a view.
+    Rows(View, Narrow),
+    /// All that is known of one row of a view, from this line on.
+    Detail(View, Key, String, usize),
+}
+
+impl Prompt {
+    /// An empty line, or one with what was there before.
+    pub(super) fn new(kind: PromptKind, text: &str) -> Self {
+        let (text, before) = (text.to_owned(), text.to_owned());
+        Self { kind, cursor: text.chars().count(), text, error: None, chosen: 0, before }
+    }
+
+    /// The byte before which a letter stands.
+    fn byte(&self, letter: usize) -> usize {
+        self.text.char_indices().nth(letter).map_or(self.text.len(), |(at, _)| at)
+    }
+
+    /// Writes a letter at the cursor.
+    pub(super) fn write(&mut self, letter: char) {
+        // Nobody types a line that is longer.
+        const LONGEST: usize = 1_000;
+        if self.text.len() < LONGEST && !letter.is_control() {
+            self.text.insert(self.byte(self.cursor), letter);
+            self.cursor += 1;
+            self.chosen = 0;
+        }
+    }
+
+    /// Takes another text, and goes behind it.
+    pub(super) fn replace(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+        self.cursor = self.text.chars().count();
+        self.chosen = 0;
+    }
+
+    /// Deletes the letter at some place, if there is one.
+    pub(super) fn delete(&mut self, letter: Option<usize>) {
+        let Some(letter) = letter.filter(|letter| *letter < self.text.chars().count()) else {
+            return;
+        };
+        self.text.remove(self.byte(letter));
+        if letter < self.cursor {
+            self.cursor -= 1;
+        }
+        self.chosen = 0;
+    }
+
+    /// Moves the cursor.
+    pub(super) fn go(&mut self, letter: usize) {
+        self.cursor = letter.min(self.text.chars().count());
+    }
+}
+
+#[test]
+fn letters_of_many_bytes_are_edited_as_one() {
+    let mut prompt = Prompt::new(PromptKind::Filter, "aé");
+    prompt.write('日');
+    prompt.go(1);
+    prompt.write('x');
+    assert_eq!((prompt.text.as_str(), prompt.cursor), ("axé日", 2));
+    prompt.delete(Some(2));
+    assert_eq!((prompt.text.as_str(), prompt.cursor), ("ax日", 2));
+    prompt.delete(prompt.cursor.checked_sub(1));
+    prompt.delete(Some(9));
+    prompt.delete(None);
+    assert_eq!((prompt.text.as_str(), prompt.cursor), ("a日", 1));
+    prompt.write('\x1b');
+    assert_eq!(prompt.text, "a日");
+}

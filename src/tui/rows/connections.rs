@@ -1,0 +1,132 @@
+use std::borrow::Cow;
+use std::time::Instant;
+
+use super::{Key, Listed, Place, Said, beginning, silence, tone};
+use crate::model::{ConnectionVerdict, Subject};
+use crate::query::{ConnectionRow, Connections, Value};
+use crate::tui::changes::FLASH;
+use crate::tui::detail::{Part, columns};
+use crate::tui::scene::Scene;
+use crate::tui::theme::Token;
+use crate::tui::view::{Narrow, View};
+
+impl Listed for Connections {
+    const VIEW: View = View::Connections;
+
+    const IMPORTANT: &'static [&'static str] = &[
+        "host",
+        "consumer.kind",
+        "consumer.instance",
+        "transport",
+        "verdict",
+        "peer",
+        "wanted.transport",
+        "change",
+        "channels",
+        "consumer.role",
+    ];
+
+    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (host, report) in scene.picture.reports.iter().enumerate() {
+            if !narrow.admits(&report.host) {
+                continue;
+            }
+            let count = scene.connections(host).len();
+            if count == 0 && report.failure.is_some() {
+                places.push(Place::of_host(host));
+            }
+            places.extend((0..count).map(|first| Place::of(host, first)));
+        }
+        places
+    }
+
+    fn row(scene: &Scene, place: Place, _: Instant) -> Option<ConnectionRow<'_>> {
+        let report = scene.report(place.host)?;
+        let Some(first) = place.first else {
+            return Some(ConnectionRow { report, connection: None, change: None });
+        };
+        let connection = scene.connections(place.host).get(first)?;
+        let change = scene.changes.of(place.host, &connection.id).map(|change| change.was.clone());
+        Some(ConnectionRow { report, connection: Some(Cow::Borrowed(connection)), change })
+    }
+
+    /// Two connections may have the same user and peer; their ids tell them apart.
+    fn key(row: &ConnectionRow<'_>) -> Key {
+        let id = row.connection.as_ref().map(|one| Value::Text(one.id.clone()));
+        [Some(Value::Text(row.report.host.clone())), id].into_iter().flatten().collect()
+    }
+
+    fn is_problem(row: &ConnectionRow<'_>) -> bool {
+        let is_telling = |verdict: ConnectionVerdict| verdict.is_telling();
+        row.connection.as_ref().is_none_or(|one| is_telling(one.verdict)) || row.change.is_some()
+    }
+
+    fn is_fresh(scene: &Scene, place: Place, at: Instant) -> bool {
+        let one = place.first.and_then(|first| scene.connections(place.host).get(first));
+        let change = one.and_then(|one| scene.changes.of(place.host, &one.id));
+        change.is_some_and(|change| at.saturating_duration_since(change.at) < FLASH)
+    }
+
+    fn said(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Option<Said> {
+        silence(scene, place.host, at).or_else(|| {
+            let one = row.connection.as_ref()?;
+            let change = row.change.as_ref().map(|was| format!(" ({was})")).unwrap_or_default();
+            let severity = one.verdict.finding().map(|(severity, _)| severity);
+            let tone = severity.map_or(Token::Plain, tone);
+            match &one.cause {
+                Some(cause) => Some(Said {
+                    what: format!("{}{change}", cause.text),
+                    fix: cause.fix.clone(),
+                    tone,
+                }),
+                None if !change.is_empty() => {
+                    let what = format!("{}{change}", one.verdict.word());
+                    Some(Said { what, fix: None, tone })
+                }
+                None => None,
+            }
+        })
+    }
+
+    fn is_about(row: &ConnectionRow<'_>, subject: &Subject) -> bool {
+        let consumer = row.connection.as_ref().map(|one| &one.consumer);
+        match (subject, consumer) {
+            (Subject::Connection(kind, instance), Some(consumer)) => {
+                consumer.kind.word() == kind && consumer.instance == *instance
+            }
+            _ => false,
+        }
+    }
+
+    fn name(row: &ConnectionRow<'_>) -> String {
+        row.connection.as_ref().map_or_else(
+            || row.report.host.clone(),
+            |one| format!("{} {}", one.consumer.kind.word(), one.consumer.instance),
+        )
+    }
+
+    fn detail(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+        let mut parts = beginning(Self::said(scene, row, place, at));
+        if let Some(one) = &row.connection {
+            parts.push(Part::Heading("Evidence".into()));
+            if one.evidence.is_empty() {
+                parts.push(Part::Text("none".into()));
+            }
+            let seen = one.evidence.iter();
+            parts.extend(
+                seen.map(|one| Part::Field(one.source.clone(), Value::Text(one.text.clone()))),
+            );
+            if !one.missing.is_empty() {
+                parts.push(Part::Heading("Could not be read".into()));
+                parts.extend(one.missing.iter().cloned().map(Part::Text));
+            }
+            parts.push(Part::Gap);
+        }
+        parts.push(columns::<Connections>(
+            row,
+            &["cause.text", "cause.fix", "evidence", "missing", "change"],
+        ));
+        parts
+    }
+}

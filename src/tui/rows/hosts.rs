@@ -1,0 +1,115 @@
+use std::time::Instant;
+
+use super::{Graph, Listed, Place, Said, Target, said_parts, silence, tone};
+use crate::model::{Finding, HostReport, Subject};
+use crate::query::{LiveHostRow, LiveHosts};
+use crate::tui::detail::{Part, columns};
+use crate::tui::scene::Scene;
+use crate::tui::view::{Narrow, View};
+
+impl Listed for LiveHosts {
+    const VIEW: View = View::Hosts;
+
+    const IMPORTANT: &'static [&'static str] = &[
+        "host",
+        "live.state",
+        "live.findings",
+        "live.ports_up",
+        "live.fallen",
+        "live.rx_bps",
+        "live.tx_bps",
+        "live.errors_per_s",
+        "live.rx_packets_per_s",
+        "live.tx_packets_per_s",
+        "live.rdma",
+        "live.tcp",
+        "live.age_ns",
+    ];
+
+    const GRAPH: Option<&'static str> = Some("RDMA SHARE");
+
+    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+        let reports = scene.picture.reports.iter().enumerate();
+        let wanted = reports.filter(|(_, report)| narrow.admits(&report.host));
+        wanted.map(|(host, _)| Place::of_host(host)).collect()
+    }
+
+    fn row(scene: &Scene, place: Place, at: Instant) -> Option<LiveHostRow<'_>> {
+        let host = place.host;
+        let answered = scene.seen(host).and_then(|seen| seen.answered);
+        Some(LiveHostRow {
+            report: scene.report(host)?,
+            failure: scene.failure(host),
+            age: answered.map(|answered| at.saturating_duration_since(answered)),
+            traffic: scene.derived.hosts.get(host).copied().unwrap_or_default(),
+            share: scene.derived.shares.get(host).copied().unwrap_or_default(),
+            findings: scene.findings.of_host.get(host).copied().unwrap_or_default(),
+        })
+    }
+
+    fn is_problem(row: &LiveHostRow<'_>) -> bool {
+        row.failure.is_some() || row.findings > 0
+    }
+
+    fn graph<'scene>(
+        _: &'scene Scene,
+        row: &LiveHostRow<'scene>,
+        _: Place,
+    ) -> Option<Graph<'scene>> {
+        (row.share.rdma + row.share.tcp > 0).then_some(Graph::Share(row.share))
+    }
+
+    fn said(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Option<Said> {
+        silence(scene, place.host, at).or_else(|| {
+            let mut all = findings(scene, row.report);
+            let worst = all.next()?;
+            let more = match all.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            let subject = match &worst.subject {
+                Subject::Host => String::new(),
+                subject => format!("{subject}: "),
+            };
+            let what = format!("{subject}{}{more}", worst.what);
+            Some(Said { what, fix: worst.fix.clone(), tone: tone(worst.severity) })
+        })
+    }
+
+    fn target(row: &LiveHostRow<'_>) -> Target {
+        if row.report.devices.is_empty() {
+            return Target::Detail;
+        }
+        Target::Rows(View::Ports, Narrow::Hosts(vec![row.report.host.clone()]), None)
+    }
+
+    fn is_about(_: &LiveHostRow<'_>, _: &Subject) -> bool {
+        true
+    }
+
+    fn name(row: &LiveHostRow<'_>) -> String {
+        row.report.host.clone()
+    }
+
+    fn detail(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+        let mut parts = said_parts(silence(scene, place.host, at));
+        // Why it is silent was said already.
+        for one in findings(scene, row.report).filter(|one| one.code != "host.silent") {
+            parts.push(Part::Said(tone(one.severity), format!("{}: {}", one.subject, one.what)));
+            parts.extend(one.fix.clone().map(Part::Fix));
+        }
+        if !parts.is_empty() {
+            parts.push(Part::Gap);
+        }
+        parts.push(columns::<LiveHosts>(row, &["live.why"]));
+        parts
+    }
+}
+
+fn findings<'scene>(
+    scene: &'scene Scene,
+    report: &'scene HostReport,
+) -> impl Iterator<Item = &'scene Finding> {
+    let all = scene.findings.all.iter();
+    all.filter(|one| one.hosts.contains(&report.host))
+}

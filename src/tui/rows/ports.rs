@@ -1,0 +1,183 @@
+use std::time::Instant;
+
+use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
+use crate::analyse::traffic::Traffic;
+use crate::model::{Finding, Subject, key};
+use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
+use crate::tui::detail::{Chart, Part, columns, counters};
+use crate::tui::history::{KEPT, Sample, Track, Unit};
+use crate::tui::scene::Scene;
+use crate::tui::theme::Token;
+use crate::tui::view::{Narrow, View};
+
+impl Listed for LivePorts {
+    const VIEW: View = View::Ports;
+
+    const IMPORTANT: &'static [&'static str] = &[
+        "host",
+        "device.name",
+        "port.number",
+        "port.state",
+        "traffic.rx_bps",
+        "traffic.tx_bps",
+        "traffic.errors_per_s",
+        "traffic.use_percent",
+        "port.rate_bps",
+        "port.protocol",
+        "traffic.errors",
+        "traffic.rx_packets_per_s",
+        "traffic.tx_packets_per_s",
+    ];
+
+    const GRAPH: Option<&'static str> = Some("RX TREND");
+
+    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (host, report) in scene.picture.reports.iter().enumerate() {
+            if !narrow.admits(&report.host) {
+                continue;
+            }
+            if report.devices.is_empty() {
+                places.push(Place::of_host(host));
+            }
+            for (first, device) in report.devices.iter().enumerate() {
+                if device.ports.is_empty() {
+                    places.push(Place::of(host, first));
+                }
+                let second = (0..device.ports.len()).map(Some);
+                places.extend(second.map(|second| Place { second, ..Place::of(host, first) }));
+            }
+        }
+        places
+    }
+
+    fn row(scene: &Scene, place: Place, _: Instant) -> Option<LivePortRow<'_>> {
+        let report = scene.report(place.host)?;
+        let device = place.first.map(|first| report.devices.get(first));
+        let port = device.flatten().zip(place.second).map(|(device, at)| device.ports.get(at));
+        if matches!(device, Some(None)) || matches!(port, Some(None)) {
+            return None;
+        }
+        let traffic = traffic(scene, place).unwrap_or_default();
+        let place = DeviceRow { report, device: device.flatten(), port: port.flatten() };
+        Some(LivePortRow { place, traffic })
+    }
+
+    fn is_problem(row: &LivePortRow<'_>) -> bool {
+        let is_down = row.place.port.is_some_and(|port| {
+            port.state.is_some_and(|state| !state.is_active()) || port.pci_suffices == Some(false)
+        });
+        let counts = row.traffic.errors.is_some_and(|errors| errors.0 > 0);
+        let unread = row.place.device.zip(row.place.port).is_some_and(|(device, port)| {
+            row.place.report.problems.touch(&key::device(&device.name, &port.number.to_string()))
+        });
+        is_down || counts || unread || row.place.report.failure.is_some()
+    }
+
+    fn graph<'scene>(
+        scene: &'scene Scene,
+        row: &LivePortRow<'scene>,
+        place: Place,
+    ) -> Option<Graph<'scene>> {
+        let port = row.place.port?;
+        let track = scene.history.of(place.host, &row.place.device?.name, port.number)?;
+        Some(Graph::Trend(track, port.rate_bps))
+    }
+
+    fn said(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Option<Said> {
+        silence(scene, place.host, at).or_else(|| findings(scene, row).next().map(said))
+    }
+
+    fn is_about(row: &LivePortRow<'_>, subject: &Subject) -> bool {
+        match (subject, row.place.device, row.place.port) {
+            (Subject::Port(name, number), Some(device), Some(port)) => {
+                device.name == *name && port.number == *number
+            }
+            _ => false,
+        }
+    }
+
+    fn name(row: &LivePortRow<'_>) -> String {
+        let device = row.place.device.map_or("-", |device| &device.name);
+        match row.place.port {
+            Some(port) => format!("{device}/{}", port.number),
+            None => device.to_owned(),
+        }
+    }
+
+    fn detail(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+        let mut parts = said_parts(silence(scene, place.host, at));
+        parts.extend(findings(scene, row).map(said).flat_map(|said| said_parts(Some(said))));
+        if !parts.is_empty() {
+            parts.push(Part::Gap);
+        }
+        if let Some(Graph::Trend(track, rate_bps)) = Self::graph(scene, row, place) {
+            parts.push(chart("RX", Token::Rx, track, rate_bps, Sample::rx));
+            parts.push(chart("TX", Token::Tx, track, rate_bps, Sample::tx));
+            parts.push(Part::Gap);
+        }
+        parts.push(columns::<LivePorts>(row, &[]));
+        let all = row.place.port.and_then(|port| port.counters.as_deref()).unwrap_or_default();
+        let rows: Vec<CounterRow<'_>> = all
+            .iter()
+            .map(|counter| CounterRow { place: row.place, counter: Some(counter) })
+            .collect();
+        parts.extend(counters(&rows));
+        parts
+    }
+}
+
+/// What is wrong with a port, the worst first.
+fn findings<'scene>(
+    scene: &'scene Scene,
+    row: &LivePortRow<'scene>,
+) -> impl Iterator<Item = &'scene Finding> {
+    let ends = row.place.device.zip(row.place.port);
+    let subject = ends.map(|(device, port)| Subject::Port(device.name.clone(), port.number));
+    let part = ends.map(|(device, port)| key::device(&device.name, &port.number.to_string()));
+    let host = &row.place.report.host;
+    scene.findings.all.iter().filter(move |one| {
+        let is_of_port = match &one.subject {
+            Subject::Part(key) => Some(key) == part.as_ref(),
+            other => Some(other) == subject.as_ref(),
+        };
+        is_of_port && one.hosts.contains(host)
+    })
+}
+
+fn said(finding: &Finding) -> Said {
+    let (what, fix) = (finding.what.clone(), finding.fix.clone());
+    Said { what, fix, tone: tone(finding.severity) }
+}
+
+/// What was made of the port's counters when the picture came.
+fn traffic(scene: &Scene, place: Place) -> Option<Traffic> {
+    let before = scene.report(place.host)?.devices.get(..place.first?)?;
+    let skipped: usize = before.iter().map(|device| device.ports.len()).sum();
+    scene.derived.ports.get(place.host)?.get(skipped + place.second?).copied()
+}
+
+fn chart(
+    title: &'static str,
+    token: Token,
+    track: &Track,
+    rate_bps: Option<u64>,
+    get: fn(Sample) -> Option<u64>,
+) -> Part {
+    let samples: Vec<Option<u64>> = track.last(KEPT).map(get).collect();
+    let most = samples.iter().flatten().copied().max().unwrap_or(0);
+    let (now, scale) = match track.unit {
+        Unit::Kilobits => {
+            let bits = |kilobits: u64| Value::Bits(kilobits.saturating_mul(1_000));
+            let whole = rate_bps.map_or(most, |rate| rate / 1_000).max(1);
+            (samples.last().copied().flatten().map(bits), (whole, bits(whole)))
+        }
+        Unit::Packets => {
+            let packets = |count: u64| Value::Text(format!("{count} packets/s"));
+            (samples.last().copied().flatten().map(packets), (most.max(1), packets(most.max(1))))
+        }
+    };
+    let is_of_rate = track.unit == Unit::Kilobits && rate_bps.is_some();
+    let now = now.unwrap_or(Value::Absent);
+    Part::Chart(Chart { title, token, samples, whole: scale.0, top: scale.1, now, is_of_rate })
+}

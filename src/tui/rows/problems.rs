@@ -1,0 +1,83 @@
+use std::time::Instant;
+
+use super::{Key, Listed, Place, Said, Target, beginning, tone};
+use crate::model::{Severity, Subject};
+use crate::names;
+use crate::query::{FindingRow, Findings, Value};
+use crate::tui::detail::Part;
+use crate::tui::scene::Scene;
+use crate::tui::view::{Narrow, View};
+
+impl Listed for Findings {
+    const VIEW: View = View::Problems;
+
+    const IMPORTANT: &'static [&'static str] =
+        &["finding.severity", "finding.hosts", "finding.subject", "finding.what", "finding.fix"];
+
+    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+        let all = scene.findings.all.iter().enumerate();
+        let wanted = all.filter(|(_, one)| one.hosts.iter().any(|host| narrow.admits(host)));
+        wanted.map(|(first, _)| Place::of(0, first)).collect()
+    }
+
+    fn row(scene: &Scene, place: Place, _: Instant) -> Option<FindingRow<'_>> {
+        Some(FindingRow { finding: scene.findings.all.get(place.first?)? })
+    }
+
+    /// What is counted may grow while it stays the same finding.
+    fn key(row: &FindingRow<'_>) -> Key {
+        let one = row.finding;
+        let text = |text: &str| Value::Text(text.to_owned());
+        let mut key = vec![text(one.code), Value::Text(one.subject.to_string())];
+        if one.code != "port.errors" {
+            key.push(text(&one.what));
+        } else if let Some(host) = one.hosts.first() {
+            key.push(text(host));
+        }
+        key
+    }
+
+    fn is_problem(row: &FindingRow<'_>) -> bool {
+        row.finding.severity != Severity::Unknown
+    }
+
+    /// It tells of silent hosts, and is fresh itself.
+    fn silent(_: &Scene, _: Place, _: Instant) -> Option<String> {
+        None
+    }
+
+    fn said(_: &Scene, row: &FindingRow<'_>, _: Place, _: Instant) -> Option<Said> {
+        let one = row.finding;
+        let tone = tone(one.severity);
+        Some(Said { what: one.what.clone(), fix: one.fix.clone(), tone })
+    }
+
+    fn target(row: &FindingRow<'_>) -> Target {
+        let hosts = Narrow::Hosts(row.finding.hosts.clone());
+        let subject = &row.finding.subject;
+        let view = match subject {
+            Subject::Connection(..) => View::Connections,
+            Subject::Port(..) => View::Ports,
+            Subject::Host | Subject::Device(_) | Subject::Part(_) => View::Hosts,
+        };
+        Target::Rows(view, hosts, Some(subject.clone()))
+    }
+
+    fn name(row: &FindingRow<'_>) -> String {
+        row.finding.code.to_owned()
+    }
+
+    fn detail(scene: &Scene, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+        let one = row.finding;
+        let mut parts = beginning(Self::said(scene, row, place, at));
+        let field = |name: &str, text: &str| Part::Field(name.to_owned(), Value::Text(text.into()));
+        parts.extend([
+            field("SEVERITY", one.severity.word()),
+            field("SUBJECT", &one.subject.to_string()),
+            field("CODE", one.code),
+            field("HOSTS", &names::fold(&one.hosts)),
+            field("COUNT", &one.hosts.len().to_string()),
+        ]);
+        parts
+    }
+}

@@ -1,0 +1,107 @@
+use std::time::Instant;
+
+use super::{Listed, Place, Said, beginning, silence};
+use crate::model::{HostReport, Owner, Resource};
+use crate::query::{Holding, ProcessRow, Processes, ResourceRow, Resources};
+use crate::tui::detail::{Part, columns, table};
+use crate::tui::scene::Scene;
+use crate::tui::theme::Token;
+use crate::tui::view::{Narrow, View};
+
+impl Listed for Processes {
+    const VIEW: View = View::Resources;
+
+    const IMPORTANT: &'static [&'static str] = &[
+        "host",
+        "process.name",
+        "process.pid",
+        "process.qps",
+        "process.failed_qps",
+        "process.mrs",
+        "process.mr_bytes",
+        "process.cqs",
+        "process.pds",
+        "process.cm_ids",
+        "process.devices",
+    ];
+
+    fn places(scene: &Scene, narrow: &Narrow) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (host, report) in scene.picture.reports.iter().enumerate() {
+            if !narrow.admits(&report.host) {
+                continue;
+            }
+            let count = scene.derived.holdings.get(host).map_or(0, Vec::len);
+            // What could not be read is told in a row as well.
+            if count == 0 && report.resources.is_none() {
+                places.push(Place::of_host(host));
+            }
+            places.extend((0..count).map(|first| Place::of(host, first)));
+        }
+        places
+    }
+
+    fn row(scene: &Scene, place: Place, _: Instant) -> Option<ProcessRow<'_>> {
+        let report = scene.report(place.host)?;
+        let holdings = scene.derived.holdings.get(place.host)?;
+        let holding = place.first.map(|first| holdings.get(first));
+        (!matches!(holding, Some(None))).then(|| ProcessRow { report, holding: holding.flatten() })
+    }
+
+    fn is_problem(row: &ProcessRow<'_>) -> bool {
+        row.holding.is_none_or(|one| one.failed_qps > 0)
+    }
+
+    fn said(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Option<Said> {
+        silence(scene, place.host, at).or_else(|| {
+            if row.holding.is_some_and(|one| one.failed_qps > 0) {
+                let what = "queue pairs are in error: nothing goes through them any more".into();
+                let fix = Some("look at the process's own log; it has to make them anew".into());
+                return Some(Said { what, fix, tone: Token::Bad });
+            }
+            let problem = row.report.problems.within("resources").first()?;
+            let (what, fix) = (problem.detail.clone(), problem.fix.clone());
+            Some(Said { what, fix, tone: Token::Unknown })
+        })
+    }
+
+    fn name(row: &ProcessRow<'_>) -> String {
+        match row.holding.and_then(|one| one.owner.as_ref()) {
+            Some(Owner::Process { pid, name: Some(name) }) => format!("{name}[{pid}]"),
+            Some(Owner::Process { pid, name: None }) => format!("pid {pid}"),
+            Some(Owner::Kernel { name }) => format!("[{name}]"),
+            None => row.report.host.clone(),
+        }
+    }
+
+    fn detail(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+        let mut parts = beginning(Self::said(scene, row, place, at));
+        parts.push(columns::<Processes>(row, &[]));
+        let Some(holding) = row.holding else { return parts };
+        let rows: Vec<ResourceRow<'_>> = objects(row.report, holding)
+            .map(|resource| ResourceRow {
+                report: row.report,
+                resource: Some(resource),
+                unlisted: None,
+            })
+            .collect();
+        parts.extend([Part::Gap, Part::Heading("Objects".into())]);
+        let shown = ["resource.device", "resource.kind", "resource.number", "resource.qp_type"];
+        let more = ["resource.state", "resource.rqpn", "resource.destination"];
+        let last = ["resource.length_bytes"];
+        let ids: Vec<&str> = shown.into_iter().chain(more).chain(last).collect();
+        parts.extend(table::<Resources>(&ids, &rows));
+        parts
+    }
+}
+
+fn objects<'report>(
+    report: &'report HostReport,
+    holding: &'report Holding,
+) -> impl Iterator<Item = &'report Resource> {
+    let is_same = |one: &Option<Owner>, other: &Option<Owner>| match (one, other) {
+        (Some(Owner::Process { pid, .. }), Some(Owner::Process { pid: other, .. })) => pid == other,
+        (one, other) => one == other,
+    };
+    report.resources.iter().flatten().filter(move |one| is_same(&one.owner, &holding.owner))
+}

@@ -1,0 +1,295 @@
+//! One view's table: which rows and columns are shown, in which order, and which row is chosen.
+//!
+//! The chosen row is known by its key, never by its number, so that it stays chosen while rows come, go
+//! and change places. Only rows that are in view are turned into cells.
+
+use std::time::Instant;
+
+use super::detail::Part;
+use super::rows::{Key, Listed, Place, Said, Target};
+use super::scene::Scene;
+use super::sheet::{Heading, Line, Sheet};
+use super::view::{Narrow, View};
+use crate::model::Subject;
+use crate::query::{Column, Defaults, Described, Filter, FilterError, Order, describe};
+
+/// The rows of one view.
+pub(super) struct Table<L: Listed> {
+    filter: Option<(String, Filter<L>)>,
+    order: Option<Order<L>>,
+    only_problems: bool,
+    /// The columns that were chosen; `None` for the usual ones.
+    columns: Option<Vec<&'static Column<L>>>,
+    /// The rows in their order, filtered.
+    places: Vec<Place>,
+    /// How many there are without conditions.
+    total: usize,
+    /// The key of the chosen row; `None` while there is no row.
+    chosen: Option<Key>,
+    /// Where it stands among `places`.
+    at: usize,
+    /// Nobody has chosen a row yet, or the first one was chosen: whatever comes first is.
+    is_at_top: bool,
+    /// The first row in view.
+    top: usize,
+}
+
+impl<L: Listed> Default for Table<L> {
+    fn default() -> Self {
+        Self {
+            filter: None,
+            order: None,
+            only_problems: false,
+            columns: None,
+            places: Vec::new(),
+            total: 0,
+            chosen: None,
+            at: 0,
+            is_at_top: true,
+            top: 0,
+        }
+    }
+}
+
+impl<L: Listed> Table<L> {
+    fn key(&self, scene: &Scene, row: usize, at: Instant) -> Option<Key> {
+        Some(L::key(&L::row(scene, *self.places.get(row)?, at)?))
+    }
+
+    fn shown(&self, scene: Option<&Scene>) -> Vec<&'static Column<L>> {
+        if let Some(columns) = &self.columns {
+            return columns.clone();
+        }
+        // One host alone needs no name before every row.
+        let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
+        let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
+        // The usual columns have no wrong word among them.
+        crate::query::select(&[], defaults).unwrap_or_default()
+    }
+
+    fn wants(&self, row: &L::Row<'_>) -> bool {
+        let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(row));
+        is_kept && (!self.only_problems || L::is_problem(row))
+    }
+
+    fn chosen_row<'scene>(
+        &self,
+        scene: &'scene Scene,
+        at: Instant,
+    ) -> Option<(Place, L::Row<'scene>)> {
+        let place = *self.places.get(self.at)?;
+        Some((place, L::row(scene, place, at)?))
+    }
+}
+
+impl<L: Listed> Sheet for Table<L> {
+    fn view(&self) -> View {
+        L::VIEW
+    }
+
+    fn rebuild(&mut self, scene: Option<&Scene>, narrow: &Narrow, at: Instant) {
+        let Some(scene) = scene else {
+            (self.places, self.total) = (Vec::new(), 0);
+            return;
+        };
+        self.places = L::places(scene, narrow);
+        self.total = self.places.len();
+        let mut places = std::mem::take(&mut self.places);
+        if self.filter.is_some() || self.only_problems {
+            places.retain(|place| L::row(scene, *place, at).is_some_and(|row| self.wants(&row)));
+        }
+        if let Some(order) = &self.order {
+            order.sort_by_row(&mut places, |place| L::row(scene, *place, at));
+        }
+        self.places = places;
+        let is_chosen = |table: &Self, row: usize| table.key(scene, row, at) == table.chosen;
+        if self.is_at_top {
+            (self.at, self.chosen) = (0, None);
+        }
+        if self.chosen.is_some() && !is_chosen(self, self.at) {
+            let found = (0..self.places.len()).find(|row| is_chosen(self, *row));
+            // When it is gone, the one that moved into its place is its neighbour.
+            self.at = found.unwrap_or(self.at);
+        }
+        self.at = self.at.min(self.places.len().saturating_sub(1));
+        self.chosen = self.key(scene, self.at, at).or_else(|| self.chosen.take());
+    }
+
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn total(&self) -> usize {
+        self.total
+    }
+
+    fn at(&self) -> Option<usize> {
+        (!self.places.is_empty()).then_some(self.at)
+    }
+
+    fn top(&self) -> usize {
+        self.top
+    }
+
+    fn choose(&mut self, scene: &Scene, row: usize, at: Instant) {
+        self.at = row.min(self.places.len().saturating_sub(1));
+        self.is_at_top = self.at == 0;
+        self.chosen = self.key(scene, self.at, at);
+    }
+
+    fn choose_subject(&mut self, scene: &Scene, subject: &Subject, at: Instant) {
+        let is_meant =
+            |place: &Place| L::row(scene, *place, at).is_some_and(|row| L::is_about(&row, subject));
+        if let Some(row) = self.places.iter().position(is_meant) {
+            self.choose(scene, row, at);
+        }
+    }
+
+    fn choose_key(&mut self, scene: &Scene, is_wanted: &dyn Fn(&Key) -> bool, at: Instant) -> bool {
+        let is_it = |row: &usize| self.key(scene, *row, at).is_some_and(|key| is_wanted(&key));
+        let found = (0..self.places.len()).find(is_it);
+        if let Some(row) = found {
+            self.choose(scene, row, at);
+        }
+        found.is_some()
+    }
+
+    fn scroll(&mut self, lines: usize) {
+        let lines = lines.max(1);
+        let last_top = self.places.len().saturating_sub(lines);
+        let lowest = (self.at + 1).saturating_sub(lines);
+        self.top = self.top.clamp(lowest, self.at.max(lowest)).min(last_top.max(lowest));
+    }
+
+    fn set_filter(&mut self, text: &str) -> Result<(), FilterError> {
+        self.filter = match text.trim() {
+            "" => None,
+            _ => Some((text.to_owned(), Filter::parse(text)?)),
+        };
+        Ok(())
+    }
+
+    fn filter(&self) -> &str {
+        self.filter.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default()
+    }
+
+    fn clear(&mut self) {
+        (self.filter, self.only_problems) = (None, false);
+    }
+
+    fn set_only_problems(&mut self, only: bool) {
+        self.only_problems = only;
+    }
+
+    fn only_problems(&self) -> bool {
+        self.only_problems
+    }
+
+    fn set_order(&mut self, word: &str) -> bool {
+        let order = Order::parse(word).ok();
+        let is_known = order.is_some();
+        self.order = order.or(self.order.take());
+        is_known
+    }
+
+    fn order(&self) -> Option<(&'static str, bool)> {
+        let (column, is_reversed) = self.order.as_ref()?.column();
+        Some((column.id, is_reversed))
+    }
+
+    fn all_columns(&self, scene: Option<&Scene>) -> Vec<(Described, bool)> {
+        let shown = self.shown(scene);
+        let is_shown = |one: &Described| shown.iter().any(|column| column.id == one.id);
+        describe::<L>().map(|one| (one, is_shown(&one))).collect()
+    }
+
+    fn toggle_column(&mut self, scene: Option<&Scene>, index: usize) {
+        let Some(column) = L::COLUMNS.get(index) else { return };
+        let mut shown = self.shown(scene);
+        if shown.iter().any(|one| one.id == column.id) {
+            // A table without columns would have nothing to say.
+            if shown.len() > 1 {
+                shown.retain(|one| one.id != column.id);
+            }
+        } else {
+            // Columns keep the order that they have in lists of them.
+            let is_before = |id: &str| {
+                L::COLUMNS.iter().position(|one| one.id == id).is_some_and(|at| at < index)
+            };
+            let at = shown.iter().take_while(|one| is_before(one.id)).count();
+            shown.insert(at, column);
+        }
+        self.columns = Some(shown);
+    }
+
+    fn headings(&self, scene: Option<&Scene>) -> Vec<Heading> {
+        let order = self.order();
+        let rank = |id: &str, at: usize| {
+            // What decides on the order is seen, or nobody would understand it.
+            if order.is_some_and(|(column, _)| column == id) {
+                return 1;
+            }
+            let important = L::IMPORTANT.iter().position(|one| *one == id);
+            // Whoever chose columns wants to see them.
+            let others = if self.columns.is_some() { 3 } else { L::IMPORTANT.len() };
+            important.unwrap_or(others + at)
+        };
+        let heading = |(at, column): (usize, &&'static Column<L>)| Heading {
+            id: column.id,
+            title: column.title,
+            align: column.align,
+            order: order.filter(|(id, _)| *id == column.id).map(|(_, is_reversed)| is_reversed),
+            rank: rank(column.id, at),
+        };
+        self.shown(scene).iter().enumerate().map(heading).collect()
+    }
+
+    fn graph_title(&self) -> Option<&'static str> {
+        L::GRAPH
+    }
+
+    fn lines<'scene>(
+        &self,
+        scene: &'scene Scene,
+        first: usize,
+        count: usize,
+        ids: &[&'static str],
+        at: Instant,
+    ) -> Vec<Line<'scene>> {
+        let of_id = |id: &&str| L::COLUMNS.iter().find(|column| column.id == *id);
+        let columns: Vec<&Column<L>> = ids.iter().filter_map(of_id).collect();
+        let line = |place: &Place| {
+            let row = L::row(scene, *place, at)?;
+            Some(Line {
+                cells: columns.iter().map(|column| column.value(&row)).collect(),
+                silent: L::silent(scene, *place, at),
+                is_fresh: L::is_fresh(scene, *place, at),
+                graph: L::graph(scene, &row, *place),
+            })
+        };
+        self.places.iter().skip(first).take(count).filter_map(line).collect()
+    }
+
+    fn said(&self, scene: &Scene, at: Instant) -> Option<Said> {
+        let (place, row) = self.chosen_row(scene, at)?;
+        L::said(scene, &row, place, at)
+    }
+
+    fn target(&self, scene: &Scene, at: Instant) -> Option<Target> {
+        self.chosen_row(scene, at).map(|(_, row)| L::target(&row))
+    }
+
+    fn chosen(&self, scene: &Scene, at: Instant) -> Option<(Key, String)> {
+        self.chosen_row(scene, at).map(|(_, row)| (L::key(&row), L::name(&row)))
+    }
+
+    fn detail(&self, scene: &Scene, key: &Key, at: Instant) -> Option<Vec<Part>> {
+        // It is the chosen one, unless rows came, went or changed places.
+        let chosen = self.places.get(self.at).copied();
+        let all = L::places(scene, &Narrow::All);
+        chosen.into_iter().chain(all).find_map(|place| {
+            let row = L::row(scene, place, at)?;
+            (L::key(&row) == *key).then(|| L::detail(scene, &row, place, at))
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! What events do to the state, and what is to be done outside.
+
+mod browse;
+mod copy;
+mod jump;
+mod mouse;
+mod picker;
+mod prompt;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use super::draw::last_line;
+use super::event::{Effect, Event, Notice};
+use super::keys::{Action, Press, find};
+use super::layout::Layout;
+use super::matrix::Grid;
+use super::mode::{Kept, Mode, Page};
+use super::prepared::Prepared;
+use super::scene::Scene;
+use super::sheet::Sheet;
+use super::state::State;
+use super::view::Narrow;
+
+impl State {
+    /// Takes an event; what comes back is to be done outside.
+    pub fn update(&mut self, at: Instant, event: Event) -> Vec<Effect> {
+        self.at = self.at.max(at);
+        match event {
+            Event::Key(key) => return self.key(key),
+            Event::Paste(text) => {
+                if let Mode::Prompt(prompt) = &mut self.mode {
+                    text.chars().for_each(|letter| prompt.write(letter));
+                    self.typed();
+                }
+            }
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Resize(columns, rows) => {
+                self.size = (columns, rows);
+                self.keep_in_view();
+            }
+            Event::Picture(picture) => self.take(Prepared::of(picture)),
+            Event::Prepared(prepared) => self.take(prepared),
+            Event::Tick => {}
+            Event::Told(notice) => {
+                if notice.is_bad {
+                    self.pinging = None;
+                }
+                self.notice = Some((self.at, notice));
+            }
+            Event::Matrix(report) => {
+                self.grid = Some(Grid::new(Arc::clone(&report)));
+                self.pinging = None;
+            }
+            Event::Recording(is_recording) => self.is_recording = is_recording,
+            Event::Position(position, count) => self.position = Some((position, count)),
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, event: KeyEvent) -> Vec<Effect> {
+        let Some(press) = Press::of(event) else { return Vec::new() };
+        let Some(key) = find(self.scopes(), press) else {
+            // What is typed is no command.
+            if let (Mode::Prompt(prompt), KeyCode::Char(letter), Press::Sign(_)) =
+                (&mut self.mode, event.code, press)
+            {
+                prompt.write(letter);
+                self.typed();
+            }
+            return Vec::new();
+        };
+        let effects = self.act(key.action);
+        self.keep_in_view();
+        effects
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Quit => return vec![Effect::Quit { keep_frame: false }],
+            Action::QuitKeeping => return vec![Effect::Quit { keep_frame: true }],
+            Action::Suspend => return vec![Effect::Suspend],
+            _ => {}
+        }
+        match &self.mode {
+            Mode::Browse => self.browse(action),
+            Mode::Prompt(_) => self.prompt(action),
+            Mode::Picker(_) => {
+                self.pick(action);
+                Vec::new()
+            }
+            Mode::Help(line) => {
+                let line = scrolled(*line, action, self.layout().body_lines()).min(last_line(self));
+                self.mode = if action == Action::Cancel { Mode::Browse } else { Mode::Help(line) };
+                Vec::new()
+            }
+            Mode::Ask(question) => {
+                let effect = (action == Action::Accept).then(|| question.effect.clone());
+                self.mode = Mode::Browse;
+                if let Some(Effect::Ping(hosts)) = &effect {
+                    self.pinging = Some((self.at, hosts.len()));
+                }
+                effect.into_iter().collect()
+            }
+        }
+    }
+
+    /// Takes a picture, which is shown unless another is held.
+    fn take(&mut self, prepared: Prepared) {
+        self.live = Some(Scene::next(self.live.take(), prepared));
+        if self.frozen.is_none() {
+            self.rebuild();
+        }
+    }
+
+    /// Says something in the last line.
+    fn say(&mut self, text: impl Into<String>, is_bad: bool) {
+        self.notice = Some((self.at, Notice { text: text.into(), is_bad }));
+    }
+
+    /// How the screen is divided.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(self.size, &self.mode)
+    }
+
+    /// Has the shown table take the rows of the scene.
+    fn rebuild(&mut self) {
+        let Page::Rows(view, narrow) = self.page().clone() else { return };
+        let moment = self.moment();
+        let scene = self.frozen.as_ref().or(self.live.as_ref());
+        if let Some(table) = self.tables.of_mut(view) {
+            table.rebuild(scene, &narrow, moment);
+        }
+        self.keep_in_view();
+    }
+
+    /// Does something to the shown table, with the scene that it shows.
+    fn with_table<T>(
+        &mut self,
+        change: impl FnOnce(&mut dyn Sheet, &Scene, Instant) -> T,
+    ) -> Option<T> {
+        let Page::Rows(view, _) = self.page() else { return None };
+        let (view, moment) = (*view, self.moment());
+        let scene = self.frozen.as_ref().or(self.live.as_ref())?;
+        Some(change(self.tables.of_mut(view)?, scene, moment))
+    }
+
+    /// Scrolls so that the chosen row is seen.
+    fn keep_in_view(&mut self) {
+        let lines = self.layout().table_lines();
+        let view = self.view();
+        if let Some(table) = self.tables.of_mut(view) {
+            table.scroll(lines);
+        }
+    }
+
+    /// Goes to a page, and remembers where it came from. What was gone into is all there, whatever
+    /// conditions its view has.
+    fn enter(&mut self, page: Page) {
+        // Nobody goes back through more.
+        const DEEPEST: usize = 32;
+        if self.pages.len() >= DEEPEST {
+            self.leave();
+        }
+        let view = match &page {
+            Page::Rows(view, _) => Some(*view),
+            Page::Detail(..) => None,
+        };
+        let table = view.and_then(|view| self.tables.of_mut(view));
+        self.kept.push(table.map(|table| {
+            let (view, filter) = (table.view(), table.filter().to_owned());
+            let kept = Kept { view, filter, only_problems: table.only_problems() };
+            table.clear();
+            kept
+        }));
+        self.pages.push(page);
+        self.rebuild();
+    }
+
+    /// Goes back by one page; not from the first.
+    fn leave(&mut self) {
+        if self.pages.len() < 2 {
+            return;
+        }
+        self.pages.pop();
+        let Some(Some(kept)) = self.kept.pop() else { return };
+        if let Some(table) = self.tables.of_mut(kept.view) {
+            // It was a good condition before.
+            let _ = table.set_filter(&kept.filter);
+            table.set_only_problems(kept.only_problems);
+        }
+    }
+
+    /// Shows all of a view, with nothing to go back to.
+    fn show(&mut self, view: super::view::View) {
+        while self.pages.len() > 1 {
+            self.leave();
+        }
+        self.pages = vec![Page::Rows(view, Narrow::All)];
+        self.rebuild();
+    }
+}
+
+/// The first line in view after some scrolling.
+fn scrolled(line: usize, action: Action, page: usize) -> usize {
+    let page = page.max(1);
+    match action {
+        Action::Up => line.saturating_sub(1),
+        Action::Down => line.saturating_add(1),
+        Action::PageUp => line.saturating_sub(page),
+        Action::PageDown => line.saturating_add(page),
+        Action::First => 0,
+        Action::Last => usize::MAX,
+        _ => line,
+    }
+}

@@ -1,0 +1,225 @@
+//! Keys while nothing is typed or chosen.
+
+use super::scrolled;
+use crate::tui::draw::last_line;
+use crate::tui::event::Effect;
+use crate::tui::keys::Action;
+use crate::tui::mode::{Mode, Page, Picker, PickerKind, Prompt, PromptKind, Question};
+use crate::tui::rows::Target;
+use crate::tui::state::State;
+use crate::tui::view::{Narrow, View};
+
+impl State {
+    pub(super) fn browse(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Show(view) => self.show(view),
+            Action::NextView => self.show(self.view().beside(1)),
+            Action::PreviousView => self.show(self.view().beside(-1)),
+            Action::Back => self.back(),
+            Action::Freeze => return self.freeze(),
+            Action::Jump => self.mode = Mode::Prompt(Prompt::new(PromptKind::Jump, "")),
+            Action::Help => self.mode = Mode::Help(0),
+            Action::Copy => return self.copy(),
+            Action::Save => return self.save(),
+            Action::Record => return self.record(),
+            Action::StepBack => return self.step(-1),
+            Action::StepOn => return self.step(1),
+            Action::Mouse => {
+                self.follows_mouse = !self.follows_mouse;
+                let words = if self.follows_mouse {
+                    "the mouse is followed: the wheel scrolls, a click chooses or sorts; m ends it"
+                } else {
+                    "the mouse is the terminal's again"
+                };
+                self.say(words, false);
+                return vec![Effect::FollowMouse(self.follows_mouse)];
+            }
+            _ => return self.in_page(action),
+        }
+        Vec::new()
+    }
+
+    fn in_page(&mut self, action: Action) -> Vec<Effect> {
+        match self.page() {
+            Page::Detail(..) => {
+                let (lines, last) = (self.layout().body_lines(), last_line(self));
+                if let Some(Page::Detail(_, _, _, line)) = self.pages.last_mut() {
+                    *line = scrolled(*line, action, lines).min(last);
+                }
+            }
+            Page::Rows(View::Matrix, _) => return self.in_matrix(action),
+            Page::Rows(..) => self.in_table(action),
+        }
+        Vec::new()
+    }
+
+    fn in_table(&mut self, action: Action) {
+        let lines = self.layout().table_lines().max(1);
+        match action {
+            Action::Open => self.open(),
+            Action::Inspect => self.inspect(),
+            Action::Filter => {
+                let before = self.table().map(|table| table.filter().to_owned());
+                let before = before.unwrap_or_default();
+                self.mode = Mode::Prompt(Prompt::new(PromptKind::Filter, &before));
+            }
+            Action::OnlyProblems => {
+                self.with_table(|table, _, _| table.set_only_problems(!table.only_problems()));
+                self.rebuild();
+            }
+            Action::Sort => self.choose_column(PickerKind::Sort),
+            Action::Columns => self.choose_column(PickerKind::Columns),
+            Action::Reverse => {
+                self.with_table(|table, _, _| {
+                    if let Some((id, is_reversed)) = table.order() {
+                        let sign = if is_reversed { "" } else { "-" };
+                        table.set_order(&format!("{sign}{id}"));
+                    }
+                });
+                self.rebuild();
+            }
+            _ => {
+                self.with_table(|table, scene, at| {
+                    let row = table.at().unwrap_or(0);
+                    table.choose(scene, scrolled(row, action, lines), at);
+                });
+            }
+        }
+    }
+
+    fn choose_column(&mut self, kind: PickerKind) {
+        let Some(table) = self.table() else { return };
+        let order = table.order().map(|(id, _)| id);
+        let all = table.all_columns(self.scene());
+        let at = all.iter().position(|(column, is_shown)| match kind {
+            PickerKind::Sort => order.map_or(*is_shown, |id| id == column.id),
+            PickerKind::Columns => *is_shown,
+        });
+        self.mode = Mode::Picker(Picker { kind, at: at.unwrap_or(0) });
+    }
+
+    /// Goes into the chosen row.
+    fn open(&mut self) {
+        match self.with_table(|table, scene, at| table.target(scene, at)).flatten() {
+            Some(Target::Rows(view, narrow, subject)) => {
+                self.enter(Page::Rows(view, narrow));
+                if let Some(subject) = subject {
+                    self.with_table(|table, scene, at| table.choose_subject(scene, &subject, at));
+                }
+            }
+            Some(Target::Detail) => self.inspect(),
+            None => {}
+        }
+    }
+
+    /// Shows all that is known of the chosen row.
+    fn inspect(&mut self) {
+        let view = self.view();
+        let chosen = self.with_table(|table, scene, at| table.chosen(scene, at)).flatten();
+        if let Some((key, name)) = chosen {
+            self.enter(Page::Detail(view, key, name, 0));
+        }
+    }
+
+    fn back(&mut self) {
+        if self.pages.len() > 1 {
+            self.leave();
+        } else {
+            self.with_table(|table, _, _| table.clear());
+        }
+        self.rebuild();
+    }
+
+    fn freeze(&mut self) -> Vec<Effect> {
+        if self.settings.is_replay {
+            self.is_paused = !self.is_paused;
+            return vec![Effect::Pause(self.is_paused)];
+        }
+        self.frozen = match self.frozen.take() {
+            Some(_) => None,
+            None => self.live.clone(),
+        };
+        self.rebuild();
+        Vec::new()
+    }
+
+    fn record(&mut self) -> Vec<Effect> {
+        if self.settings.is_replay {
+            self.say("this is a recording already", true);
+            return Vec::new();
+        }
+        self.is_recording = !self.is_recording;
+        vec![Effect::Record(self.is_recording)]
+    }
+
+    fn step(&mut self, step: i32) -> Vec<Effect> {
+        if !self.settings.is_replay {
+            self.say("only a recording can be stepped through: rdmactl top --from FILE", true);
+            return Vec::new();
+        }
+        self.is_paused = true;
+        vec![Effect::Step(step)]
+    }
+
+    fn in_matrix(&mut self, action: Action) -> Vec<Effect> {
+        let page = isize::try_from(self.layout().body_lines().max(1)).unwrap_or(1);
+        match action {
+            Action::Ping => {
+                let hosts = self.scene().map_or_else(Vec::new, |scene| {
+                    scene.picture.reports.iter().map(|report| report.host.clone()).collect()
+                });
+                if hosts.len() < 2 {
+                    self.say("a matrix needs two hosts: start with -H", true);
+                } else {
+                    self.mode = Mode::Ask(ask_to_ping(hosts));
+                }
+            }
+            Action::OpenMatrix => {
+                self.mode = Mode::Prompt(Prompt::new(PromptKind::OpenMatrix, ""));
+            }
+            _ => {
+                let Some(grid) = &mut self.grid else { return Vec::new() };
+                match action {
+                    Action::Worst => grid.go_to_worst(),
+                    Action::Up => grid.step(-1, 0),
+                    Action::Down => grid.step(1, 0),
+                    Action::Left => grid.step(0, -1),
+                    Action::Right => grid.step(0, 1),
+                    Action::PageUp => grid.step(-page, 0),
+                    Action::PageDown => grid.step(page, 0),
+                    Action::First => grid.step(isize::MIN, isize::MIN),
+                    Action::Last => grid.step(isize::MAX, isize::MAX),
+                    _ => {}
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+/// Messages are sent, and memory is pinned: not without a yes.
+fn ask_to_ping(hosts: Vec<String>) -> Question {
+    let count = hosts.len();
+    let pairs = count * (count - 1);
+    let text = format!("Ping {count} hosts over RDMA, each with each ({pairs} pairs)?");
+    Question { text, effect: Effect::Ping(hosts) }
+}
+
+impl State {
+    /// Shows the rows of one host in a view.
+    pub(super) fn show_host(&mut self, host: &str) {
+        let is_wanted = |key: &crate::tui::rows::Key| {
+            key.first().is_some_and(|value| value.name().as_deref() == Some(host))
+        };
+        self.show(View::Hosts);
+        let is_shown = |state: &mut Self| {
+            state.with_table(|table, scene, at| table.choose_key(scene, &is_wanted, at))
+        };
+        if is_shown(self) != Some(true) {
+            // Conditions hide it.
+            self.back();
+            is_shown(self);
+        }
+        self.enter(Page::Rows(View::Ports, Narrow::Hosts(vec![host.to_owned()])));
+    }
+}

@@ -1,0 +1,54 @@
+//! Going to something by its name.
+
+use crate::tui::mode::{Candidate, Goal, Mode, Prompt, PromptKind};
+use crate::tui::state::State;
+use crate::tui::view::View;
+
+/// How many names are offered at most.
+const MOST: usize = 8;
+
+impl State {
+    /// The views, hosts and columns whose names fit what was typed, those first that begin so.
+    pub(in crate::tui) fn candidates(&self) -> Vec<Candidate> {
+        let Mode::Prompt(Prompt { kind: PromptKind::Jump, text, .. }) = &self.mode else {
+            return Vec::new();
+        };
+        let text = text.trim().to_lowercase();
+        let views = View::ALL.into_iter().map(|view| (view.name(), Goal::View(view)));
+        let reports = self.scene().map(|scene| scene.picture.reports.as_slice());
+        let hosts = reports.unwrap_or_default().iter();
+        let hosts = hosts.map(|report| (report.host.as_str(), Goal::Host));
+        let columns = self.table().map(|table| table.all_columns(self.scene()));
+        let columns = columns.unwrap_or_default();
+        let columns = columns.iter().map(|(one, _)| (one.title, Goal::Column(one.id)));
+        let all: Vec<(&str, Goal)> = views.chain(hosts).chain(columns).collect();
+        let fits = |is_it: &dyn Fn(&str) -> bool| {
+            let fitting = all.iter().filter(|(word, _)| is_it(&word.to_lowercase()));
+            let candidate =
+                |(word, kind): &(&str, Goal)| Candidate { word: (*word).to_owned(), kind: *kind };
+            fitting.take(MOST).map(candidate).collect::<Vec<_>>()
+        };
+        let mut found = fits(&|word| word == text);
+        for more in [fits(&|word| word.starts_with(&text)), fits(&|word| word.contains(&text))] {
+            for candidate in more {
+                if !found.contains(&candidate) {
+                    found.push(candidate);
+                }
+            }
+        }
+        found.truncate(MOST);
+        found
+    }
+
+    /// Goes there.
+    pub(super) fn go_to(&mut self, candidate: &Candidate) {
+        match candidate.kind {
+            Goal::View(view) => self.show(view),
+            Goal::Host => self.show_host(&candidate.word),
+            Goal::Column(id) => {
+                self.with_table(|table, _, _| table.set_order(id));
+                self.rebuild();
+            }
+        }
+    }
+}

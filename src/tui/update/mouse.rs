@@ -1,0 +1,54 @@
+//! The mouse: the wheel scrolls, a click chooses a row, and on a heading sorts.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use crate::tui::draw::heading_at;
+use crate::tui::keys::Action;
+use crate::tui::mode::{Mode, PickerKind};
+use crate::tui::state::State;
+
+/// How far a turn of the wheel goes.
+const WHEEL: usize = 3;
+
+impl State {
+    pub(super) fn mouse(&mut self, event: MouseEvent) {
+        match event.kind {
+            MouseEventKind::ScrollUp => self.turn(Action::Up),
+            MouseEventKind::ScrollDown => self.turn(Action::Down),
+            MouseEventKind::Down(MouseButton::Left) if matches!(self.mode, Mode::Browse) => {
+                self.click(event.column, event.row);
+            }
+            _ => {}
+        }
+        self.keep_in_view();
+    }
+
+    fn turn(&mut self, action: Action) {
+        for _ in 0..WHEEL {
+            // Scrolling has nothing to be done outside.
+            let _ = self.act(action);
+        }
+    }
+
+    fn click(&mut self, column: u16, row: u16) {
+        let layout = self.layout();
+        let Some(line) = row.checked_sub(layout.body.y).map(usize::from) else { return };
+        if line > layout.table_lines() {
+            return;
+        }
+        if let Some(line) = line.checked_sub(1) {
+            self.with_table(|table, scene, at| {
+                let wanted = table.top() + line;
+                if wanted < table.len() {
+                    table.choose(scene, wanted, at);
+                }
+            });
+        } else if let Some(id) = heading_at(self, column) {
+            let all = self.table().map(|table| table.all_columns(self.scene()));
+            let at = all.and_then(|all| all.iter().position(|(column, _)| column.id == id));
+            if let Some(at) = at {
+                self.take_column(PickerKind::Sort, at);
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Keys while a column is chosen.
+
+use super::scrolled;
+use crate::tui::keys::Action;
+use crate::tui::mode::{Mode, PickerKind};
+use crate::tui::state::State;
+
+impl State {
+    pub(super) fn pick(&mut self, action: Action) {
+        let lines = self.layout().body_lines();
+        let count = self.table().map_or(0, |table| table.all_columns(self.scene()).len());
+        let Mode::Picker(picker) = &mut self.mode else { return };
+        match action {
+            Action::Accept | Action::Toggle => {
+                let (kind, at) = (picker.kind, picker.at);
+                // Columns are often chosen one after another; the order only once.
+                if action == Action::Accept {
+                    self.mode = Mode::Browse;
+                }
+                if kind == PickerKind::Sort || action == Action::Toggle {
+                    self.take_column(kind, at);
+                }
+            }
+            Action::Cancel => self.mode = Mode::Browse,
+            _ => picker.at = scrolled(picker.at, action, lines).min(count.saturating_sub(1)),
+        }
+    }
+
+    /// Shows or hides a column, or sorts by it: the second time the other way round.
+    pub(super) fn take_column(&mut self, kind: PickerKind, at: usize) {
+        let scene = self.scene().cloned();
+        let view = self.view();
+        let Some(table) = self.tables.of_mut(view) else { return };
+        match kind {
+            PickerKind::Columns => table.toggle_column(scene.as_ref(), at),
+            PickerKind::Sort => {
+                let all = table.all_columns(scene.as_ref());
+                let Some((column, _)) = all.get(at) else { return };
+                // Of numbers people look for the largest.
+                let is_reversed = match table.order() {
+                    Some((id, is_reversed)) if id == column.id => !is_reversed,
+                    _ => column.is_number,
+                };
+                let sign = if is_reversed { "-" } else { "" };
+                table.set_order(&format!("{sign}{}", column.id));
+            }
+        }
+        self.rebuild();
+    }
+}

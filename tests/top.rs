@@ -1,0 +1,506 @@
+//! The screen of `rdmactl top`, picture by picture, against committed files: look at each before
+//! `RDMACTL_BLESS=1` takes it.
+#![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
+
+#[path = "support/committed.rs"]
+mod committed;
+#[path = "top/pictures.rs"]
+mod pictures;
+#[path = "top/recorded.rs"]
+mod recorded;
+#[path = "top/screen.rs"]
+mod screen;
+
+use committed::{compare, package};
+use pictures::{Host, empty, fleet, fleet_of, marks, matrix, one, packets};
+use proptest::prelude::*;
+use rdmactl::model::{HostFailure, HostReport, Reason};
+use rdmactl::tui::{Effect, Event, Glyphs, KEYS, Settings, Theme, View};
+use screen::Screen;
+
+/// How many pictures came before the one that is looked at.
+const BEFORE: u64 = 15;
+
+/// What the screen shows: a name, and the hosts at a second.
+type Fleet = (&'static str, fn(u64) -> Vec<Host>);
+
+const FLEETS: [Fleet; 4] = [("empty", empty), ("one", one), ("fleet", fleet), ("marks", marks)];
+
+fn screen(hosts: fn(u64) -> Vec<Host>) -> Screen {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    for second in 0..=BEFORE {
+        screen.picture(second, hosts(second));
+    }
+    screen
+}
+
+/// Compares the screen in both sizes with a committed file.
+fn assert_shown(name: &str, screen: &mut Screen) -> Option<String> {
+    let both: String =
+        [(80, 24), (120, 40)].map(|size| format!("{}\n", screen.shown(size))).concat();
+    compare(&package(&format!("tests/top/{name}.txt")), &both)
+}
+
+fn assert_all_shown(failures: impl IntoIterator<Item = Option<String>>) {
+    let failures: Vec<String> = failures.into_iter().flatten().collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_view_of_every_fleet_is_shown() {
+    let mut failures = Vec::new();
+    for (name, hosts) in FLEETS {
+        let mut screen = screen(hosts);
+        match name {
+            "fleet" => screen.event(Event::Matrix(matrix(64))),
+            "marks" => screen.event(Event::Matrix(matrix(6))),
+            _ => Vec::new(),
+        };
+        for view in View::ALL {
+            screen.keys(&view.number().to_string());
+            let name = format!("{}_{name}", view.name().to_lowercase());
+            failures.push(assert_shown(&name, &mut screen));
+        }
+    }
+    assert_all_shown(failures);
+}
+
+#[test]
+fn where_no_bytes_are_counted_packets_are_shown() {
+    let mut screen = screen(packets);
+    assert_all_shown(
+        [("hosts_packets", "1"), ("ports_packets", "2"), ("detail_packets", "i")].map(
+            |(name, keys)| {
+                screen.keys(keys);
+                assert_shown(name, &mut screen)
+            },
+        ),
+    );
+}
+
+#[test]
+fn every_view_says_what_it_waits_for() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    assert_all_shown(View::ALL.map(|view| {
+        screen.keys(&view.number().to_string());
+        assert_shown(&format!("{}_loading", view.name().to_lowercase()), &mut screen)
+    }));
+}
+
+#[test]
+fn every_view_has_its_help() {
+    let mut screen = screen(fleet);
+    assert_all_shown(View::ALL.map(|view| {
+        screen.keys(&format!("{}?", view.number()));
+        let failure = assert_shown(&format!("{}_help", view.name().to_lowercase()), &mut screen);
+        screen.keys("q");
+        failure
+    }));
+}
+
+#[test]
+fn a_wrong_condition_is_pointed_at_and_the_last_good_one_stays() {
+    let mut screen = screen(fleet);
+    let tables = View::ALL.into_iter().filter(|view| *view != View::Matrix);
+    assert_all_shown(tables.map(|view| {
+        screen.keys(&format!("{}/", view.number()));
+        // The first word is a condition by itself.
+        screen.keys("n and speed=4");
+        let failure = assert_shown(&format!("{}_error", view.name().to_lowercase()), &mut screen);
+        screen.keys("<Esc>");
+        failure
+    }));
+}
+
+#[test]
+fn all_that_is_known_of_a_row_is_shown() {
+    let mut screen = screen(marks);
+    let cases = [
+        ("detail_port", "2:n06<Enter><Enter>"),
+        ("detail_port_of_silent_host", "1:n03<Enter><Enter>"),
+        ("detail_host", "1:n06<Enter><Esc>i"),
+        ("detail_connection", "3/fallback<Enter><Enter>"),
+        ("detail_finding", "5i"),
+        ("detail_process", "6/ib_write_bw<Enter><Enter>"),
+        ("drill_finding", "5/fallen and n07 or scratch<Enter><Enter>"),
+    ];
+    assert_all_shown(cases.map(|(name, keys)| {
+        screen.keys("1<Esc>2<Esc>3<Esc>5<Esc>6<Esc>");
+        screen.keys(keys);
+        assert_shown(name, &mut screen)
+    }));
+}
+
+#[test]
+fn prompts_pickers_and_questions_are_shown() {
+    let mut failures = Vec::new();
+    let cases = [
+        ("jump", "2:n1"),
+        ("picker_sort", "2sjjj"),
+        ("picker_columns", "2cjj"),
+        ("sorted", "2s<Home>jjjjjjjjjj<Enter>"),
+        ("problems_only", "2x"),
+        ("nothing_fits", "2/nowhere<Enter>"),
+        ("frozen", "2 "),
+        ("matrix_ask", "4p"),
+        ("matrix_open", "4O/tmp/matrix.json"),
+    ];
+    for (name, keys) in cases {
+        let mut screen = screen(fleet);
+        screen.keys(keys);
+        failures.push(assert_shown(name, &mut screen));
+    }
+    assert_all_shown(failures);
+}
+
+#[test]
+fn other_themes_and_signs_say_the_same() {
+    let mut failures = Vec::new();
+    for (name, theme, glyphs) in [
+        ("mono_ascii", Theme::Mono, Glyphs::Ascii),
+        ("colour_blind", Theme::ColourBlind, Glyphs::Utf8),
+        ("light", Theme::Light, Glyphs::Utf8),
+        ("dark", Theme::Dark, Glyphs::Utf8),
+    ] {
+        let mut screen = Screen::new(theme, glyphs);
+        for second in 0..=BEFORE {
+            screen.picture(second, marks(second));
+        }
+        screen.keys("2");
+        failures.push(assert_shown(name, &mut screen));
+    }
+    assert_all_shown(failures);
+}
+
+#[test]
+fn without_colour_no_cell_has_one() {
+    let mut screen = Screen::new(Theme::Mono, Glyphs::Utf8);
+    for second in 0..=BEFORE {
+        screen.picture(second, marks(second));
+    }
+    screen.event(Event::Matrix(matrix(6)));
+    for keys in ["1", "2", "3", "4", "5", "6", "?", "q2s", "<Esc>c", "<Esc>i", "1:n", "<Esc>/x="] {
+        screen.keys(keys);
+        let colours = screen.colours((120, 40));
+        assert!(colours.is_empty(), "after {keys}: {colours:?}");
+    }
+}
+
+#[test]
+fn nothing_but_ascii_is_drawn_where_it_is_asked_for() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Ascii);
+    for second in 0..=BEFORE {
+        screen.picture(second, fleet(second));
+    }
+    screen.event(Event::Matrix(matrix(64)));
+    for keys in ["1", "2", "i", "3", "4", "5", "6", "?", "q2s<Enter>", "1:n"] {
+        screen.keys(keys);
+        let text = screen.shown((120, 40));
+        assert!(text.is_ascii(), "after {keys}:\n{text}");
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_what_it_needs() {
+    let mut screen = screen(fleet);
+    assert!(screen.text((39, 8)).starts_with("need 40x8, have 39x8"));
+    assert!(screen.text((40, 8)).starts_with(" 63/64 hosts up !"));
+    assert_eq!(screen.text((0, 0)), "");
+}
+
+#[test]
+fn a_chosen_row_stays_chosen_when_others_come_and_go() {
+    let mut screen = screen(fleet);
+    screen.keys("1jjjj");
+    assert_eq!(screen.chosen().as_deref(), Some("n05"));
+    screen.keys("s<Enter>r");
+    assert_eq!(screen.chosen().as_deref(), Some("n05"));
+    screen.keys("/n05 or n2<Enter>");
+    assert_eq!(screen.chosen().as_deref(), Some("n05"));
+    // It is gone: its neighbour takes its place, and keeps it.
+    screen.keys("/<^U>n2<Enter>");
+    let neighbour = screen.chosen();
+    assert!(neighbour.as_deref().is_some_and(|host| host.starts_with("n2")), "{neighbour:?}");
+    screen.picture(BEFORE + 1, fleet(BEFORE + 1));
+    assert_eq!(screen.chosen(), neighbour);
+}
+
+#[test]
+fn a_frozen_picture_stays_while_others_come() {
+    let mut screen = screen(marks);
+    screen.keys("2 ");
+    let before = screen.text((120, 40));
+    assert!(before.contains("FROZEN"));
+    screen.picture(BEFORE + 1, fleet(BEFORE + 1));
+    let after = screen.text((120, 40));
+    // Only its age grows.
+    assert_eq!(
+        before.lines().skip(1).collect::<Vec<_>>(),
+        after.lines().skip(1).collect::<Vec<_>>()
+    );
+    screen.keys(" ");
+    assert!(screen.text((120, 40)).contains("n64") || screen.text((120, 40)).contains("128 rows"));
+}
+
+#[test]
+fn what_is_done_outside_is_asked_for() {
+    let mut screen = screen(fleet);
+    assert_eq!(screen.keys("q"), [Effect::Quit { keep_frame: false }]);
+    assert_eq!(screen.keys("Q"), [Effect::Quit { keep_frame: true }]);
+    assert_eq!(screen.keys("/abc<^C>"), [Effect::Quit { keep_frame: false }]);
+    assert_eq!(screen.keys("<Esc><^Z>"), [Effect::Suspend]);
+    assert_eq!(screen.keys("ww"), [Effect::Record(true), Effect::Record(false)]);
+    assert_eq!(screen.keys("mm"), [Effect::FollowMouse(true), Effect::FollowMouse(false)]);
+    assert_eq!(screen.keys("4O/tmp/x<Enter>"), [Effect::OpenMatrix("/tmp/x".into())]);
+    assert_eq!(screen.keys("p<Enter>"), [], "nothing is sent without a yes");
+    let [Effect::Ping(hosts)] = &screen.keys("py")[..] else { panic!("a yes pings") };
+    assert_eq!(hosts.len(), 64);
+    let [Effect::Copy(row)] = &screen.keys("1y")[..] else { panic!("y copies") };
+    assert!(row.starts_with("n01\tup"), "{row}");
+    let [Effect::Save { stem, extension, text }] = &screen.keys("2W")[..] else {
+        panic!("W saves")
+    };
+    assert_eq!((stem.as_str(), *extension), ("rdmactl-ports", "txt"));
+    assert_eq!(text.lines().count(), 129, "all rows, not only those in view:\n{text}");
+    assert_eq!(screen.keys("["), [], "only a recording is stepped through");
+}
+
+#[test]
+fn from_the_end_of_a_long_text_one_line_up_is_one_line_up() {
+    let mut screen = screen(marks);
+    for keys in ["?", "q2/n06<Enter><Enter>"] {
+        screen.keys(keys);
+        let first = screen.text((80, 24));
+        screen.keys("<End>");
+        let end = screen.text((80, 24));
+        screen.keys("<Down>");
+        assert_eq!(screen.text((80, 24)), end);
+        screen.keys("<Up>");
+        assert_ne!(screen.text((80, 24)), end);
+        screen.keys("<Home>");
+        assert_eq!(screen.text((80, 24)), first);
+    }
+}
+
+#[test]
+fn a_recording_is_stepped_through() {
+    let settings = Settings {
+        theme: Theme::Auto,
+        glyphs: Glyphs::Utf8,
+        is_replay: true,
+        waiting_for: "a recording".into(),
+    };
+    let mut screen = Screen::with(settings);
+    screen.picture(5, fleet(5));
+    screen.event(Event::Position(6, 20));
+    assert!(screen.text((120, 40)).contains("6/20"));
+    assert_eq!(screen.keys("[]"), [Effect::Step(-1), Effect::Step(1)]);
+}
+
+#[test]
+fn a_fallback_is_marked_when_it_happens_and_is_a_problem() {
+    let mut screen = screen(marks);
+    // It fell back at the twelfth second, three seconds ago.
+    screen.keys("3");
+    let text = screen.text((120, 40));
+    let row = text.lines().find(|line| line.contains("/scratch")).expect("the mount");
+    assert!(row.contains('*') && row.contains("fallback_confirmed !"), "{row}");
+    assert!(row.contains("was RDMA, ok"), "{row}");
+    screen.wait(BEFORE + 8);
+    let text = screen.text((120, 40));
+    let row = text.lines().find(|line| line.contains("/scratch")).expect("the mount");
+    assert!(!row.contains('*'), "the mark fades: {row}");
+    screen.keys("5/changed<Enter>");
+    assert!(screen.text((120, 40)).contains("was RDMA, ok; is TCP, fallback_confirmed"));
+}
+
+#[test]
+fn what_hosts_say_never_moves_the_cursor() {
+    let mut screen = screen(marks);
+    screen.keys("3");
+    let text = screen.text((120, 40));
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+    assert!(text.contains("/evil\\x1b[2J\\u{202e}name"), "{text}");
+}
+
+#[test]
+fn a_host_that_never_answered_has_a_row_with_the_reason() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    let failed = |_| {
+        let failure = HostFailure::new(Reason::Refused, "port 22 is closed");
+        let report = HostReport::failed("n99", failure.clone());
+        vec![Host { report, answered_s: None, failure: Some(failure), connections: Vec::new() }]
+    };
+    screen.picture(0, failed(0));
+    let text = screen.text((80, 24));
+    assert!(text.contains("refused !") && text.contains("It never answered."), "{text}");
+}
+
+#[test]
+fn what_a_client_of_many_servers_said_is_shown() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    screen.picture(0, recorded::hosts(Some("consumers_client")));
+    assert_all_shown(View::ALL.map(|view| {
+        screen.keys(&view.number().to_string());
+        assert_shown(&format!("{}_recorded", view.name().to_lowercase()), &mut screen)
+    }));
+}
+
+#[test]
+fn whatever_a_host_says_is_drawn_without_control_characters() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    for second in 0..2 {
+        screen.picture(second, recorded::hosts(None));
+    }
+    for view in View::ALL.into_iter().filter(|view| *view != View::Matrix) {
+        screen.keys(&view.number().to_string());
+        let mut before = None;
+        // Each row, and all that is known of it.
+        while screen.chosen() != before {
+            before = screen.chosen();
+            for keys in ["", "i<End>"] {
+                screen.keys(keys);
+                let text = screen.text((90, 30));
+                let is_safe = |letter: char| letter == '\n' || !letter.is_control();
+                assert!(text.chars().all(is_safe), "{before:?}: {text}");
+            }
+            screen.keys("<Esc>j");
+        }
+    }
+}
+
+/// Something that happens.
+#[derive(Debug, Clone)]
+enum Step {
+    Keys(&'static str),
+    Letter(char),
+    Size(u16, u16),
+    Picture(usize),
+    Mouse(u16, u16),
+    Matrix,
+    Second,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let named = [
+        "<Enter>",
+        "<Esc>",
+        "<Tab>",
+        "<BackTab>",
+        "<Backspace>",
+        "<Delete>",
+        "<Up>",
+        "<Down>",
+        "<Left>",
+        "<Right>",
+        "<Home>",
+        "<End>",
+        "<PageUp>",
+        "<PageDown>",
+        "<^U>",
+        "<^A>",
+        "<^E>",
+        "<^B>",
+        "<^F>",
+        "/state!=active<Enter>",
+        ":n1<Enter>",
+        "s<Down><Enter>",
+        "c <Down> <Esc>",
+        "4py",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(named.to_vec()).prop_map(Step::Keys),
+        8 => prop::char::range(' ', '~').prop_map(Step::Letter),
+        1 => any::<char>().prop_map(Step::Letter),
+        2 => (0..=500_u16, 0..=200_u16).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        2 => (38..=130_u16, 6..=50_u16).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        2 => (0..FLEETS.len()).prop_map(Step::Picture),
+        1 => (0..=500_u16, 0..=200_u16).prop_map(|(column, row)| Step::Mouse(column, row)),
+        1 => Just(Step::Matrix),
+        1 => Just(Step::Second),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Every frame is painted, of whatever size, after whatever happened.
+    #[test]
+    fn nothing_that_happens_breaks_the_screen(steps in prop::collection::vec(any_step(), 1..50)) {
+        let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+        let (mut size, mut second) = ((80, 24), 0);
+        for step in steps {
+            match step {
+                Step::Keys(keys) => drop(screen.keys(keys)),
+                Step::Letter(letter) => drop(screen.letter(letter)),
+                Step::Size(columns, rows) => size = (columns, rows),
+                Step::Picture(fleet) => {
+                    second += 1;
+                    screen.picture(second, FLEETS[fleet].1(second));
+                }
+                Step::Mouse(column, row) => {
+                    screen.click(column, row);
+                }
+                Step::Matrix => drop(screen.event(Event::Matrix(matrix(9)))),
+                Step::Second => {
+                    second += 1;
+                    screen.wait(second);
+                }
+            }
+            let text = screen.text(size);
+            prop_assert!(text.lines().count() <= usize::from(size.1));
+            prop_assert!(!text.contains(char::is_control) || text.contains('\n'));
+        }
+    }
+
+    /// Whatever the order, the size or the picture: the row that was chosen is the one that is chosen.
+    #[test]
+    fn a_chosen_row_is_kept(
+        row in 1..24_usize,
+        steps in prop::collection::vec(
+            prop::sample::select(vec!["s<Down><Enter>", "s<Enter>", "r", "c<Down> <Esc>", "2", "1", "?q", ""]),
+            1..12,
+        ),
+    ) {
+        let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+        let mut second = 0;
+        screen.picture(second, fleet_of(24, second));
+        screen.keys(&"j".repeat(row));
+        let chosen = screen.chosen();
+        for keys in steps {
+            screen.keys(keys);
+            second += 1;
+            screen.picture(second, fleet_of(24, second));
+            screen.text((40 + u16::try_from(row).expect("a small number"), 12));
+            screen.keys("1");
+            prop_assert_eq!(screen.chosen(), chosen.clone());
+        }
+        // And it is in view.
+        let text = screen.text((80, 24));
+        let name = chosen.expect("a row");
+        prop_assert!(text.lines().any(|line| line.starts_with('>') && line.contains(&name)), "{}", text);
+    }
+}
+
+#[test]
+fn the_keys_in_the_documentation_are_those_of_the_program() {
+    let mut lines = vec![
+        "# The keys of `rdmactl top`".to_owned(),
+        String::new(),
+        "Made from src/tui/keys/table.rs by `RDMACTL_BLESS=1 cargo test --test top`.".to_owned(),
+    ];
+    let mut before = None;
+    for key in KEYS {
+        if before != Some(key.scope) {
+            let heading =
+                format!("\n## {}\n\n| key | what it does |\n|---|---|", key.scope.title());
+            lines.push(heading);
+            before = Some(key.scope);
+        }
+        let presses: Vec<String> = key.presses.iter().map(|press| format!("`{press}`")).collect();
+        lines.push(format!("| {} | {} |", presses.join(", "), key.help));
+    }
+    let text = lines.join("\n") + "\n";
+    let failure = compare(&package("docs/top_keys.md"), &text);
+    assert!(failure.is_none(), "{failure:?}");
+}

@@ -1,0 +1,175 @@
+//! A screen without a terminal: keys in, text and styles out.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::{Color, Modifier};
+use rdmactl::clock;
+use rdmactl::tui::{Effect, Event, Glyphs, Settings, State, Theme, draw};
+
+use crate::pictures::{Host, picture};
+
+/// The state, with a clock of its own.
+pub(crate) struct Screen {
+    state: State,
+    begin: Instant,
+    at: Instant,
+}
+
+impl Screen {
+    pub(crate) fn new(theme: Theme, glyphs: Glyphs) -> Self {
+        let waiting_for = "64 hosts".to_owned();
+        Self::with(Settings { theme, glyphs, is_replay: false, waiting_for })
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        // Far enough from the machine's start for ages of minutes.
+        let begin = clock::now() + Duration::from_secs(10_000);
+        Self { state: State::new(settings, begin), begin, at: begin }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
+        self.state.update(self.at, event)
+    }
+
+    /// Shows the hosts of a second.
+    pub(crate) fn picture(&mut self, second: u64, hosts: Vec<Host>) {
+        self.at = self.begin + Duration::from_secs(second);
+        self.event(Event::Picture(picture(self.begin, second, hosts)));
+    }
+
+    /// Lets time go by up to a second.
+    pub(crate) fn wait(&mut self, second: u64) {
+        self.at = self.begin + Duration::from_secs(second);
+        self.event(Event::Tick);
+    }
+
+    /// Presses keys: `/n1<Enter>`, `<^C>`.
+    pub(crate) fn keys(&mut self, keys: &str) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let mut rest = keys;
+        while let Some(letter) = rest.chars().next() {
+            let named = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+            let (event, behind) = if let Some((name, behind)) = named {
+                (key_named(name), behind)
+            } else {
+                let event = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+                (event, &rest[letter.len_utf8()..])
+            };
+            effects.extend(self.event(Event::Key(event)));
+            rest = behind;
+        }
+        effects
+    }
+
+    /// Presses one letter, whatever it is.
+    pub(crate) fn letter(&mut self, letter: char) -> Vec<Effect> {
+        self.event(Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)))
+    }
+
+    /// Clicks somewhere, and turns the wheel there.
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
+        for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::ScrollDown] {
+            let modifiers = KeyModifiers::NONE;
+            self.event(Event::Mouse(MouseEvent { kind, column, row, modifiers }));
+        }
+    }
+
+    pub(crate) fn chosen(&self) -> Option<String> {
+        self.state.chosen()
+    }
+
+    fn draw(&mut self, (columns, rows): (u16, u16)) -> Buffer {
+        self.event(Event::Resize(columns, rows));
+        let mut terminal =
+            Terminal::new(TestBackend::new(columns, rows)).expect("a backend in memory");
+        terminal.draw(|frame| draw(&self.state, frame)).expect("a backend in memory");
+        terminal.backend().buffer().clone()
+    }
+
+    /// The text alone, without blanks at the ends of lines.
+    pub(crate) fn text(&mut self, size: (u16, u16)) -> String {
+        let buffer = self.draw(size);
+        lines(&buffer, |cell| cell.symbol().to_owned())
+    }
+
+    /// The text, then a letter for the style of each cell, then what the letters mean.
+    pub(crate) fn shown(&mut self, size: (u16, u16)) -> String {
+        let buffer = self.draw(size);
+        let mut known: Vec<String> = vec![String::new()];
+        let letters = lines(&buffer, |cell| {
+            let style = style(cell);
+            let at = known.iter().position(|one| *one == style).unwrap_or_else(|| {
+                known.push(style);
+                known.len() - 1
+            });
+            if at == 0 { " ".to_owned() } else { letter(at).to_string() }
+        });
+        let text = lines(&buffer, |cell| cell.symbol().to_owned());
+        let entries = known.iter().enumerate().skip(1);
+        let entries: Vec<String> =
+            entries.map(|(at, style)| format!("{} {style}\n", letter(at))).collect();
+        let legend = entries.concat();
+        let (columns, rows) = size;
+        format!("=== {columns}x{rows}\n{text}\n--- styles\n{letters}\n---\n{legend}")
+    }
+
+    /// Every colour of any cell.
+    pub(crate) fn colours(&mut self, size: (u16, u16)) -> Vec<Color> {
+        let buffer = self.draw(size);
+        let all = buffer.content().iter().flat_map(|cell| [cell.fg, cell.bg]);
+        all.filter(|colour| *colour != Color::Reset).collect()
+    }
+}
+
+fn letter(at: usize) -> char {
+    char::from(b'a' + u8::try_from(at - 1).expect("few styles"))
+}
+
+fn style(cell: &Cell) -> String {
+    let mut words = Vec::new();
+    if cell.fg != Color::Reset {
+        words.push(format!("{:?}", cell.fg));
+    }
+    if cell.bg != Color::Reset {
+        words.push(format!("on {:?}", cell.bg));
+    }
+    if cell.modifier != Modifier::empty() {
+        words.push(format!("{:?}", cell.modifier));
+    }
+    words.join(" ")
+}
+
+fn lines(buffer: &Buffer, mut cell: impl FnMut(&Cell) -> String) -> String {
+    let width = usize::from(buffer.area.width).max(1);
+    let line = |row: &[Cell]| row.iter().map(&mut cell).collect::<String>().trim_end().to_owned();
+    buffer.content().chunks(width).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn key_named(name: &str) -> KeyEvent {
+    if let Some(letter) = name.strip_prefix('^').and_then(|rest| rest.chars().next()) {
+        let letter = letter.to_ascii_lowercase();
+        return KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+    }
+    let code = match name {
+        "Enter" => KeyCode::Enter,
+        "Esc" => KeyCode::Esc,
+        "Tab" => KeyCode::Tab,
+        "BackTab" => KeyCode::BackTab,
+        "Backspace" => KeyCode::Backspace,
+        "Delete" => KeyCode::Delete,
+        "Up" => KeyCode::Up,
+        "Down" => KeyCode::Down,
+        "Left" => KeyCode::Left,
+        "Right" => KeyCode::Right,
+        "Home" => KeyCode::Home,
+        "End" => KeyCode::End,
+        "PageUp" => KeyCode::PageUp,
+        "PageDown" => KeyCode::PageDown,
+        other => unreachable!("no key {other}"),
+    };
+    KeyEvent::new(code, KeyModifiers::NONE)
+}

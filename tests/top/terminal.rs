@@ -1,0 +1,185 @@
+//! A terminal of our own, in which the program runs: a pseudo-terminal, and what it would show.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use portable_pty::{
+    ChildKiller, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system,
+};
+use rdmactl::clock::Deadline;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use vt100::{MouseProtocolMode, Parser, Screen};
+
+/// How long anything may take, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The key that ends everything.
+pub(crate) const CTRL_C: &str = "\x03";
+
+/// A terminal with a program in it.
+pub(crate) struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    killer: Box<dyn ChildKiller + Send + Sync>,
+    pid: Option<Pid>,
+    ended: Receiver<ExitStatus>,
+    shown: Arc<Shown>,
+    /// The modes of the terminal before the program ran.
+    before: String,
+}
+
+/// What the terminal shows.
+struct Shown {
+    parser: Mutex<Parser>,
+    changed: Condvar,
+}
+
+impl Shown {
+    fn lock(&self) -> MutexGuard<'_, Parser> {
+        self.parser.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn at_least_one(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap_or(NonZero::<u16>::MIN)
+}
+
+impl Terminal {
+    /// Runs `rdmactl top` with these arguments, in a directory of its own.
+    pub(crate) fn top(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_rdmactl"));
+        command.arg("top");
+        command.args(arguments);
+        Self::run(folder, command)
+    }
+
+    /// Runs a program.
+    pub(crate) fn run(folder: &Path, mut command: CommandBuilder) -> Self {
+        let (columns, rows) = (100, 30);
+        let pair = native_pty_system().openpty(size(columns, rows)).expect("a pseudo-terminal");
+        command.cwd(folder);
+        for (name, value) in [("TERM", "xterm-256color"), ("LC_ALL", "C.UTF-8"), ("PS1", "ready> ")]
+        {
+            command.env(name, value);
+        }
+        command.env_remove("NO_COLOR");
+        let before = modes(&*pair.master);
+        let mut child = pair.slave.spawn_command(command).expect("the program runs");
+        drop(pair.slave);
+        let killer = child.clone_killer();
+        let pid = child.process_id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let (end, ended) = mpsc::channel();
+        thread::spawn(move || end.send(child.wait().expect("a child")));
+        let mut output = pair.master.try_clone_reader().expect("its output");
+        let keys = pair.master.take_writer().expect("its keys");
+        let parser = Mutex::new(Parser::new(at_least_one(rows), at_least_one(columns), 0));
+        let shown = Arc::new(Shown { parser, changed: Condvar::new() });
+        let feed = Arc::clone(&shown);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                feed.lock().process(&bytes[..count]);
+                feed.changed.notify_all();
+            }
+        });
+        Self { master: pair.master, keys, killer, pid, ended, shown, before }
+    }
+
+    /// Presses keys.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("the terminal takes keys");
+        self.keys.flush().expect("the terminal takes keys");
+    }
+
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        self.shown.lock().screen_mut().set_size(at_least_one(rows), at_least_one(columns));
+        self.master.resize(size(columns, rows)).expect("another size");
+    }
+
+    /// Waits until the terminal shows something, and says what it shows then.
+    pub(crate) fn await_screen(&self, what: &str, is_it: impl Fn(&Screen) -> bool) -> String {
+        let deadline = Deadline::after(PATIENCE);
+        let mut parser = self.shown.lock();
+        while !is_it(parser.screen()) {
+            assert!(!deadline.is_over(), "no {what}:\n{}", parser.screen().contents());
+            let waited = self.shown.changed.wait_timeout(parser, deadline.remaining());
+            parser = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        parser.screen().contents()
+    }
+
+    /// Waits until the terminal shows this text.
+    pub(crate) fn await_text(&self, text: &str) -> String {
+        self.await_screen(text, |screen| screen.contents().contains(text))
+    }
+
+    /// Waits until a shell waits for a command.
+    pub(crate) fn await_prompt(&self) {
+        self.await_screen("prompt", |screen| {
+            let waits = screen.contents().trim_end().ends_with("ready>");
+            waits && !screen.alternate_screen() && !screen.hide_cursor()
+        });
+    }
+
+    /// Waits until the program has the whole screen, and this text is on it.
+    pub(crate) fn await_frame(&self, text: &str) -> String {
+        self.await_screen(text, |screen| {
+            screen.alternate_screen() && screen.contents().contains(text)
+        })
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid.expect("a process"), signal).expect("it is there");
+    }
+
+    /// Waits until a process is gone that is no child of ours.
+    pub(crate) fn await_gone(pid: Pid) {
+        // One that is gone already has no descriptor.
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let gone = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
+        assert_eq!(gone, Ok(1), "{pid:?} is still there");
+    }
+
+    /// Waits until the program has ended.
+    pub(crate) fn await_end(&self) -> ExitStatus {
+        self.ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            panic!("it does not end:\n{}", self.shown.lock().screen().contents())
+        })
+    }
+
+    /// What is shown, where the terminal is as it was before the program ran.
+    pub(crate) fn restored(&self) -> String {
+        let screen = self.await_screen("restored screen", |screen| {
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && !screen.bracketed_paste()
+                && screen.mouse_protocol_mode() == MouseProtocolMode::None
+        });
+        assert_eq!(modes(&*self.master), self.before, "the modes of the terminal");
+        screen
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended where its test went well.
+        let _ = self.killer.kill();
+    }
+}
+
+fn modes(master: &(dyn MasterPty + Send)) -> String {
+    format!("{:?}", master.get_termios().expect("a terminal's modes"))
+}
