@@ -28,6 +28,7 @@ use anyhow::Context as _;
 
 use crate::cli::{Global, TopArgs};
 use crate::render::{Note, escape};
+use crate::sys::heap;
 use crate::term::Term;
 use crate::term::screen::{self, Screen, ScreenError};
 
@@ -43,6 +44,8 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     let origin = Origin::of(global, args)?;
     let settings = settings::of(global, args, term, &origin);
     Screen::check().map_err(no_screen)?;
+    // Before there is a second thread, which would get a heap of its own.
+    heap::share();
     let (sender, inputs) = mpsc::channel();
     let session = Session::start(global, origin, settings, sender.clone())?;
     input::watch(&sender).context("cannot watch keys and signals")?;
