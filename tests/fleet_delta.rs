@@ -121,8 +121,8 @@ fn second_answer(second: &[FromAgent]) -> Result<HostReport, HostFailure> {
     report.map_err(|failure| agent.give_up(failure))
 }
 
-/// The first piece of a report is its host.
-const TO_N2: &str = r#"[[0,1,"{\"host\":\"n2\","]]"#;
+/// A report begins with its host: `{"host":"n1",`.
+const TO_N2: &str = r#"[[10,1,"2"]]"#;
 
 fn change(base: u64, text: &str) -> FromAgent {
     FromAgent::DeltaPart { base, text: text.to_owned(), is_last: true }
@@ -143,8 +143,8 @@ fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
     for (said, reason, words) in [
         (vec![change(0, TO_N2)], Reason::Garbage, "a change of answer 0, and 1 was the last one"),
         (vec![change(2, TO_N2)], Reason::Garbage, "a change of answer 2, and 1 was the last one"),
-        (vec![change(1, r#"[[900,1,""]]"#)], Reason::Garbage, "not one of the last answer"),
-        (vec![change(1, r#"[[0,1,"{"]]"#)], Reason::Garbage, "missing field `host`"),
+        (vec![change(1, r#"[[90000,1,""]]"#)], Reason::Garbage, "not one of the last answer"),
+        (vec![change(1, r#"[[0,13,"{"]]"#)], Reason::Garbage, "missing field `host`"),
         (vec![change(1, "{}")], Reason::Garbage, "its report is no report: "),
         (
             vec![piece.clone(), piece.clone(), piece],

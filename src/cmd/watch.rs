@@ -93,7 +93,8 @@ impl<'global> Watch<'global> {
             if self.watchdog.wait_cancelled(due.remaining().min(WORD)) {
                 return true;
             }
-            if let Some(hosts) = &self.hosts {
+            // The next question is a word, too.
+            if let Some(hosts) = self.hosts.as_ref().filter(|_| !due.is_over()) {
                 hosts.tend();
             }
         }

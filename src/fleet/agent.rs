@@ -28,8 +28,9 @@ use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
 
-/// How much of what an agent says is fetched at once, in bytes: long frames are read where they are kept.
-const READ: usize = 1024;
+/// How much of what an agent says is fetched at once, in bytes: what most answers need that tell only what
+/// changed. Longer frames are read where they are kept.
+const READ: usize = 2048;
 
 /// How often the operator says that it is there.
 const HEARTBEAT: Duration = Duration::from_millis(500);

@@ -1,8 +1,9 @@
 //! What changed between two answers of one agent, so that only that need be sent.
 //!
 //! It knows texts, and nothing of what is written there: of the last answer and its [`Change`] comes the one
-//! that was meant, to the byte. A text is taken apart behind its commas, because that is where JSON has its
-//! values; to make values of it first would cost both ends many times what the change itself does.
+//! that was meant, to the byte. To find a change, a text is taken apart behind its commas, because that is
+//! where JSON has its values; to make values of it first would cost both ends many times what the change
+//! itself does. To apply one is to copy.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Change(Vec<Splice>);
 
-/// From a piece of the old text on, so many pieces make way for a text.
+/// Behind so many bytes of the old text that stay, so many make way for a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Splice(usize, usize, String);
 
@@ -29,20 +30,25 @@ impl Change {
     /// What makes `new` of `old`.
     #[must_use]
     pub fn between(old: &str, new: &str) -> Self {
-        let (old, new): (Vec<&str>, Vec<&str>) = (pieces(old).collect(), pieces(new).collect());
-        let (mut old, mut new) = (&old[..], &new[..]);
-        let (mut splices, mut place) = (Vec::new(), 0);
-        while !old.is_empty() || !new.is_empty() {
-            let (gone, come) = match (old.first(), new.first()) {
+        let (old_pieces, new_pieces): (Vec<&str>, Vec<&str>) =
+            (pieces(old).collect(), pieces(new).collect());
+        let (mut old_pieces, mut new_pieces) = (&old_pieces[..], &new_pieces[..]);
+        let (mut old, mut new) = (old, new);
+        let (mut splices, mut same) = (Vec::new(), 0);
+        while !old_pieces.is_empty() || !new_pieces.is_empty() {
+            let (gone, come) = match (old_pieces.first(), new_pieces.first()) {
                 (Some(one), Some(other)) if one == other => (1, 1),
-                _ => {
-                    let (gone, come) = apart(old, new);
-                    splices.push(Splice(place, gone, new[..come].concat()));
-                    (gone, come)
-                }
+                _ => apart(old_pieces, new_pieces),
             };
-            (old, new) = (&old[gone..], &new[come..]);
-            place += gone;
+            let before = behind(&mut old, &mut old_pieces, gone);
+            let after = behind(&mut new, &mut new_pieces, come);
+            let (start, end) = alike(before, after);
+            same += start;
+            if start < before.len() || start < after.len() {
+                let text = after[start..after.len() - end].into();
+                splices.push(Splice(same, before.len() - end - start, text));
+                same = end;
+            }
         }
         Self(splices)
     }
@@ -53,20 +59,39 @@ impl Change {
     /// It is a change of another text.
     pub fn apply(&self, old: &str) -> Result<String, Misfit> {
         let mut new = String::with_capacity(old.len());
-        let (mut pieces, mut place) = (pieces(old), 0);
-        for Splice(start, gone, text) in &self.0 {
-            for _ in place..*start {
-                new.push_str(pieces.next().ok_or(Misfit)?);
-            }
-            for _ in 0..*gone {
-                pieces.next().ok_or(Misfit)?;
-            }
-            place = start.checked_add(*gone).filter(|end| *end >= place).ok_or(Misfit)?;
+        let mut left = old;
+        for Splice(same, gone, text) in &self.0 {
+            let (stays, rest) = left.split_at_checked(*same).ok_or(Misfit)?;
+            new.push_str(stays);
             new.push_str(text);
+            left = rest.get(*gone..).ok_or(Misfit)?;
         }
-        new.extend(pieces);
+        new.push_str(left);
         Ok(new)
     }
+}
+
+/// Takes so many pieces from the front of a text.
+fn behind<'text>(text: &mut &'text str, pieces: &mut &[&str], count: usize) -> &'text str {
+    let (front, rest) = pieces.split_at(count);
+    let (taken, left) = text.split_at(front.iter().map(|piece| piece.len()).sum());
+    (*pieces, *text) = (rest, left);
+    taken
+}
+
+/// How many bytes two texts share at the start, and how many of the others at the end.
+fn alike(old: &str, new: &str) -> (usize, usize) {
+    let mut start = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+    while !old.is_char_boundary(start) || !new.is_char_boundary(start) {
+        start -= 1;
+    }
+    let (old, new) = (&old[start..], &new[start..]);
+    let pairs = old.bytes().rev().zip(new.bytes().rev());
+    let mut end = pairs.take_while(|(old, new)| old == new).count();
+    while !old.is_char_boundary(old.len() - end) || !new.is_char_boundary(new.len() - end) {
+        end -= 1;
+    }
+    (start, end)
 }
 
 /// The text, each piece with the comma at its end.
@@ -104,7 +129,7 @@ mod tests {
 
     /// Few words, so that two texts have much in common.
     fn text() -> impl Strategy<Value = String> {
-        prop::collection::vec("[ab\"ä]{0,2},{0,1}", 0..60).prop_map(|pieces| pieces.concat())
+        prop::collection::vec("[ab\"äü]{0,2},{0,1}", 0..60).prop_map(|pieces| pieces.concat())
     }
 
     fn sent(change: &Change) -> Change {
@@ -139,7 +164,7 @@ mod tests {
     fn one_counter_is_a_small_change() {
         let [old, new] = [2, 9].map(|it| format!(r#"{{"a":[1,{it},3],"b":"x","c":{it}}}"#));
         let change = serde_json::to_string(&Change::between(&old, &new)).unwrap();
-        assert_eq!(change, r#"[[1,1,"9,"],[4,1,"\"c\":9}"]]"#);
+        assert_eq!(change, r#"[[8,1,"9"],[16,1,"9"]]"#);
         assert_eq!(Change::between(&old, &old), Change(vec![]));
     }
 
@@ -155,15 +180,17 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         for (old, json) in [
-            ("a,b", r#"[[3,0,"x"]]"#),
-            ("a,b", r#"[[1,2,"x"]]"#),
-            ("a,b", r#"[[1,1,"x"],[0,1,"x"]]"#),
+            ("a,b", r#"[[4,0,"x"]]"#),
+            ("a,b", r#"[[1,3,"x"]]"#),
+            ("a,b", r#"[[1,1,"x"],[2,0,"x"]]"#),
+            ("ä", r#"[[1,0,"x"]]"#),
+            ("ä", r#"[[0,1,"x"]]"#),
             ("a,b", r#"[[18446744073709551615,1,"x"]]"#),
             ("a,b", r#"[[1,18446744073709551615,"x"]]"#),
             ("", r#"[[0,1,""]]"#),
         ] {
             assert_eq!(change(json).apply(old), Err(Misfit), "{old} {json}");
         }
-        assert_eq!(change(r#"[[2,0,"x"]]"#).apply("a,b").unwrap(), "a,bx");
+        assert_eq!(change(r#"[[3,0,"x"]]"#).apply("a,b").unwrap(), "a,bx");
     }
 }

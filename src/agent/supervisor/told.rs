@@ -56,7 +56,7 @@ mod tests {
         ];
         let mut answer = |json: &str, base| told.answer(json.into(), base).unwrap();
         assert_eq!(answer(first, 0), whole(first));
-        assert_eq!(answer(second, 1), change(1, r#"[[0,1,"{\"a\":2,"]]"#));
+        assert_eq!(answer(second, 1), change(1, r#"[[5,1,"2"]]"#));
         assert_eq!(answer(second, 2), change(2, "[]"));
         // It lost count, or asks for all of it.
         assert_eq!(answer(first, 1), whole(first));

@@ -69,7 +69,7 @@ mod tests {
         serde_json::to_string(&HostReport::empty(host, Via::Agent)).unwrap()
     }
 
-    const TO_N2: &str = r#"[[0,1,"{\"host\":\"n2\","]]"#;
+    const TO_N2: &str = r#"[[10,1,"2"]]"#;
 
     #[test]
     fn a_change_makes_the_next_report_of_the_last_one() {
@@ -88,8 +88,8 @@ mod tests {
             (0, TO_N2),
             (2, TO_N2),
             (1, r#"[[0,1,""]]"#),
-            (1, r#"[[0,1,"{"]]"#),
-            (1, r#"[[900,1,""]]"#),
+            (1, r#"[[0,13,"{"]]"#),
+            (1, r#"[[90000,1,""]]"#),
             (1, "{}"),
             (1, "null"),
             (1, ""),
@@ -106,7 +106,7 @@ mod tests {
     fn what_grew_by_its_changes_is_asked_for_anew() {
         let mut followed = Followed::default();
         followed.take_whole(text("n1")).unwrap();
-        let long = format!(r#"[[0,1,"{{\"host\":\"{}\","]]"#, "x".repeat(BASE_LIMIT));
+        let long = format!(r#"[[9,2,"{}"]]"#, "x".repeat(BASE_LIMIT));
         followed.take_change(1, &long).unwrap();
         assert_eq!(followed.base(), 0);
     }

@@ -7,6 +7,16 @@ const CAPACITY: usize = 32 * 1024;
 /// What most answers need that tell only what changed.
 const LEAST: usize = 2 * 1024;
 
+/// What a buffer was filled from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It has nothing more, and never will.
+    Ended,
+    /// It gave less than there was room for: there is nothing more for now.
+    Emptied,
+    MayHaveMore,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     /// As much as is needed at a time, and nothing while nothing is on its way: four of them for each of a
@@ -29,11 +39,11 @@ impl Buffer {
         self.end - self.start < CAPACITY
     }
 
-    /// Lets `read` add bytes at the end, up to the capacity.
+    /// Lets `read` add bytes at the end, up to the capacity; what that says of its source.
     pub(super) fn fill(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
-    ) -> io::Result<usize> {
+    ) -> io::Result<Source> {
         if self.bytes.is_empty() {
             self.bytes.resize(LEAST, 0);
         }
@@ -42,10 +52,14 @@ impl Buffer {
         self.start = 0;
         let count = read(&mut self.bytes[self.end..])?;
         self.end = (self.end + count).min(self.bytes.len());
-        if self.end == self.bytes.len() {
-            self.bytes.resize((self.end * 4).min(CAPACITY), 0);
+        if count == 0 {
+            return Ok(Source::Ended);
         }
-        Ok(count)
+        if self.end < self.bytes.len() {
+            return Ok(Source::Emptied);
+        }
+        self.bytes.resize((self.end * 4).min(CAPACITY), 0);
+        Ok(Source::MayHaveMore)
     }
 
     pub(super) fn drop_front(&mut self, count: usize) {
@@ -78,19 +92,22 @@ mod tests {
             }
         };
         // What is filled grows, up to the bound.
-        let mut filled = 0;
         while buffer.has_room() {
-            filled += buffer.fill(put(1)).unwrap();
+            assert_eq!(buffer.fill(put(1)).unwrap(), Source::MayHaveMore);
         }
-        assert_eq!(filled, CAPACITY);
+        assert_eq!(buffer.bytes().len(), CAPACITY);
         buffer.drop_front(CAPACITY - 1);
-        assert_eq!(buffer.fill(put(2)).unwrap(), CAPACITY - 1);
+        assert_eq!(buffer.fill(put(2)).unwrap(), Source::MayHaveMore);
         assert_eq!(buffer.bytes()[..2], [1, 2]);
+        assert_eq!(buffer.bytes().len(), CAPACITY);
         buffer.drop_front(usize::MAX / 2);
         assert!(buffer.is_empty());
         buffer.rest();
-        assert_eq!(buffer.fill(put(3)).unwrap(), LEAST);
+        assert_eq!(buffer.fill(put(3)).unwrap(), Source::MayHaveMore);
         buffer.rest();
         assert_eq!(buffer.bytes().len(), LEAST);
+        assert_eq!(buffer.fill(|_| Ok(1)).unwrap(), Source::Emptied);
+        assert_eq!(buffer.fill(|_| Ok(0)).unwrap(), Source::Ended);
+        assert_eq!(buffer.bytes().len(), LEAST + 1);
     }
 }

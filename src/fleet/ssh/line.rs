@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use ssh2::{BlockDirections, Channel, Session};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Source};
 use super::fault;
 use super::pump::Request;
 use crate::fleet::pipe::{Exit, Shared};
@@ -31,6 +31,8 @@ pub(super) struct Line {
     output: Flow,
     /// Whether the pipe may have something to read.
     pub(super) is_ready: bool,
+    /// How much the library had been fed when it said that there is nothing more for this channel.
+    heard: Option<u64>,
 }
 
 enum Stage {
@@ -62,6 +64,7 @@ impl Line {
             input: Flow::Open,
             output: Flow::Open,
             is_ready: true,
+            heard: None,
         }
     }
 
@@ -102,14 +105,21 @@ impl Line {
         self.from_host.rest();
     }
 
-    /// Moves what can be moved; whether anything was.
-    pub(super) fn step(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+    /// Whether a step may call the library, which may then have something to send.
+    pub(super) fn may_call(&self, fed: u64) -> bool {
+        let is_quiet = !self.is_ready && self.to_host.is_empty() && self.heard == Some(fed);
+        let is_open = self.input != Flow::Ended && self.output == Flow::Open;
+        !(matches!(self.stage, Stage::Running) && is_quiet && is_open)
+    }
+
+    /// Moves what can be moved; whether anything was. So many bytes the library has been fed.
+    pub(super) fn step(&mut self, session: &Session, fed: u64) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_doomed() {
             self.hang_up();
         }
         match &self.stage {
             Stage::Starting { .. } => self.start(),
-            Stage::Running => self.run(session),
+            Stage::Running => self.run(session, fed),
             Stage::Closing => self.close(session),
             Stage::Done => Ok(false),
         }
@@ -141,11 +151,17 @@ impl Line {
         }
     }
 
-    fn run(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
+    fn run(&mut self, session: &Session, fed: u64) -> Result<bool, ssh2::Error> {
         let mut moved = self.take_input();
         moved |= self.send_input(session)?;
-        moved |= self.receive_stderr(session)?;
-        moved |= self.receive_output(session)?;
+        if self.heard != Some(fed) {
+            let came = self.receive_stderr(session)? | self.receive_output(session)?;
+            // A call that could not send, as for a wider window, has not looked for more.
+            if !came && self.from_host.has_room() && !is_sending(session) {
+                self.heard = Some(fed);
+            }
+            moved |= came;
+        }
         moved |= self.give_output();
         if self.output == Flow::Passed && !self.mid_write && self.channel.eof() {
             moved |= self.finish()?;
@@ -159,12 +175,13 @@ impl Line {
             return false;
         }
         match self.to_host.fill(|room| (&self.local).read(room)) {
-            Ok(count) if count > 0 => {}
+            Ok(Source::Ended) => self.input = Flow::Ended,
+            Ok(pipe) => self.is_ready = pipe == Source::MayHaveMore,
             Err(error) if is_wait(&error) => {
                 self.is_ready = false;
                 return false;
             }
-            _ => self.input = Flow::Ended,
+            Err(_) => self.input = Flow::Ended,
         }
         true
     }
@@ -182,10 +199,7 @@ impl Line {
                 Ok(count > 0)
             }
             Err(error) if is_wait(&error) => {
-                self.mid_write = matches!(
-                    session.block_directions(),
-                    BlockDirections::Outbound | BlockDirections::Both
-                );
+                self.mid_write = is_sending(session);
                 Ok(false)
             }
             Err(_) => {
@@ -229,7 +243,7 @@ impl Line {
         }
         let channel = &mut self.channel;
         match self.from_host.fill(|room| channel.read(room)) {
-            Ok(0) => self.output = Flow::Ended,
+            Ok(Source::Ended) => self.output = Flow::Ended,
             Ok(_) => {}
             Err(error) if is_wait(&error) => return Ok(false),
             Err(_) => return Err(last_error(session)),
@@ -294,6 +308,11 @@ impl Line {
 
 fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// Whether the library waits until it can send the rest of something.
+fn is_sending(session: &Session) -> bool {
+    matches!(session.block_directions(), BlockDirections::Outbound | BlockDirections::Both)
 }
 
 /// The library's number behind an I/O error, which has only its words.

@@ -90,13 +90,15 @@ impl Pump {
         let mut quiet = 0;
         self.transfer();
         for _ in 0..ROUNDS {
+            let fed = self.wire.fed;
+            // What a call could not finish may have sent something all the same.
+            self.wire.is_library_ready |= !self.waiting.is_empty();
             let mut moved = self.open_next()?;
             for line in &mut self.lines {
-                moved |= line.step(&self.wire.session)?;
+                self.wire.is_library_ready |= line.may_call(fed);
+                moved |= line.step(&self.wire.session, fed)?;
             }
             self.lines.retain(|line| !line.is_done());
-            // What a call could not finish may have sent something all the same.
-            self.wire.is_library_ready = true;
             moved |= self.transfer();
             quiet = if moved { 0 } else { quiet + 1 };
             if quiet >= enough {

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, shutdown};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Source};
 use super::fault;
 use super::greeting::Greeting;
 use super::road::{Helper, Road};
@@ -37,6 +37,8 @@ pub(super) struct Wire {
     /// What may have something to read: an attempt in vain costs as much as one that is not.
     pub(super) is_host_ready: bool,
     pub(super) is_library_ready: bool,
+    /// How many bytes from the host the library was given; more than before where there is news for it.
+    pub(super) fed: u64,
     guard: Arc<Guard>,
 }
 
@@ -61,6 +63,7 @@ impl Wire {
             ended: false,
             is_host_ready: true,
             is_library_ready: true,
+            fed: 0,
             guard: Arc::new(guard),
         })
     }
@@ -89,8 +92,8 @@ impl Wire {
         let mut moved = false;
         if self.outbound.is_empty() && self.is_library_ready {
             let read = self.outbound.fill(|room| (&self.library).read(room));
-            self.is_library_ready = read.is_ok_and(|count| count > 0);
-            moved |= self.is_library_ready;
+            self.is_library_ready = matches!(read, Ok(Source::MayHaveMore));
+            moved |= !self.outbound.is_empty();
         }
         moved |= self.send_outbound();
         if self.inbound.is_empty() && self.is_host_ready && !self.ended {
@@ -106,7 +109,9 @@ impl Wire {
             Err(errno) => Err(io::Error::from(errno)),
         };
         match self.inbound.fill(from_host) {
-            Ok(count) if count > 0 => {
+            Ok(Source::Ended) => self.ended = true,
+            Ok(host) => {
+                self.is_host_ready = host == Source::MayHaveMore;
                 if !self.greeting.look(self.inbound.bytes()) {
                     self.inbound.clear();
                     self.ended = true;
@@ -116,7 +121,7 @@ impl Wire {
                 self.is_host_ready = false;
                 return false;
             }
-            _ => self.ended = true,
+            Err(_) => self.ended = true,
         }
         true
     }
@@ -128,6 +133,7 @@ impl Wire {
         match send(&self.library, self.inbound.bytes(), SendFlags::NOSIGNAL) {
             Ok(count) => {
                 self.inbound.drop_front(count);
+                self.fed += count as u64;
                 true
             }
             Err(_) => false,
@@ -155,6 +161,8 @@ impl Wire {
         if all_fed {
             // Fails only when the library is gone.
             let _ = self.library.shutdown(Shutdown::Both);
+            // The end is something to hear of, too.
+            self.fed += 1;
         }
         all_fed
     }
