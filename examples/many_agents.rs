@@ -5,7 +5,7 @@
 //!
 //! Each connection to the socket hands over a login's stdin and stdout, and brings the nonce that the agent
 //! there greets with. REPORTS is JSON of rdmactl: its first host is what each agent tells of itself, with
-//! counters that move.
+//! counters, where they are asked for, that move.
 
 #![expect(clippy::expect_used, reason = "a maintainer's tool without what it is given must end")]
 
@@ -22,7 +22,7 @@ use std::{env, thread};
 use anyhow::{Context as _, Result, bail};
 use rdmactl::agent::Supervisor;
 use rdmactl::clock;
-use rdmactl::model::{Counter, HostReport, Parts};
+use rdmactl::model::{Counter, HostReport, Part, Parts};
 use rdmactl::source::Recording;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
@@ -68,7 +68,9 @@ fn inventory(parts: &Parts, _: Duration) -> HostReport {
     let mut report = TOLD.get().expect("it is set before anybody connects").clone();
     let (more, now_ns) = (READINGS.fetch_add(1, Ordering::Relaxed), clock::wall_ns());
     (report.taken_ns, report.parts) = (Some(now_ns), parts.clone());
+    let is_asked = parts.has(Part::Counters);
     let move_on = |counters: &mut Option<Vec<Counter>>| {
+        counters.take_if(|_| !is_asked);
         for counter in counters.iter_mut().flatten() {
             counter.value = counter.value.map(|value| value + more);
             counter.read_ns = Some(now_ns);
