@@ -916,6 +916,23 @@ fn processes_are_joined_by_numbers_and_their_sockets_are_control() {
 }
 
 #[test]
+fn a_process_that_only_receives_is_connected_as_soon_as_it_has_a_peer() {
+    for (peer, said) in [
+        (Some(17), "n3 process ib_write_bw[152] peer -: RDMA ok"),
+        (None, "n3 process ib_write_bw[152] peer -: none idle"),
+    ] {
+        let mut machine = Machine::default();
+        machine
+            .rxe("10.9.0.3")
+            .answer(Question::Holders, b"152 /dev/infiniband/uverbs0\n")
+            .file("/proc/152/comm", "ib_write_bw\n");
+        let owner = Owner::Process { pid: 152, name: Some("ib_write_bw".into()) };
+        machine.queue_pair(owner, Some(17), peer, "RTR");
+        assert_eq!(told(&[machine.report("n3")]), [said]);
+    }
+}
+
+#[test]
 fn tcp_beside_an_idle_device_is_told_by_what_was_asked_for() {
     let mut machine = Machine::default();
     machine

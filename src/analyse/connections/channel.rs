@@ -42,6 +42,12 @@ impl Channel<'_> {
             && cm_state.is_none_or(|state| state == "CONNECT")
     }
 
+    /// Whether it takes in what its peer sends, and sends nothing itself: the server of `ib_write_bw` never
+    /// leaves RTR. One that the connection manager makes is there on its way only.
+    pub(super) fn only_receives(&self) -> bool {
+        self.qp_state() == Some("RTR") && self.cm_id.is_none() && self.numbers().is_some()
+    }
+
     /// Whether it had worked, and does not any more.
     pub(super) fn is_broken(&self) -> bool {
         let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());

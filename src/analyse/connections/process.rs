@@ -278,7 +278,7 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
         Strength::Direct,
     );
     let broken = channels.len() - whole.len();
-    let up = channels.iter().filter(|channel| channel.is_up()).count();
+    let up = channels.iter().filter(|one| one.is_up() || one.only_receives()).count();
     let (rdma, state) = (Transport::Rdma, ConnectionState::Up);
     if broken > 0 {
         let row = row.because(
