@@ -20,7 +20,9 @@ use rdmactl::analyse::connections::connections;
 use rdmactl::analyse::rate::Counted;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
-use rdmactl::tui::{Event, Glyphs, Picture, Prepared, Seen, Settings, State, Theme, draw};
+use rdmactl::tui::{
+    Event, Glyphs, Picture, Prepared, Seen, Settings, State, Theme, Timeline, draw,
+};
 
 /// Keys that an operator presses, again and again: through views, down, and to another order.
 const KEYS: &str = "1jjj2jjjr3jj5jjx6jx2jj";
@@ -36,7 +38,8 @@ fn main() -> Result<()> {
     let settings = Settings {
         theme: Theme::Dark,
         glyphs: Glyphs::Utf8,
-        is_replay: false,
+        timeline: Timeline::Live(Duration::from_secs(1)),
+        may_upload: true,
         waiting_for: format!("{} hosts", hosts.len()),
     };
     let mut state = State::new(settings, clock::now());

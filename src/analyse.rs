@@ -3,8 +3,12 @@
 pub mod congestion;
 pub mod connections;
 pub mod culprit;
+pub mod errors;
 pub mod findings;
+pub mod holding;
 pub mod lossless;
 pub mod rate;
+pub mod share;
+pub mod standing;
 pub mod traffic;
 pub mod verdict;

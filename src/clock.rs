@@ -6,7 +6,7 @@ mod utc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use pulse::silence_since;
-pub use utc::utc_stamp;
+pub use utc::{utc_stamp, utc_text, utc_time};
 
 /// A point in time from which something may no longer wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,15 +5,22 @@
 //! [`Picture`]s and carries out effects.
 
 mod changes;
+mod columns;
 mod detail;
 mod draw;
+mod errors;
 mod event;
 mod glyphs;
+mod help;
 mod history;
 mod keys;
 mod layout;
+mod lines;
 mod matrix;
+mod measure;
 mod mode;
+mod pair;
+mod pane;
 mod picture;
 mod prepared;
 mod rows;
@@ -21,7 +28,10 @@ mod scene;
 mod sheet;
 mod state;
 mod table;
+mod text;
 mod theme;
+mod timeline;
+mod tone;
 mod update;
 mod view;
 
@@ -30,7 +40,8 @@ pub use event::{Effect, Event, Notice};
 pub use glyphs::Glyphs;
 pub use keys::{Action, KEYS, Key, Press, Scope};
 pub use picture::{Picture, Seen};
-pub use prepared::Prepared;
+pub use prepared::{Past, Prepared};
 pub use state::{PARTS, Settings, State};
 pub use theme::{Theme, Token};
+pub use timeline::{Place, Timeline};
 pub use view::View;

@@ -219,6 +219,21 @@ fn every_column_is_offered_with_its_help_and_no_flag_without_use_is() {
 }
 
 #[test]
+fn a_condition_of_top_has_the_columns_of_its_view() {
+    let home = home();
+    for (words, column) in [
+        (&["3", "rdmactl", "top", "-w", ""][..], "live.state="),
+        (&["4", "rdmactl", "top", "ports", "-w", ""], "traffic.rx_bps="),
+        (&["4", "rdmactl", "top", "connections", "-w", ""], "verdict="),
+        (&["4", "rdmactl", "top", "problems", "-w", ""], "finding.code="),
+        (&["4", "rdmactl", "top", "resources", "-w", ""], "process.qps="),
+    ] {
+        let (offered, _) = ask(words, home.path());
+        assert!(offered.contains(column), "{column}: {offered}");
+    }
+}
+
+#[test]
 fn nonsense_is_answered_with_silence() {
     let home = home();
     for arguments in [

@@ -4,6 +4,8 @@
 
 #[path = "support/committed.rs"]
 mod committed;
+#[path = "top/moves.rs"]
+mod moves;
 #[path = "top/pictures.rs"]
 mod pictures;
 #[path = "top/recorded.rs"]
@@ -12,10 +14,10 @@ mod recorded;
 mod screen;
 
 use committed::{compare, package};
-use pictures::{Host, empty, fleet, fleet_of, marks, matrix, one, packets};
+use pictures::{Host, connecting, empty, fleet, host, marks, matrix, mount, one, packets};
 use proptest::prelude::*;
 use rdmactl::model::{HostFailure, HostReport, Reason};
-use rdmactl::tui::{Effect, Event, Glyphs, KEYS, Settings, Theme, View};
+use rdmactl::tui::{Effect, Event, Glyphs, KEYS, Notice, Place, Settings, Theme, Timeline, View};
 use screen::Screen;
 
 /// How many pictures came before the one that is looked at.
@@ -24,7 +26,13 @@ const BEFORE: u64 = 15;
 /// What the screen shows: a name, and the hosts at a second.
 type Fleet = (&'static str, fn(u64) -> Vec<Host>);
 
-const FLEETS: [Fleet; 4] = [("empty", empty), ("one", one), ("fleet", fleet), ("marks", marks)];
+const FLEETS: [Fleet; 5] = [
+    ("empty", empty),
+    ("one", one),
+    ("connecting", connecting),
+    ("fleet", fleet),
+    ("marks", marks),
+];
 
 fn screen(hosts: fn(u64) -> Vec<Host>) -> Screen {
     let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
@@ -115,6 +123,7 @@ fn a_wrong_condition_is_pointed_at_and_the_last_good_one_stays() {
 #[test]
 fn all_that_is_known_of_a_row_is_shown() {
     let mut screen = screen(marks);
+    screen.event(Event::Matrix(matrix(6)));
     let cases = [
         ("detail_port", "2:n06<Enter><Enter>"),
         ("detail_port_of_silent_host", "1:n03<Enter><Enter>"),
@@ -122,6 +131,7 @@ fn all_that_is_known_of_a_row_is_shown() {
         ("detail_connection", "3/fallback<Enter><Enter>"),
         ("detail_finding", "5i"),
         ("detail_process", "6/ib_write_bw<Enter><Enter>"),
+        ("drill_matrix", "4<Enter>"),
         ("drill_finding", "5/fallen and n07 or scratch<Enter><Enter>"),
     ];
     assert_all_shown(cases.map(|(name, keys)| {
@@ -141,6 +151,7 @@ fn prompts_pickers_and_questions_are_shown() {
         ("sorted", "2s<Home>jjjjjjjjjj<Enter>"),
         ("problems_only", "2x"),
         ("nothing_fits", "2/nowhere<Enter>"),
+        ("help_search", "2?/column"),
         ("frozen", "2 "),
         ("matrix_ask", "4p"),
         ("matrix_open", "4O/tmp/matrix.json"),
@@ -254,14 +265,20 @@ fn what_is_done_outside_is_asked_for() {
     assert_eq!(screen.keys("4O/tmp/x<Enter>"), [Effect::OpenMatrix("/tmp/x".into())]);
     assert_eq!(screen.keys("p<Enter>"), [], "nothing is sent without a yes");
     let [Effect::Ping(hosts)] = &screen.keys("py")[..] else { panic!("a yes pings") };
-    assert_eq!(hosts.len(), 64);
+    // Of one that is silent there is nothing to be learnt.
+    assert_eq!(hosts.len(), 63);
+    assert_eq!(screen.keys("p"), [Effect::CancelPing]);
+    screen.event(Event::PingEnded);
     let [Effect::Copy(row)] = &screen.keys("1y")[..] else { panic!("y copies") };
     assert!(row.starts_with("n01\tup"), "{row}");
     let [Effect::Save { stem, extension, text }] = &screen.keys("2W")[..] else {
         panic!("W saves")
     };
     assert_eq!((stem.as_str(), *extension), ("rdmactl-ports", "txt"));
-    assert_eq!(text.lines().count(), 129, "all rows, not only those in view:\n{text}");
+    assert_eq!(text.lines().count(), 130, "all rows, not only those in view:\n{text}");
+    let origin = text.lines().next().expect("where it is from");
+    assert_eq!(origin, "rdmactl top: Ports, 2026-09-21 14:13:35Z, 128 of 128 rows");
+    assert!(text.contains("~47 s  n23"), "how old what silent hosts said is:\n{text}");
     assert_eq!(screen.keys("["), [], "only a recording is stepped through");
 }
 
@@ -283,18 +300,106 @@ fn from_the_end_of_a_long_text_one_line_up_is_one_line_up() {
 }
 
 #[test]
+fn a_ping_is_of_the_hosts_that_are_shown_and_ends_by_its_own_word_alone() {
+    let mut screen = screen(fleet);
+    screen.keys("1/n1<Enter>");
+    let [Effect::Ping(hosts)] = &screen.keys("4py")[..] else { panic!("a yes pings") };
+    let expected: Vec<String> = (10..20).map(|number| format!("n{number}")).collect();
+    assert_eq!(*hosts, expected);
+    let shows = |screen: &mut Screen| screen.text((80, 24)).contains("pinging 10 hosts");
+    assert!(shows(&mut screen));
+    screen.event(Event::Told(Notice { text: "no disk".into(), is_bad: true }));
+    assert!(shows(&mut screen), "somebody else complains");
+    screen.event(Event::PingEnded);
+    assert!(!shows(&mut screen));
+}
+
+#[test]
 fn a_recording_is_stepped_through() {
     let settings = Settings {
         theme: Theme::Auto,
         glyphs: Glyphs::Utf8,
-        is_replay: true,
+        timeline: Timeline::Recording,
+        may_upload: true,
         waiting_for: "a recording".into(),
     };
     let mut screen = Screen::with(settings);
+    let at = |position, is_paused| Place { position, count: 20, is_paused };
+    let shown = screen.prepared(fleet, 5);
+    screen.event(Event::Prepared(shown.clone().at(at(6, true))));
+    let text = screen.text((80, 24));
+    let header = text.lines().next().expect("a header");
+    assert!(header.ends_with("PAUSED  6/20  2026-09-21 14:13:25Z"), "{header}");
+    screen.event(Event::Prepared(shown.at(at(6, false))));
+    assert!(screen.text((120, 40)).contains("REPLAY  6/20"));
+    let steps = [-1, 1, -10, 10, -60, 60].map(Effect::Step);
+    assert_eq!(screen.keys("[]{}()"), steps);
+    assert_eq!(screen.letter('<'), [Effect::Step(i32::MIN)]);
+    assert_eq!(screen.letter('>'), [Effect::Step(i32::MAX)]);
+    assert_eq!(screen.keys(" "), [Effect::PlayOrPause]);
+    assert_eq!(screen.keys("w4p"), [], "nothing of what is over is recorded or pinged");
+}
+
+#[test]
+fn a_capture_is_of_its_own_time_and_neither_played_nor_recorded() {
+    let settings = Settings {
+        theme: Theme::Auto,
+        glyphs: Glyphs::Utf8,
+        timeline: Timeline::Capture,
+        may_upload: true,
+        waiting_for: "the capture".into(),
+    };
+    let mut screen = Screen::with(settings);
     screen.picture(5, fleet(5));
-    screen.event(Event::Position(6, 20));
-    assert!(screen.text((120, 40)).contains("6/20"));
-    assert_eq!(screen.keys("[]"), [Effect::Step(-1), Effect::Step(1)]);
+    assert_eq!(screen.keys(" [wp"), []);
+    let header = screen.text((80, 24)).lines().next().map(str::to_owned);
+    assert!(
+        header.as_ref().is_some_and(|it| it.ends_with("CAPTURE  2026-09-21 14:13:25Z")),
+        "{header:?}"
+    );
+}
+
+#[test]
+fn whoever_steps_back_to_a_fallback_sees_it_as_it_was() {
+    let mut screen = screen(marks);
+    screen.keys("3");
+    let row = |screen: &mut Screen| {
+        let text = screen.text((120, 40));
+        text.lines().find(|line| line.contains("/scratch")).map(str::to_owned)
+    };
+    let there = screen.prepared(marks, 12).after(screen.past(marks, 0..=11));
+    screen.event(Event::Prepared(there));
+    let back = row(&mut screen).expect("the mount");
+    assert!(back.contains('*') && back.contains("was RDMA, ok"), "{back}");
+    // A moment before it, nothing of it is known.
+    let there = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
+    screen.event(Event::Prepared(there));
+    let before = row(&mut screen).expect("the mount");
+    assert!(!before.contains('*') && !before.contains("was RDMA"), "{before}");
+}
+
+#[test]
+fn a_wall_clock_that_is_set_back_takes_no_trend_away() {
+    let mut screen = screen(fleet);
+    screen.keys("2");
+    let trend = |screen: &mut Screen| screen.text((120, 40)).lines().nth(4).map(str::to_owned);
+    let before = trend(&mut screen).expect("a port");
+    screen.picture_at(BEFORE + 1, 3, fleet(BEFORE + 1));
+    let after = trend(&mut screen).expect("a port");
+    let levels = |line: &str| line.chars().filter(|letter| ('▁'..='█').contains(letter)).count();
+    assert!(levels(&after) >= levels(&before) && levels(&before) > 5, "{before}\n{after}");
+}
+
+#[test]
+fn a_picture_that_nobody_saw_is_known_to_the_one_in_its_place() {
+    let mut screen = screen(marks);
+    screen.keys("3");
+    let missed = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
+    let there = screen.prepared(marks, 12).instead_of(missed);
+    screen.event(Event::Prepared(there));
+    let text = screen.text((120, 40));
+    let row = text.lines().find(|line| line.contains("/scratch")).expect("the mount");
+    assert!(row.contains("was RDMA, ok"), "{row}");
 }
 
 #[test]
@@ -312,6 +417,88 @@ fn a_fallback_is_marked_when_it_happens_and_is_a_problem() {
     assert!(!row.contains('*'), "the mark fades: {row}");
     screen.keys("5/changed<Enter>");
     assert!(screen.text((120, 40)).contains("was RDMA, ok; is TCP, fallback_confirmed"));
+}
+
+#[test]
+fn nothing_is_called_good_while_hosts_are_still_connecting() {
+    let mut screen = screen(connecting);
+    for view in ["5", "3"] {
+        screen.keys(view);
+        let text = screen.text((120, 40));
+        assert!(!text.contains("all hosts are there"), "{text}");
+        assert!(text.contains("no problem yet"), "{text}");
+    }
+    screen.picture(BEFORE + 1, one(BEFORE + 1));
+    screen.keys("5");
+    let text = screen.text((120, 40));
+    assert!(text.contains("no problem ") && text.contains("all hosts are there"), "{text}");
+}
+
+#[test]
+fn what_a_silent_host_used_is_not_counted() {
+    let mut screen = screen(fleet);
+    // 64 hosts with two mounts each: two fell back, and one host is silent.
+    assert!(screen.text((120, 40)).contains("RDMA 124  TCP 2"));
+}
+
+#[test]
+fn whatever_is_a_problem_is_among_the_ports_with_problems() {
+    let mut screen = screen(marks);
+    screen.keys("2x");
+    let text = screen.text((120, 40));
+    for row in ["n02", "n03", "n04", "n06", "n08"] {
+        assert!(text.lines().any(|line| line.contains(row)), "{row}: {text}");
+    }
+    assert!(!text.lines().any(|line| line.contains("n01")), "{text}");
+}
+
+#[test]
+fn no_two_rows_have_one_key() {
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    for hosts in [marks(0), recorded::hosts(None)] {
+        screen.picture(0, hosts);
+        for view in View::ALL.into_iter().filter(|view| *view != View::Matrix) {
+            screen.keys(&view.number().to_string());
+            screen.keys("<Home>");
+            let mut known = Vec::new();
+            while let Some(chosen) = screen.chosen().filter(|one| known.last() != Some(one)) {
+                assert!(!known.contains(&chosen), "{chosen} in {}", view.name());
+                known.push(chosen);
+                screen.keys("j");
+            }
+            // The last one says by itself that there is no other.
+            let count = screen.text((120, 40));
+            let rows = format!(" {} row", known.len());
+            assert!(known.is_empty() || count.contains(&rows), "{rows}: {count}");
+        }
+    }
+}
+
+#[test]
+fn a_mount_that_comes_back_as_another_is_a_change() {
+    let hosts = |second: u64| {
+        let mut all: Vec<Host> = ["n01", "n02"].map(|name| host(name, &[])).into();
+        for one in &mut all {
+            let name = one.report.host.clone();
+            one.connections = match second {
+                0..5 => vec![mount(&name, "/scratch", true)],
+                5..8 => Vec::new(),
+                _ => vec![mount(&name, "/scratch", false)],
+            };
+        }
+        all
+    };
+    let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
+    for second in 0..9 {
+        screen.picture(second, hosts(second));
+    }
+    screen.keys("3");
+    let text = screen.text((120, 40));
+    assert!(text.lines().any(|line| line.starts_with(">*")), "{text}");
+    screen.keys("5/changed<Enter>");
+    let text = screen.text((120, 40));
+    // Equal on both hosts: one finding.
+    assert!(text.contains("n[01-02]") && text.contains("was RDMA, ok; is TCP"), "{text}");
 }
 
 #[test]
@@ -448,38 +635,51 @@ proptest! {
                 }
             }
             let text = screen.text(size);
-            prop_assert!(text.lines().count() <= usize::from(size.1));
-            prop_assert!(!text.contains(char::is_control) || text.contains('\n'));
+            prop_assert!(!text.lines().any(|line| line.contains(char::is_control)), "{text}");
         }
     }
 
-    /// Whatever the order, the size or the picture: the row that was chosen is the one that is chosen.
+    /// Whatever the order, the size or the picture: the row that was chosen is the one that is chosen, the
+    /// first one as well.
     #[test]
     fn a_chosen_row_is_kept(
-        row in 1..24_usize,
+        view in prop::sample::select(vec!["1", "2", "3", "5", "6"]),
+        row in 0..9_usize,
         steps in prop::collection::vec(
-            prop::sample::select(vec!["s<Down><Enter>", "s<Enter>", "r", "c<Down> <Esc>", "2", "1", "?q", ""]),
+            prop::sample::select(vec!["s<Down><Enter>", "s<Enter>", "r", "c<Down> <Esc>", "/x<Esc>", "2", "1", "?q", ""]),
             1..12,
         ),
     ) {
         let mut screen = Screen::new(Theme::Auto, Glyphs::Utf8);
         let mut second = 0;
-        screen.picture(second, fleet_of(24, second));
-        screen.keys(&"j".repeat(row));
+        screen.picture(second, marks(second));
+        screen.keys(view);
+        screen.keys(&format!("j{}k", "j".repeat(row)));
         let chosen = screen.chosen();
         for keys in steps {
             screen.keys(keys);
             second += 1;
-            screen.picture(second, fleet_of(24, second));
+            // None of these hosts changes before the twelfth second.
+            screen.picture(second % 12, marks(second % 12));
             screen.text((40 + u16::try_from(row).expect("a small number"), 12));
-            screen.keys("1");
+            screen.keys(view);
             prop_assert_eq!(screen.chosen(), chosen.clone());
         }
         // And it is in view.
         let text = screen.text((80, 24));
-        let name = chosen.expect("a row");
-        prop_assert!(text.lines().any(|line| line.starts_with('>') && line.contains(&name)), "{}", text);
+        prop_assert!(text.lines().any(|line| line.starts_with('>')), "{}", text);
     }
+}
+
+#[test]
+fn the_views_of_the_command_line_are_those_of_the_screen() {
+    use clap::ValueEnum as _;
+
+    let names = rdmactl::cli::ViewName::value_variants();
+    let of_flags = names.iter().map(|one| (format!("{one:?}"), one.digit().to_string()));
+    let of_keys =
+        View::ALL.into_iter().map(|view| (view.name().to_owned(), view.number().to_string()));
+    assert_eq!(of_flags.collect::<Vec<_>>(), of_keys.collect::<Vec<_>>());
 }
 
 #[test]

@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use portable_pty::CommandBuilder;
+use rdmactl::capture::Recording;
 use rdmactl::clock::Deadline;
+use rdmactl::term::screen;
 use rustix::process::{Pid, Signal};
 use terminal::{CTRL_C, Terminal};
 
@@ -51,6 +53,54 @@ fn a_signal_ends_it_as_it_would_end_any_program() {
         terminal.signal(signal);
         assert_eq!(terminal.await_end().exit_code(), 128 + number);
         terminal.restored();
+    }
+}
+
+#[test]
+fn one_signal_ends_it_also_where_the_terminal_takes_nothing() {
+    let folder = folder();
+    let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
+    terminal.await_screen("frame", vt100::Screen::alternate_screen);
+    terminal.stall(true);
+    // The next picture is in the way of everything else.
+    terminal.press("?");
+    terminal.await_stalled();
+    terminal.signal(Signal::TERM);
+    terminal.await_end();
+    terminal.stall(false);
+    terminal.assert_modes();
+}
+
+/// Has a test of this file fail in a terminal.
+const FAILS: &str = "RDMACTL_TEST_FAILS";
+
+#[test]
+fn whatever_fails_gives_the_terminal_back_and_is_read_there() {
+    let folder = folder();
+    for how in ["panic", "error"] {
+        let mut command = CommandBuilder::new(std::env::current_exe().expect("this test"));
+        command.args(["--exact", "what_fails_in_a_terminal", "--nocapture"]);
+        command.env(FAILS, how);
+        let terminal = Terminal::run(folder.path(), command);
+        terminal.await_text("test result: ok. 1 passed");
+        assert_eq!(terminal.await_end().exit_code(), 0);
+        let screen = terminal.restored();
+        assert!(!screen.contains("a frame"), "{screen}");
+        assert_eq!(screen.contains("it failed so"), how == "panic", "{screen}");
+    }
+}
+
+/// What runs in that terminal; there is nothing to fail elsewhere.
+#[test]
+fn what_fails_in_a_terminal() {
+    let Ok(how) = std::env::var(FAILS) else { return };
+    screen::give_back_on_panic(|| ());
+    let screen = screen::Screen::enter().expect("a terminal");
+    screen.write(b"a frame").expect("a terminal");
+    if how == "panic" {
+        let failed = std::thread::spawn(|| panic!("it failed so"));
+        assert!(failed.join().is_err());
+        assert!(screen.write(b"a frame over it").is_err());
     }
 }
 
@@ -123,24 +173,207 @@ fn ctrl_z_gives_the_terminal_to_the_shell_until_it_says_fg() {
 }
 
 #[test]
+fn rows_are_filtered_gone_into_and_come_back_from() {
+    let folder = folder();
+    let mut terminal = ports(folder.path());
+    terminal.press("/mlx5_2");
+    let frame = terminal.await_frame("1 of ");
+    assert!(frame.contains("where mlx5_2") && !frame.contains("mlx5_bond_0"), "{frame}");
+    terminal.press("\r\r");
+    terminal.await_frame("Ports > ");
+    terminal.press("\x1b");
+    terminal.await_frame("where mlx5_2");
+    terminal.press("\x1b");
+    terminal.await_frame("mlx5_bond_0");
+    terminal.press("1\r");
+    terminal.await_frame("Hosts > Ports of ");
+    terminal.press("\x7f");
+    terminal.await_screen("hosts", |screen| !screen.contents().contains("Hosts > "));
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+    terminal.restored();
+}
+
+#[test]
+fn a_condition_of_the_command_line_is_taken_as_it_is() {
+    let folder = folder();
+    let condition = format!("device.name=mlx5_2 or {}", "device.name=mlx5_2 or ".repeat(60));
+    let condition = format!("{condition}\ndevice.name=nothing");
+    let capture = fixture("mlx5_roce");
+    let arguments = ["ports", "--mouse", "--from", &capture, "-w", &condition];
+    let mut terminal = Terminal::top(folder.path(), &arguments);
+    let frame = terminal.await_frame("1 of ");
+    assert!(frame.contains("mlx5_2") && !frame.contains("mlx5_bond_0"), "{frame}");
+    terminal.await_screen("mouse", |screen| {
+        screen.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion
+    });
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+    terminal.restored();
+}
+
+#[test]
+fn a_theme_that_was_chosen_has_its_colours_whatever_the_environment_says() {
+    let folder = folder();
+    let mut command = CommandBuilder::new("env");
+    let capture = fixture("mlx5_roce");
+    command.args(["NO_COLOR=1", PROGRAM, "top", "ports", "--theme", "dark", "--from", &capture]);
+    let mut terminal = Terminal::run(folder.path(), command);
+    terminal.await_frame("mlx5_2");
+    terminal.await_screen("colour", |screen| {
+        let (rows, columns) = screen.size();
+        let (rows, columns) = (rows.get(), columns.get());
+        let mut cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        cells.any(|(row, column)| {
+            let cell = screen.cell(row, column);
+            cell.is_some_and(|cell| cell.fgcolor() != vt100::Color::Default)
+        })
+    });
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+}
+
+#[test]
+fn a_terminal_that_does_not_know_its_size_has_that_of_the_environment_or_the_usual_one() {
+    let folder = folder();
+    for (set, columns) in [("", 80), ("COLUMNS=60", 60)] {
+        let capture = fixture("mlx5_roce");
+        let inner = format!("stty rows 0 cols 0; {set} exec {PROGRAM} top ports --from {capture}");
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", &inner]);
+        let mut terminal = Terminal::run(folder.path(), command);
+        terminal.await_frame("mlx5_2");
+        terminal.await_screen("its last column", |screen| {
+            let lines: Vec<String> = screen.rows(0, 100).collect();
+            lines.iter().map(|line| line.trim_end().len()).max().is_some_and(|it| it <= columns)
+                && lines.get(23).is_some_and(|line| line.contains("quit"))
+        });
+        terminal.press("q");
+        assert_eq!(terminal.await_end().exit_code(), 0);
+    }
+}
+
+#[test]
+fn a_matrix_that_was_saved_is_opened_and_saved_again() {
+    let folder = folder();
+    let host = |name: &str| serde_json::json!({ "name": name, "kernel": null, "failure": null });
+    let pair = |source: usize, target: usize| {
+        serde_json::json!({
+            "source": source, "target": target, "route": null, "rdma": null, "tcp": null,
+            "first": null, "verdict": {
+                "code": "peer.dead", "stage": null, "side": "target", "detail": "gone", "hint": null
+            },
+        })
+    };
+    let document = serde_json::json!({
+        "schema": "rdmactl.ping/1", "tool": "rdmactl", "hosts": [host("n1"), host("n2")],
+        "pairs": [pair(0, 1), pair(1, 0)], "findings": [], "elapsed_ms": 1, "left_behind": [],
+    });
+    // Its keys are sorted, and the schema is the first one in what rdmactl writes.
+    let text = document.to_string().replace(",\"schema\":\"rdmactl.ping/1\"", "");
+    let text = text.replacen('{', "{\"schema\":\"rdmactl.ping/1\",", 1);
+    std::fs::write(folder.path().join("first.json"), text).expect("a file");
+    let mut terminal = Terminal::top(folder.path(), &["--from", "first.json"]);
+    let frame = terminal.await_frame("first.json of 2");
+    assert!(
+        frame.contains("RDMA fails for 2 of 2 pairs !") && frame.contains("CAPTURE"),
+        "{frame}"
+    );
+    terminal.press("p");
+    terminal.await_frame("a matrix needs hosts that can be asked");
+    std::fs::remove_file(folder.path().join("first.json")).expect("a file");
+    terminal.press("W");
+    terminal.await_frame("saved as ");
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+    let saved = only_file(folder.path());
+    let mut terminal = Terminal::top(folder.path(), &["hosts"]);
+    terminal.await_screen("frame", vt100::Screen::alternate_screen);
+    terminal.press(&format!("4O{}\r", saved.display()));
+    terminal.await_frame("RDMA fails for 2 of 2 pairs !");
+    terminal.press("q");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+}
+
+#[test]
 fn what_is_recorded_is_played_and_stepped_through() {
     let folder = folder();
     let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
     terminal.await_screen("frame", vt100::Screen::alternate_screen);
     terminal.press("w");
     terminal.await_frame("rdmactl-top-");
+    await_moments(&only_file(folder.path()), 5);
     terminal.press("w");
     terminal.await_frame("moments are in");
     terminal.press("q");
     assert_eq!(terminal.await_end().exit_code(), 0);
-    let recording = only_file(folder.path());
-    let mut terminal = Terminal::top(folder.path(), &["--from", &recording.to_string_lossy()]);
-    terminal.await_screen("frame", vt100::Screen::alternate_screen);
-    terminal.press("[");
-    terminal.await_screen("first moment", |screen| screen.contents().contains("1/"));
+    let path = only_file(folder.path());
+    let count = moments(&path).expect("a recording");
+    let mut terminal = Terminal::top(folder.path(), &["--from", &path.to_string_lossy()]);
+    for (keys, state, position) in [
+        (">", "PAUSED", count),
+        ("[", "PAUSED", count - 1),
+        ("<", "PAUSED", 1),
+        (" ", "REPLAY", count),
+    ] {
+        terminal.press(keys);
+        terminal.await_frame(&format!(" {state}  {position}/{count}  20"));
+    }
     terminal.press("q");
     assert_eq!(terminal.await_end().exit_code(), 0);
     terminal.restored();
+}
+
+#[test]
+fn a_recorder_that_was_stopped_puts_out_no_light_of_the_next() {
+    let folder = folder();
+    let mut terminal = Terminal::top(folder.path(), &["--every", "100ms"]);
+    terminal.await_screen("frame", vt100::Screen::alternate_screen);
+    terminal.press("www");
+    let second = await_files(folder.path(), 2).pop().expect("the second one");
+    await_moments(&second, 3);
+    terminal.await_frame("REC");
+    // It is stopped: no third one begins.
+    terminal.press("w");
+    terminal.await_frame("moments are in");
+    terminal.press("wwq");
+    assert_eq!(terminal.await_end().exit_code(), 0);
+    let files = await_files(folder.path(), 3);
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let recording = Recording::open(&file).expect("a recording");
+        assert!(recording.tail().is_none(), "it was waited for its end");
+    }
+}
+
+/// The recordings in a folder, in the order of their names, when there are so many.
+fn await_files(folder: &Path, count: usize) -> Vec<PathBuf> {
+    let deadline = Deadline::after(Duration::from_secs(20));
+    loop {
+        let all = std::fs::read_dir(folder).expect("a directory").flatten();
+        let mut all: Vec<PathBuf> = all.map(|entry| entry.path()).collect();
+        all.retain(|path| path.extension().is_some_and(|it| it == "rec"));
+        if all.len() >= count {
+            // The second one of a second has a longer name.
+            all.sort_by_key(|path| path.as_os_str().to_string_lossy().replace('.', "-1."));
+            return all;
+        }
+        assert!(!deadline.is_over(), "{all:?}");
+        std::thread::yield_now();
+    }
+}
+
+fn moments(path: &Path) -> Option<usize> {
+    Recording::open(path).ok().map(|recording| recording.count())
+}
+
+/// Waits until a recording has so many moments.
+fn await_moments(path: &Path, count: usize) {
+    let deadline = Deadline::after(Duration::from_secs(20));
+    while moments(path).is_none_or(|there| there < count) {
+        assert!(!deadline.is_over(), "{} has {:?}", path.display(), moments(path));
+        std::thread::yield_now();
+    }
 }
 
 /// A place that is many hosts: each is this machine, where a copy of the program is the agent.
@@ -152,7 +385,8 @@ impl Pods {
         std::fs::copy(PROGRAM, folder.path().join("rdmactl")).expect("a copy");
         let carrier = folder.path().join("carrier");
         let script = "#!/bin/sh\ncd \"${0%/*}\" || exit\n\
-                      [ ! -e down-$1 ] || { echo no such pod >&2; exit 1; }\nexec sh -c \"$2\"\n";
+                      [ ! -e down-$1 ] || { echo no such pod >&2; exit 1; }\n\
+                      [ ! -e slow-$1 ] || exec cat\nexec sh -c \"$2\"\n";
         std::fs::write(&carrier, script).expect("a script");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(carrier, mode).expect("a script");
@@ -209,30 +443,103 @@ impl Pods {
         }
     }
 
-    fn mark(&self, pod: &str) -> PathBuf {
-        self.0.path().join(format!("down-{pod}"))
+    /// The file that makes a pod `down` or `slow`.
+    fn mark(&self, how: &str, pod: &str) -> PathBuf {
+        self.0.path().join(format!("{how}-{pod}"))
     }
+
+    /// A shell in which that command runs.
+    fn shell(&self) -> Terminal {
+        let mut command = CommandBuilder::new("bash");
+        command.args(["--norc", "--noprofile", "-i"]);
+        command.env("PATH", self.path());
+        let mut shell = Terminal::run(self.0.path(), command);
+        shell.await_prompt();
+        let words: Vec<String> =
+            self.top("--every=200ms").iter().map(|word| format!("'{word}'")).collect();
+        shell.press(&format!("{}\r", words.join(" ")));
+        shell.await_frame("top  2 hosts up");
+        shell
+    }
+}
+
+/// Stops the program in its shell, and has it go on.
+fn stop_and_go_on(shell: &mut Terminal) {
+    shell.press("\x1a");
+    shell.await_prompt();
+    shell.press("clear; fg\r");
 }
 
 #[test]
 fn agents_are_said_goodbye_to_while_the_shell_has_the_terminal() {
     let pods = Pods::new();
-    let mut command = CommandBuilder::new("bash");
-    command.args(["--norc", "--noprofile", "-i"]);
-    command.env("PATH", pods.path());
-    let mut shell = Terminal::run(pods.0.path(), command);
-    shell.await_prompt();
-    let words: Vec<String> =
-        pods.top("--every=200ms").iter().map(|word| format!("'{word}'")).collect();
-    shell.press(&format!("{}\r", words.join(" ")));
+    let mut shell = pods.shell();
     for _ in 0..2 {
-        shell.await_frame("top  2 hosts up");
         pods.await_agents();
         shell.press("\x1a");
         shell.await_prompt();
         assert_eq!(pods.agents(), []);
         shell.press("clear; fg\r");
+        // Nothing but another picture has another time.
+        let frame = shell.await_frame("top  2 hosts up");
+        let time = time_of(&frame);
+        shell.await_screen("another time", |screen| {
+            screen.alternate_screen() && time_of(&screen.contents()) > time
+        });
     }
+    shell.await_frame("top  2 hosts up");
+    shell.press("q");
+    shell.await_prompt();
+    assert_eq!(pods.agents(), []);
+}
+
+/// The time in the first line.
+fn time_of(frame: &str) -> Option<&str> {
+    let mut words = frame.lines().next()?.split_whitespace();
+    words.find(|word| word.len() == 9 && word.ends_with('Z'))
+}
+
+#[test]
+fn a_recording_goes_on_where_the_shell_lets_it() {
+    let pods = Pods::new();
+    let mut shell = pods.shell();
+    shell.press("w");
+    let file = await_files(pods.0.path(), 1).pop().expect("a file");
+    await_moments(&file, 2);
+    stop_and_go_on(&mut shell);
+    shell.await_frame("REC");
+    let before = moments(&file).expect("a recording");
+    await_moments(&file, before + 3);
+    shell.press("w");
+    shell.await_frame("moments are in");
+    shell.press("q");
+    shell.await_prompt();
+    assert_eq!(await_files(pods.0.path(), 1), [file]);
+}
+
+#[test]
+fn a_ping_ends_with_the_second_key_and_when_the_shell_has_the_terminal() {
+    let pods = Pods::new();
+    let mut shell = pods.shell();
+    for pod in ["pod-1", "pod-2"] {
+        std::fs::write(pods.mark("slow", pod), "").expect("a mark");
+    }
+    for ends in ["p", "\x1a"] {
+        shell.press("4p");
+        shell.await_frame("uploading rdmactl where needed?");
+        shell.press("y");
+        shell.await_frame("pinging 2 hosts");
+        shell.press(ends);
+        if ends != "p" {
+            shell.await_prompt();
+            for pod in ["pod-1", "pod-2"] {
+                std::fs::remove_file(pods.mark("slow", pod)).expect("a mark");
+            }
+            shell.press("clear; fg\r");
+        }
+        shell.await_frame("No matrix yet.");
+    }
+    shell.press("1");
     shell.await_frame("top  2 hosts up");
     shell.press("q");
     shell.await_prompt();
@@ -243,11 +550,11 @@ fn agents_are_said_goodbye_to_while_the_shell_has_the_terminal() {
 fn a_host_that_dies_keeps_its_row_and_comes_back_by_itself() {
     let pods = Pods::new();
     let mut terminal = pods.show("--every=200ms");
-    std::fs::write(pods.mark("pod-1"), "").expect("a mark");
+    std::fs::write(pods.mark("down", "pod-1"), "").expect("a mark");
     pods.signal(Signal::KILL);
     terminal.await_frame("1/2 hosts up");
     assert!(terminal.await_frame("pod-1").contains("pod-2"));
-    std::fs::remove_file(pods.mark("pod-1")).expect("a mark");
+    std::fs::remove_file(pods.mark("down", "pod-1")).expect("a mark");
     terminal.await_frame("top  2 hosts up");
     terminal.press("q");
     assert_eq!(terminal.await_end().exit_code(), 0);

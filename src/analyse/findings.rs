@@ -1,14 +1,16 @@
 //! What somebody should know of some hosts, worst first: what is down, degraded, fallen back, unreadable.
 
+mod changed;
+mod folded;
 mod port;
 mod rates;
 mod unreadable;
 
-use std::collections::HashMap;
-
 use crate::model::{
     Connection, Finding, HostFailure, HostReport, Reason, Severity, Subject, VerbsState,
 };
+pub use changed::{Changed, changes};
+use folded::Folded;
 use rates::Rates;
 
 /// What is known of one host.
@@ -31,7 +33,7 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     for facts in hosts {
         of_host(&facts, &rates, &mut all);
     }
-    worst_first(all.findings)
+    worst_first(all.into_findings())
 }
 
 /// Puts findings in order: by severity; hosts before connections before ports; those of many hosts first.
@@ -44,30 +46,6 @@ pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     };
     findings.sort_by_key(|one| (one.severity, rank(one.code), std::cmp::Reverse(one.hosts.len())));
     findings
-}
-
-/// Findings, of which equal ones are one.
-#[derive(Default)]
-struct Folded {
-    findings: Vec<Finding>,
-    known: HashMap<(&'static str, Subject, String, Option<String>), usize>,
-}
-
-impl Folded {
-    /// Adds what is found on a host.
-    fn push(&mut self, host: &str, severity: Severity, code: &'static str, found: Found) {
-        let Found { subject, what, fix } = found;
-        let key = (code, subject.clone(), what.clone(), fix.clone());
-        let index = *self.known.entry(key).or_insert_with(|| {
-            let hosts = Vec::new();
-            self.findings.push(Finding { severity, code, hosts, subject, what, fix });
-            self.findings.len() - 1
-        });
-        let hosts = &mut self.findings[index].hosts;
-        if hosts.last().is_none_or(|last| last != host) {
-            hosts.push(host.to_owned());
-        }
-    }
 }
 
 /// What a finding says, wherever it is found.
@@ -83,9 +61,8 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     if let Some(failure) = facts.failure {
         // Whoever is still being connected is not missed yet.
         if failure.reason != Reason::Connecting {
-            // Equal but for the host's own name is equal.
-            let what = failure.detail.replace(host, "the host");
-            let found = Found { subject: Subject::Host, what, fix: failure.fix.clone() };
+            let (what, fix) = (failure.detail.clone(), failure.fix.clone());
+            let found = Found { subject: Subject::Host, what, fix };
             all.push(host, Severity::Fail, "host.silent", found);
         }
         // What it said before is no news.

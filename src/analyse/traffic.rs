@@ -1,8 +1,7 @@
 //! How much goes through a port, and what goes wrong there, under the drivers' different names.
 
-use std::borrow::Cow;
-
-use crate::model::{Counter, CounterGroup, CounterUnit, PerSecond, Port};
+use super::errors::{counts_events, is_error};
+use crate::model::{Counter, CounterGroup, PerSecond, Port};
 
 /// What went through a port between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +65,6 @@ impl Traffic {
                     "tx_pkts" | "tx_packets" | "tx_packets_cnt" | "tx_pkt" | "tx_rdma_ucast_pkts"
                     | "sent_pkts" | "ip4OutPkts" | "ip6OutPkts",
                 ) => packets.tx_packets = add(packets.tx_packets, rate.rate_per_s),
-                // Most that counts at all is traffic: its name need not be looked at for long.
                 (
                     CounterGroup::Pma,
                     "unicast_rcv_packets"
@@ -74,10 +72,12 @@ impl Traffic {
                     | "multicast_rcv_packets"
                     | "multicast_xmit_packets",
                 ) => {}
-                _ if counts_events(counter) => {
-                    let is_more = |rate: &PerSecond| rate.0 > 0 && is_error(&counter.name);
-                    let more = rate.rate_per_s.filter(is_more);
-                    all.errors = add(all.errors, Some(more.unwrap_or(PerSecond(0))));
+                // Names are many and looked at long: once there is a sum, 0 adds nothing to it.
+                _ if counts_events(counter)
+                    && (all.errors.is_none() || rate.rate_per_s.is_some_and(|rate| rate.0 > 0))
+                    && is_error(&counter.name) =>
+                {
+                    all.errors = add(all.errors, rate.rate_per_s);
                 }
                 _ => {}
             }
@@ -91,6 +91,18 @@ impl Traffic {
         }
     }
 
+    /// The sum of what goes through ports.
+    #[must_use]
+    pub fn total(ports: impl Iterator<Item = Self>) -> Self {
+        ports.fold(Self::default(), |all, port| Self {
+            rx_bps: sum(all.rx_bps, port.rx_bps),
+            tx_bps: sum(all.tx_bps, port.tx_bps),
+            rx_packets: add(all.rx_packets, port.rx_packets),
+            tx_packets: add(all.tx_packets, port.tx_packets),
+            errors: add(all.errors, port.errors),
+        })
+    }
+
     /// The busier direction in percent of the port's rate.
     #[must_use]
     pub fn use_percent(&self, rate_bps: Option<u64>) -> Option<u32> {
@@ -100,50 +112,6 @@ impl Traffic {
         let percent = (most * 100 / rate).max(u128::from(most > 0));
         u32::try_from(percent).ok()
     }
-}
-
-/// The counters of errors that counted since the reading before.
-pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
-    let has_counted = |counter: &&Counter| {
-        let delta = counter.rate.and_then(|rate| rate.delta);
-        counts_events(counter) && delta.is_some_and(|delta| delta > 0) && is_error(&counter.name)
-    };
-    port.counters.as_deref().unwrap_or_default().iter().filter(has_counted)
-}
-
-fn counts_events(counter: &Counter) -> bool {
-    let is_of_traffic = matches!(counter.group, CounterGroup::Pma | CounterGroup::Hardware);
-    is_of_traffic && counter.unit == CounterUnit::Events
-}
-
-/// Whether a name tells of something that should not happen, whatever driver gave it.
-#[must_use]
-pub fn is_error(name: &str) -> bool {
-    const TELLING: [&str; 12] = [
-        "discard",
-        "drop",
-        "downed",
-        "link_error_recovery",
-        "overrun",
-        "exceeded",
-        "retrans",
-        "out_of_seq",
-        "out_of_buffer",
-        "out of order",
-        "oos",
-        "nak",
-    ];
-    let name = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(name.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(name)
-    };
-    // Not rxe's ack_deferred.
-    let has_error = name.match_indices("err").any(|(at, _)| {
-        let rest = &name[at + 3..];
-        rest.is_empty() || rest.starts_with(['o', 's', '_', ' '])
-    });
-    has_error || TELLING.iter().any(|word| name.contains(word))
 }
 
 fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
@@ -160,7 +128,7 @@ fn add(one: Option<PerSecond>, other: Option<PerSecond>) -> Option<PerSecond> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterChange, CounterRate};
+    use crate::model::{CounterChange, CounterRate, CounterUnit};
 
     fn counter(group: CounterGroup, name: &str, unit: CounterUnit, per_s: u64) -> Counter {
         let rate = CounterRate {
@@ -188,21 +156,33 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_by_their_names() {
-        for name in ["symbol_error", "InOptErrors", "link_downed", "rx_err_pkt", "send_rnr_err"] {
-            assert!(is_error(name), "{name}");
-        }
-        for name in ["ack_deferred", "port_rcv_packets", "np_cnp_sent", "rdma_sends"] {
-            assert!(!is_error(name), "{name}");
-        }
+    fn only_counters_of_errors_tell_of_errors() {
         let unit = CounterUnit::Events;
         let counters = [
             counter(CounterGroup::Pma, "symbol_error", unit, 2),
+            counter(CounterGroup::Pma, "link_downed", unit, 0),
             counter(CounterGroup::Hardware, "sent_pkts", unit, 9),
         ];
         let traffic = Traffic::of_counters(&counters);
         assert_eq!(traffic.errors, Some(PerSecond(2_000)));
         assert_eq!(traffic.tx_packets, Some(PerSecond(9_000)));
+        // Where nothing counts errors, nobody knows of any.
+        let others = [counter(CounterGroup::Hardware, "np_cnp_sent", unit, 9)];
+        assert_eq!(Traffic::of_counters(&others).errors, None);
+        let none = [counter(CounterGroup::Pma, "symbol_error", unit, 0)];
+        assert_eq!(Traffic::of_counters(&none).errors, Some(PerSecond(0)));
+    }
+
+    #[test]
+    fn a_counter_that_was_reset_has_no_rate_and_is_no_zero() {
+        let mut reset = counter(CounterGroup::Pma, "symbol_error", CounterUnit::Events, 0);
+        reset.rate = reset.rate.map(|rate| CounterRate {
+            change: CounterChange::Reset,
+            delta: None,
+            rate_per_s: None,
+            ..rate
+        });
+        assert_eq!(Traffic::of_counters(&[reset]).errors, None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::duration;
 /// The arguments of `top`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl top\n  rdmactl top -H n[1-64]\n  rdmactl top ports -H @rack7 --every 5s -w 'state!=active'\n  rdmactl top --from rdmactl-top-20261122-080240Z.rec\n\nThe key ? lists all keys; q ends. Of a host that gives no answer the last one stays, with its age."
+    after_help = "Examples:\n  rdmactl top\n  rdmactl top -H n[1-64]\n  rdmactl top ports -H @rack7 --every 5s -w 'state!=active'\n  rdmactl top --from rdmactl-top-20261122-080240Z.rec\n  rdmactl top --from matrix.json\n\nThe key ? lists all keys; q ends. Of a host that gives no answer the last one stays, with its age."
 )]
 pub struct TopArgs {
     /// The view to begin with
@@ -45,17 +45,14 @@ pub enum ViewName {
 }
 
 impl ViewName {
-    /// The key that shows it.
+    /// The key that shows it: they are numbered in their order.
     #[must_use]
     pub fn digit(self) -> char {
-        match self {
-            Self::Hosts => '1',
-            Self::Ports => '2',
-            Self::Connections => '3',
-            Self::Matrix => '4',
-            Self::Problems => '5',
-            Self::Resources => '6',
-        }
+        let before = Self::value_variants().iter().take_while(|view| **view != self).count();
+        u32::try_from(before + 1)
+            .ok()
+            .and_then(|number| char::from_digit(number, 10))
+            .unwrap_or('1')
     }
 }
 

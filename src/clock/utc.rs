@@ -7,6 +7,21 @@ pub fn utc_stamp(wall_ns: u64) -> String {
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}Z")
 }
 
+/// A moment as `2026-11-22 08:02:40Z`, to be read.
+#[must_use]
+pub fn utc_text(wall_ns: u64) -> String {
+    let (year, month, day) = date(wall_ns / 1_000_000_000 / 86_400);
+    format!("{year:04}-{month:02}-{day:02} {}", utc_time(wall_ns))
+}
+
+/// The time of day of a moment, as `08:02:40Z`.
+#[must_use]
+pub fn utc_time(wall_ns: u64) -> String {
+    let seconds = wall_ns / 1_000_000_000;
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// The Gregorian date of a day since 1970.
 ///
 /// Years are counted from March, so that a leap day is the last one, and in eras of 400 years, which all
@@ -36,4 +51,5 @@ fn a_moment_is_the_one_that_date_prints() {
         assert_eq!(utc_stamp(seconds * 1_000_000_000), expected, "{seconds}");
     }
     assert_eq!(utc_stamp(u64::MAX).len(), "20261122-080240Z".len());
+    assert_eq!(utc_text(1_795_334_560_000_000_000), "2026-11-22 08:02:40Z");
 }

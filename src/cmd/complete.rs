@@ -117,10 +117,11 @@ fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgVal
         "filter" => rows::condition,
         _ => return None,
     };
-    // A flag may ask for another listing of the same command.
+    // A flag or a view may ask for another listing of the same command than the usual one.
     let is_asked = |name: &str| name.split(' ').all(|word| words.iter().any(|one| one == word));
-    let asked = listings_of(command).into_iter().rev().find(|(name, _)| is_asked(name));
-    let columns = asked.map(|(_, columns)| columns).unwrap_or_default();
+    let mut listings = listings_of(command);
+    let asked = listings.iter().rposition(|(name, _)| is_asked(name)).unwrap_or(0);
+    let columns = if listings.is_empty() { Vec::new() } else { listings.swap_remove(asked).1 };
     Some(ArgValueCompleter::new(move |current: &OsStr| {
         current.to_str().map_or(Vec::new(), |current| of_columns(&columns, current))
     }))

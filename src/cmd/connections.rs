@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use crate::analyse::connections::connections;
+use crate::analyse::standing::Standing;
 use crate::cli::{ConnectionsArgs, Global};
-use crate::model::{Connection, ConnectionVerdict, HostReport, Part, Parts, Transport};
+use crate::model::{Connection, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
 use crate::render::{ConnectionsDocument, render_connections, to_json, to_json_lines};
 use crate::term::Term;
@@ -41,11 +42,8 @@ struct Reading<'args> {
     args: &'args ConnectionsArgs,
     is_problem: Cell<bool>,
     /// How the connections of each host were that has answered.
-    before: RefCell<HashMap<String, HashMap<String, State>>>,
+    before: RefCell<HashMap<String, HashMap<String, Standing>>>,
 }
-
-/// How a connection was.
-type State = (Transport, ConnectionVerdict);
 
 impl Reading<'_> {
     /// The connections of each host; `--fail-on` is about all of them.
@@ -74,13 +72,13 @@ impl Reading<'_> {
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
         let mut rows = connection_rows(reports, self.judge(reports));
         let mut before = self.before.borrow_mut();
-        let mut now: HashMap<&str, HashMap<String, State>> = HashMap::new();
+        let mut now: HashMap<&str, HashMap<String, Standing>> = HashMap::new();
         for report in reports.iter().filter(|report| report.failure.is_none()) {
             now.entry(&report.host).or_default();
         }
         for row in &mut rows {
             let Some(connection) = &row.connection else { continue };
-            let state = (connection.transport, connection.verdict);
+            let state = Standing::of(connection);
             row.change = before.get(&row.report.host).and_then(|known| change(known, connection));
             now.entry(&row.report.host).or_default().insert(connection.id.clone(), state);
         }
@@ -92,11 +90,11 @@ impl Reading<'_> {
 }
 
 /// What is different since the host's last answer.
-fn change(known: &HashMap<String, State>, connection: &Connection) -> Option<String> {
+fn change(known: &HashMap<String, Standing>, connection: &Connection) -> Option<String> {
     match known.get(&connection.id) {
         None => Some("new".to_owned()),
-        Some(state) if *state == (connection.transport, connection.verdict) => None,
-        Some((transport, verdict)) => Some(format!("was {}, {}", transport.word(), verdict.word())),
+        Some(before) if *before == Standing::of(connection) => None,
+        Some(before) => Some(format!("was {before}")),
     }
 }
 

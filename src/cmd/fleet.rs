@@ -23,6 +23,11 @@ use super::{interrupt, launcher, terminal};
 /// How long an agent that gave its report may take to leave.
 pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
+/// Whether this program is sent where it is missing: what is read can be read without it.
+pub(super) fn upload(global: &Global) -> UploadPolicy {
+    if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never }
+}
+
 /// The way to these hosts that the flags describe, with the watchdog over all its connections,
 /// which a signal cancels.
 pub(super) fn reach(
@@ -170,8 +175,7 @@ fn ask_hosts<T: Send>(
     hosts: Vec<Host>,
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
 ) -> anyhow::Result<Vec<Asked<T>>> {
-    let upload = if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-    let (reach, watchdog) = reach(global, upload, &hosts)?;
+    let (reach, watchdog) = reach(global, upload(global), &hosts)?;
     let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
         hosts.iter().map(|_| None).collect();
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {

@@ -42,13 +42,22 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
             if ENDED_BY.swap(signal, Ordering::Relaxed) == 0 {
                 end();
             } else {
-                screen::give_back();
-                // Fails for no signal that can be caught.
-                let _ = emulate_default_handler(signal);
+                end_by(signal);
             }
         }
     };
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
+}
+
+/// Ends the program by the signal that asked for its end, as if nobody had caught it.
+pub(super) fn end_at_once() {
+    end_by(ENDED_BY.load(Ordering::Relaxed));
+}
+
+fn end_by(signal: i32) {
+    screen::give_back();
+    // Fails for no signal that can be caught.
+    let _ = emulate_default_handler(signal);
 }
 
 /// The exit code of a run that a signal ended: 128 and its number, as shells have it.

@@ -16,6 +16,12 @@ use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use super::fleet::{LEAVE, cancelled};
 use connecting::{Arrival, Connecting};
 
+/// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
+pub(super) const WORD: Duration = Duration::from_secs(20);
+
+/// What a host that is there may take to answer, however short the interval is.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The shortest and the longest pause before a host that failed is tried again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
@@ -87,15 +93,15 @@ impl LiveHosts {
         Self { all, arrivals, connecting }
     }
 
-    /// One report of each host, in their order.
+    /// One report of each host, in their order; the next reading is due after `every`.
     ///
-    /// No host holds up the others for longer than `patience`. What an agent answers later is of a later
+    /// No host holds up the others for longer than that. What an agent answers later is of a later
     /// reading, and only one that takes as long as a host may take at all is given up: to connect again
     /// would burden a busy host, or a busy operator, even more. A host that nobody reached yet is said to
     /// be connecting. As long as that is all there is to say, the first that answers is waited for.
-    pub(super) fn read(&self, patience: Duration) -> anyhow::Result<Vec<Dated>> {
-        let reading = patience;
-        let patience = Deadline::after(patience);
+    pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
+        let reading = every.max(LEAST_PATIENCE).min(self.all.reach.timeout);
+        let patience = Deadline::after(reading);
         // What came since the last reading is asked again, to be of this one.
         while self.arrivals.try_recv().is_ok() {}
         let mut reports: Vec<Option<HostReport>> = vec![None; self.all.hosts.len()];

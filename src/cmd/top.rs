@@ -20,9 +20,9 @@ mod settings;
 mod slot;
 mod stage;
 mod supply;
+mod suspend;
 
-use std::panic;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 
 use anyhow::Context as _;
 
@@ -40,46 +40,40 @@ use session::Session;
 
 /// Shows what the flags name until somebody wants no more.
 pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result<Outcome> {
-    let typed = settings::typed(global, args)?;
     let origin = Origin::of(global, args)?;
+    let wanted = settings::wanted(global, args, &origin)?;
     let settings = settings::of(global, args, term, &origin);
     Screen::check().map_err(no_screen)?;
     // Before there is a second thread, which would get a heap of its own.
     heap::share();
     let (sender, inputs) = mpsc::channel();
-    let session = Session::start(global, origin, settings, sender.clone())?;
+    // Before the screen is taken, which is given back whatever happens then.
     input::watch(&sender).context("cannot watch keys and signals")?;
-    give_back_after_panics(sender);
-    let ended = session.run(typed, &inputs).map_err(|error| match error.downcast() {
-        Ok(error) => no_screen(error),
-        Err(error) => error,
-    })?;
-    if let Some(frame) = ended.frame {
+    let panicked = sender.clone();
+    screen::give_back_on_panic(move || drop(panicked.send(Input::Panicked)));
+    let session = Session::start(global, origin, settings, sender).map_err(no_screen)?;
+    let ended = session.run(wanted, &inputs)?;
+    if let Some(frame) = &ended.frame {
         term.answer(frame)?;
     }
-    for left in &ended.left {
-        say(term, &Note { text: format!("left on {}", escape(left)), fix: None });
+    let tell = |text: String| say(term, &Note { text, fix: None });
+    for left in ended.left.iter().chain(&ended.left_by_ping) {
+        tell(format!("left on {}", escape(left)));
     }
-    Ok(if ended.left.is_empty() { Outcome::Complete } else { Outcome::Incomplete })
+    if ended.is_cut {
+        tell("a disk takes too long: the recording may lack its end".into());
+    }
+    Ok(ended.outcome())
 }
 
-/// Why there is no screen, with what to do instead.
-fn no_screen(error: ScreenError) -> anyhow::Error {
-    match error {
-        ScreenError::NoTerminal(_) | ScreenError::Dumb(_) => Advice::error(
+/// An error; for one that says why there is no screen, with what to do instead.
+fn no_screen(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let error = error.into();
+    match error.downcast_ref() {
+        Some(ScreenError::NoTerminal(_) | ScreenError::Dumb(_)) => Advice::error(
             format!("top needs a terminal: {error}"),
             "run it in one, or print again and again with rdmactl ports --watch",
         ),
-        ScreenError::Failed(_) => error.into(),
+        _ => error,
     }
-}
-
-/// What a panic says is to be read, and nothing is drawn over it.
-fn give_back_after_panics(inputs: Sender<Input>) {
-    let say = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        screen::give_back();
-        let _ = inputs.send(Input::Panicked);
-        say(panic);
-    }));
 }

@@ -6,19 +6,13 @@ use anyhow::Context as _;
 
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::fleet::{UploadPolicy, Watchdog};
+use crate::fleet::Watchdog;
 use crate::model::{HostReport, Parts};
 use crate::sys::heap;
 
-use super::live_hosts::{Dated, LiveHosts};
+use super::live_hosts::{Dated, LiveHosts, WORD};
 use super::local::{self, Reports};
 use super::{asked, fleet, interrupt};
-
-/// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
-const WORD: Duration = Duration::from_secs(20);
-
-/// What a host that is there may take to answer, however short the interval is.
-const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The readings that `--watch` asks for.
 pub(super) struct Watch<'global> {
@@ -43,9 +37,7 @@ impl<'global> Watch<'global> {
         let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
             // Before there is a second thread, which would get a heap of its own.
             heap::share();
-            let upload =
-                if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
-            let (reach, watchdog) = fleet::reach(global, upload, &set)?;
+            let (reach, watchdog) = fleet::reach(global, fleet::upload(global), &set)?;
             let fanout = usize::from(global.fanout);
             let hosts =
                 LiveHosts::new(set, reach, watchdog.clone(), parts.clone(), fanout, "--watch");
@@ -72,8 +64,7 @@ impl<'global> Watch<'global> {
             None => local::read(self.global, &self.parts)?,
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
-                let patience = self.every.max(LEAST_PATIENCE).min(self.global.timeout);
-                let hosts = live.read(patience)?.into_iter().map(aged).collect();
+                let hosts = live.read(self.every)?.into_iter().map(aged).collect();
                 Reports { hosts, hosts_named: true, taken_ns }
             }
         };

@@ -48,6 +48,25 @@ pub enum Shown {
     Asked,
 }
 
+/// What the values of a column are about: their look may hang on it, and never their words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// Nothing in particular.
+    Plain,
+    /// What comes in.
+    Received,
+    /// What goes out.
+    Sent,
+    /// What should not be there: nothing is best.
+    Unwanted,
+    /// A state, of which some words are good ones.
+    State,
+    /// How bad something is.
+    Severity,
+    /// What to type.
+    Fix,
+}
+
 /// One column of a listing.
 #[derive(Debug)]
 pub struct Column<L: Listing> {
@@ -59,6 +78,8 @@ pub struct Column<L: Listing> {
     pub align: Align,
     /// When it is shown by itself.
     pub shown: Shown,
+    /// What its values are about.
+    pub meaning: Meaning,
     /// One sentence for `-o help`.
     pub help: &'static str,
     /// What the value is made from: an absent value with an unreadable source is a failed one.
@@ -83,6 +104,11 @@ impl<L: Listing> Column<L> {
         Self { shown, ..self }
     }
 
+    /// The same column, of which more is known.
+    pub(super) const fn meaning(self, meaning: Meaning) -> Self {
+        Self { meaning, ..self }
+    }
+
     /// The same column, with another sentence.
     pub(super) const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
@@ -99,14 +125,17 @@ impl<L: Listing> Column<L> {
 }
 
 /// Writes a listing's columns in their order: those that others have too in brackets, and its own as one
-/// line for each; `+ GROUP` adds sources that others share.
+/// line for each; `+ GROUP` adds sources that others share, `: MEANING` says what the values are about.
 macro_rules! columns {
-    ($([$($shared:expr),* $(,)?] $($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $help:literal $get:expr;)*)*) => {
+    (@meaning) => { $crate::query::Meaning::Plain };
+    (@meaning $meaning:ident) => { $crate::query::Meaning::$meaning };
+    ($([$($shared:expr),* $(,)?] $($id:literal $title:literal $align:ident $shown:ident [$($source:literal),*] $(+ $group:ident)? $(: $meaning:ident)? $help:literal $get:expr;)*)*) => {
         &[$($($shared,)* $($crate::query::Column {
             id: $id,
             title: $title,
             align: $crate::query::Align::$align,
             shown: $crate::query::Shown::$shown,
+            meaning: $crate::query::column::columns!(@meaning $($meaning)?),
             help: $help,
             sources: &[&[$($source),*] $(, $group)?],
             get: $get,

@@ -51,11 +51,11 @@ impl Listing for Connections {
             |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
         "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "The other end: the host, where it is one of those that were asked, its address or its name"
             |row| of(row, peer);
-        "transport" "USING" Left Always ["connections"] "What carries the data now: RDMA, TCP, SMC-R, mixed"
+        "transport" "USING" Left Always ["connections"]: State "What carries the data now: RDMA, TCP, SMC-R, mixed"
             |row| of(row, |one| Value::text(Some(one.transport.word())));
         "wanted.transport" "WANTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "What somebody asked for"
             |row| of(row, |one| Value::text(one.wanted.transport.map(Transport::word)));
-        "verdict" "VERDICT" Left Always ["connections"] "ok, tcp, fallback_confirmed and so on, `!` where something is to be mended; why a host gave no answer"
+        "verdict" "VERDICT" Left Always ["connections"]: State "ok, tcp, fallback_confirmed and so on, `!` where something is to be mended; why a host gave no answer"
             |row| Value::or_failure(row.report, || of(row, verdict));
         "change" "CHANGE" Left Watched [] "What is different since the reading before"
             |row| row.change.clone().map_or(Value::Absent, Value::Bad);
@@ -63,7 +63,7 @@ impl Listing for Connections {
             |row| of(row, channels);
         "cause.text" "WHY" Left Verbose ["connections"] "The reason, in one sentence"
             |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
-        "cause.fix" "FIX" Left Verbose ["connections"] "What to type"
+        "cause.fix" "FIX" Left Verbose ["connections"]: Fix "What to type"
             |row| of(row, |one| Value::text(one.cause.as_ref().and_then(|cause| cause.fix.as_ref())));
         "cause.code" "CODE" Left Asked ["connections"] "The reason as a word for programs"
             |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.code)));

@@ -12,6 +12,8 @@ pub enum Findings {}
 pub struct FindingRow<'report> {
     /// It.
     pub finding: &'report Finding,
+    /// Which it is of those with the same code, subject and first host; 0 for the first.
+    pub nth: u32,
 }
 
 impl Listing for Findings {
@@ -19,16 +21,17 @@ impl Listing for Findings {
 
     const NAME: &'static str = "top problems";
 
+    /// What is counted may grow, and hosts may join, while it stays the same finding.
     const KEYS: &'static [Key] = &[
         Key::new("finding", "code", "finding.code"),
         Key::new("finding", "subject", "finding.subject"),
         Key::new("finding", "first", "finding.first"),
-        Key::new("finding", "what", "finding.what"),
+        Key::new("finding", "nth", "finding.nth"),
     ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         []
-        "finding.severity" "SEVERITY" Left Always [] "fail: does not work; warn: works, and not as it should; unknown: could not be read"
+        "finding.severity" "SEVERITY" Left Always []: Severity "fail: does not work; warn: works, and not as it should; unknown: could not be read"
             |row| match row.finding.severity {
                 Severity::Fail => Value::Bad(Severity::Fail.word().into()),
                 severity => Value::Text(severity.word().into()),
@@ -39,7 +42,7 @@ impl Listing for Findings {
             |row| Value::text(Some(&row.finding.subject));
         "finding.what" "WHAT" Left Always [] "What was seen, in one sentence"
             |row| Value::text(Some(&row.finding.what));
-        "finding.fix" "FIX" Left Verbose [] "What to type"
+        "finding.fix" "FIX" Left Verbose []: Fix "What to type"
             |row| Value::text(row.finding.fix.as_ref());
         "finding.code" "CODE" Left Verbose [] "A word for programs"
             |row| Value::text(Some(row.finding.code));
@@ -47,6 +50,8 @@ impl Listing for Findings {
             |row| Value::int(u32::try_from(row.finding.hosts.len()).ok());
         "finding.first" "FIRST" Left Asked [] "The first of the hosts"
             |row| Value::text(row.finding.hosts.first());
+        "finding.nth" "NTH" Right Asked [] "Tells apart what is found more than once of a subject: 0 for the first"
+            |row| Value::Id(row.nth);
     };
 
     /// A finding is all there is to know of it.

@@ -3,10 +3,9 @@ use std::time::Duration;
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
+use crate::analyse::share::Share;
 use crate::analyse::traffic::Traffic;
-use crate::model::{
-    Connection, ConnectionVerdict, HostFailure, HostReport, PerSecond, PortState, Reason, Transport,
-};
+use crate::model::{HostFailure, HostReport, PortState};
 
 /// The hosts of `rdmactl top`: one row for each, whether it is there or not.
 #[derive(Debug)]
@@ -29,32 +28,6 @@ pub struct LiveHostRow<'report> {
     pub findings: u32,
 }
 
-/// What carries the connections of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
-    /// By RDMA alone.
-    pub rdma: u32,
-    /// By TCP.
-    pub tcp: u32,
-    /// Those of them that should be RDMA.
-    pub fallen: u32,
-}
-
-impl Share {
-    /// The share of some connections.
-    #[must_use]
-    pub fn of(connections: &[Connection]) -> Self {
-        let count = |is_it: &dyn Fn(&&Connection) -> bool| {
-            u32::try_from(connections.iter().filter(is_it).count()).unwrap_or(u32::MAX)
-        };
-        Self {
-            rdma: count(&|one| one.transport.is_rdma()),
-            tcp: count(&|one| one.transport == Transport::Tcp),
-            fallen: count(&|one| one.verdict == ConnectionVerdict::FallbackConfirmed),
-        }
-    }
-}
-
 impl OfHost for LiveHostRow<'_> {
     fn report(&self) -> &HostReport {
         self.report
@@ -70,7 +43,7 @@ impl Listing for LiveHosts {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
-        "live.state" "STATE" Left Always [] "up; why a host is silent; connecting while nothing came yet"
+        "live.state" "STATE" Left Always []: State "up; why a host is silent; connecting while nothing came yet"
             state;
         "live.age_ns" "AGE" Right Always [] "How long ago its last answer came"
             |row| row.age.map_or(Value::Absent, |age| {
@@ -78,19 +51,19 @@ impl Listing for LiveHosts {
             });
         "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Active ports of all ports, `!` where some are not"
             ports_up;
-        "live.rx_bps" "RX" Right Always ["counters"] "What all its ports receive"
+        "live.rx_bps" "RX" Right Always ["counters"]: Received "What all its ports receive"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "live.tx_bps" "TX" Right Always ["counters"] "What all its ports send"
+        "live.tx_bps" "TX" Right Always ["counters"]: Sent "What all its ports send"
             |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
-        "live.errors_per_s" "ERR/S" Right Always ["counters"] "Errors that its ports count, each second"
+        "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors that its ports count, each second"
             |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
         "live.rdma" "RDMA" Right Always ["connections"] "Connections over RDMA"
             |row| share(row, |share| share.rdma);
         "live.tcp" "TCP" Right Always ["connections"] "Connections over TCP"
             |row| share(row, |share| share.tcp);
-        "live.fallen" "FALLEN" Right Always ["connections"] "Connections over TCP that should be RDMA"
+        "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Connections over TCP that should be RDMA"
             fallen;
-        "live.findings" "PROBLEMS" Right Always [] "How many findings name it"
+        "live.findings" "PROBLEMS" Right Always []: Unwanted "How many findings name it"
             |row| Value::Int(row.findings.into());
         "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
             |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
@@ -115,11 +88,7 @@ impl Listing for LiveHosts {
 }
 
 fn state(row: &LiveHostRow<'_>) -> Value {
-    match row.failure {
-        None => Value::Text("up".into()),
-        Some(failure) if failure.reason == Reason::Connecting => Value::Text("connecting".into()),
-        Some(failure) => Value::Bad(failure.reason.word().into()),
-    }
+    row.failure.map_or_else(|| Value::Text("up".into()), Value::of_failure)
 }
 
 fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortState>> + 'row {
@@ -155,23 +124,4 @@ fn fallen(row: &LiveHostRow<'_>) -> Value {
 
 fn of_answer(row: &LiveHostRow<'_>, get: impl Fn() -> Value) -> Value {
     if row.age.is_some() { get() } else { Value::Absent }
-}
-
-/// The sum of what goes through ports.
-#[must_use]
-pub fn total(ports: impl Iterator<Item = Traffic>) -> Traffic {
-    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
-    };
-    let rate = |one: Option<PerSecond>, other: Option<PerSecond>| {
-        sum(one.map(|rate| rate.0), other.map(|rate| rate.0)).map(PerSecond)
-    };
-    ports.fold(Traffic::default(), |all, port| Traffic {
-        rx_bps: sum(all.rx_bps, port.rx_bps),
-        tx_bps: sum(all.tx_bps, port.tx_bps),
-        rx_packets: rate(all.rx_packets, port.rx_packets),
-        tx_packets: rate(all.tx_packets, port.tx_packets),
-        errors: rate(all.errors, port.errors),
-    })
 }

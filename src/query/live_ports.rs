@@ -4,10 +4,11 @@ use super::place::{
     OfPort, device, host, lid, netdev, netdev_mtu, phys_state, port, protocol, rate, rate_text,
     state, via,
 };
-use super::{Column, DeviceRow, Key, Listing, Shown, Value};
+use super::{Column, DeviceRow, Key, Listing, Meaning, Shown, Value};
 use crate::analyse::congestion::Congestion;
-use crate::analyse::traffic::{self, Traffic};
-use crate::model::PortState;
+use crate::analyse::errors::errors;
+use crate::analyse::traffic::Traffic;
+use crate::model::{Port, PortState};
 
 /// The ports of `rdmactl top`: one row for each, with what goes through it.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct LivePortRow<'report> {
     pub place: DeviceRow<'report>,
     /// What goes through it.
     pub traffic: Traffic,
+    /// The errors that it counted since somebody looks; `None` where nothing counts them.
+    pub errors_since: Option<u64>,
 }
 
 impl OfPort for LivePortRow<'_> {
@@ -36,10 +39,10 @@ impl Listing for LivePorts {
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
-        [host(), via(), device(), port(), state(), phys_state().shown(Shown::Verbose), protocol(), rate()]
-        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"] "What it receives, in bits per second"
+        [host(), via(), device(), port(), state().meaning(Meaning::State), phys_state().shown(Shown::Verbose), protocol(), rate()]
+        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "What it receives, in bits per second"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"] "What it sends, in bits per second"
+        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "What it sends, in bits per second"
             |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
         "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "The busier direction in percent of the port's rate"
             |row| Value::int(row.traffic.use_percent(rate_bps(row)));
@@ -47,10 +50,14 @@ impl Listing for LivePorts {
             |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
         "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent, each second"
             |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
-        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"] "Errors of all kinds, each second"
+        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds, each second"
             |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
         "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Which counters of errors counted, and how much since the reading before"
             |row| Value::text(row.place.port.and_then(errors_text)).marked();
+        "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start, or since they were last set to 0"
+            |row| row.errors_since.map_or(Value::Absent, |count| {
+                Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+            });
         [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
         "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notifications sent, each second"
             |row| congestion(row, Congestion::CnpSent);
@@ -72,9 +79,8 @@ fn rate_bps(row: &LivePortRow<'_>) -> Option<u64> {
 }
 
 /// `symbol_error +12, link_downed +1`; `None` where nothing was counted.
-#[must_use]
-pub fn errors_text(port: &crate::model::Port) -> Option<String> {
-    let words: Vec<String> = traffic::errors(port)
+fn errors_text(port: &Port) -> Option<String> {
+    let words: Vec<String> = errors(port)
         .filter_map(|one| Some(format!("{} +{}", one.name, one.rate?.delta?)))
         .collect();
     Some(words.join(", ")).filter(|text| !text.is_empty())

@@ -2,7 +2,7 @@
 
 use super::column::Listing;
 use super::device_row::{LIDS, NETDEV, PROTOCOL};
-use super::{Align, Column, DeviceRow, Shown, Value};
+use super::{Align, Column, DeviceRow, Meaning, Shown, Value};
 use crate::model::{HostReport, Port, Protocol};
 
 /// A row that belongs to a host.
@@ -42,6 +42,7 @@ macro_rules! shared {
                 title: $title,
                 align: Align::$align,
                 shown: Shown::$shown,
+                meaning: Meaning::Plain,
                 help: $help,
                 sources: &[&[$($source),*] $(, $group)?],
                 get: $get,

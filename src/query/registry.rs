@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    Align, Column, Connections, Counters, Devices, Gids, Listing, Lossless, Pairs, Ports, Resources,
+    Align, Column, Connections, Counters, Devices, Findings, Gids, Listing, LiveHosts, LivePorts,
+    Lossless, Pairs, Ports, Processes, Resources,
 };
 
 /// What there is to say of a column.
@@ -34,8 +35,11 @@ pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
 /// A listing by its name, which is the command and the flag that asks for it.
 pub type Named = (&'static str, Vec<Described>);
 
+/// What `rdmactl top connections` lists is what `rdmactl connections` does.
+const TOP_CONNECTIONS: &str = "top connections";
+
 /// Every listing.
-const ALL: [fn() -> Named; 8] = [
+const ALL: [fn() -> Named; 13] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
@@ -44,6 +48,11 @@ const ALL: [fn() -> Named; 8] = [
     named::<Resources>,
     named::<Connections>,
     named::<Pairs>,
+    named::<LiveHosts>,
+    named::<LivePorts>,
+    || (TOP_CONNECTIONS, describe::<Connections>().collect()),
+    named::<Findings>,
+    named::<Processes>,
 ];
 
 fn named<L: Listing>() -> Named {
@@ -66,4 +75,15 @@ pub fn help_of(id: &str) -> Option<&'static str> {
         columns.map(|column| (column.id, column.help)).collect()
     });
     KNOWN.get(id).copied()
+}
+
+#[test]
+fn ids_and_headings_are_each_used_once() {
+    for named in ALL {
+        let (name, columns) = named();
+        for (index, column) in columns.iter().enumerate() {
+            let is_clash = |other: &Described| other.id == column.id || other.title == column.title;
+            assert!(!columns[..index].iter().any(is_clash), "{} of {name}", column.id);
+        }
+    }
 }

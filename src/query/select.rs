@@ -125,22 +125,4 @@ mod tests {
             ]
         );
     }
-
-    fn assert_used_once<L: Listing>() {
-        for (index, column) in L::COLUMNS.iter().enumerate() {
-            let clash = L::COLUMNS[..index]
-                .iter()
-                .any(|other| other.id == column.id || other.title == column.title);
-            assert!(!clash, "{}", column.id);
-        }
-    }
-
-    #[test]
-    fn ids_and_headings_are_each_used_once() {
-        assert_used_once::<Devices>();
-        assert_used_once::<super::super::Counters>();
-        assert_used_once::<super::super::Gids>();
-        assert_used_once::<super::super::Resources>();
-        assert_used_once::<Pairs>();
-    }
 }

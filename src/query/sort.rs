@@ -22,6 +22,12 @@ impl<L: Listing> Order<L> {
         Ok(Self { column, is_reversed })
     }
 
+    /// The order of a column.
+    #[must_use]
+    pub fn by(column: &'static Column<L>, is_reversed: bool) -> Self {
+        Self { column, is_reversed }
+    }
+
     /// The parts of a report that the column is made from.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         self.column.parts()

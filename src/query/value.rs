@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::model::{CounterUnit, HostReport, PerSecond};
+use crate::model::{CounterUnit, HostFailure, HostReport, PerSecond, Reason};
 
 /// What stands in one cell, with its unit in its type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -101,10 +101,13 @@ impl Value {
 
     /// Why a host gave no answer, in the column that is there for it; `value` where it gave one.
     pub(super) fn or_failure(report: &HostReport, value: impl FnOnce() -> Self) -> Self {
-        report
-            .failure
-            .as_ref()
-            .map_or_else(value, |failure| Self::Bad(failure.reason.word().into()))
+        report.failure.as_ref().map_or_else(value, Self::of_failure)
+    }
+
+    /// Why a host gave no answer, in a word: who is still being connected is no bad one.
+    pub(super) fn of_failure(failure: &HostFailure) -> Self {
+        let word = failure.reason.word().to_owned();
+        if failure.reason == Reason::Connecting { Self::Text(word) } else { Self::Bad(word) }
     }
 
     /// The number, or `Absent`.

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::panic;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -17,12 +19,15 @@ const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// No more columns or rows are used, whatever a terminal says of itself.
-const MOST: u16 = 1_000;
+pub const MOST: u16 = 1_000;
 
 /// How the terminal was before, while somebody holds it.
 ///
 /// Of the whole process, because a signal or a panic of any thread gives it back.
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
+
+/// Tells when nobody holds it any more.
+static GIVEN_BACK: Condvar = Condvar::new();
 
 struct Held {
     keys: Keys,
@@ -101,8 +106,11 @@ impl Screen {
     /// Writes to the screen.
     ///
     /// # Errors
-    /// The terminal has gone.
+    /// The terminal has gone, or was given back: nothing is drawn over what stands there then.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        if held().is_none() {
+            return Err(io::Error::other("the screen is given back"));
+        }
         write_all(bytes)
     }
 
@@ -126,11 +134,29 @@ impl Drop for Screen {
 /// It waits for nobody: a terminal that takes nothing at the moment keeps what it shows.
 pub fn give_back() {
     let Some(Held { keys, before }) = held().take() else { return };
+    GIVEN_BACK.notify_all();
     if takes_output() {
         // It may have gone.
         let _ = write_all(LEAVE);
     }
     let _ = tcsetattr(&keys, OptionalActions::Now, &before);
+}
+
+/// Waits until nobody holds the screen; whether it came to it in that time.
+#[must_use]
+pub fn await_given_back(patience: Duration) -> bool {
+    let waited = GIVEN_BACK.wait_timeout_while(held(), patience, |held| held.is_some());
+    waited.unwrap_or_else(PoisonError::into_inner).0.is_none()
+}
+
+/// Has every panic give the screen back before it says what it is about, and does this besides.
+pub fn give_back_on_panic(tell: impl Fn() + Send + Sync + 'static) {
+    let say = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        give_back();
+        tell();
+        say(panic);
+    }));
 }
 
 /// Waits until the terminal that keys come from is gone.

@@ -5,7 +5,7 @@ use crate::query::{Align, Column, CounterRow, Counters, Listing, Value};
 
 /// A piece of the detail pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Piece {
     /// A heading.
     Heading(String),
     /// A name and what stands behind it.
@@ -57,14 +57,14 @@ pub(super) struct Chart {
 }
 
 /// Every column of a row that is there, by its heading, but for those that are told elsewhere.
-pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> Part {
+pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> Piece {
     let all = L::COLUMNS.iter().filter(|column| !told.contains(&column.id));
     let all = all.map(|column| (column.title, column.value(row)));
-    Part::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
+    Piece::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
 }
 
-/// The counters of a port, those first that counted errors.
-pub(super) fn counters(rows: &[CounterRow<'_>]) -> Vec<Part> {
+/// Counters below a heading, those first that counted errors.
+pub(super) fn counters(heading: String, rows: &[CounterRow<'_>]) -> Vec<Piece> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -72,14 +72,14 @@ pub(super) fn counters(rows: &[CounterRow<'_>]) -> Vec<Part> {
     let has_counted = |row: &CounterRow<'_>| {
         row.counter.is_some_and(|counter| {
             let delta = counter.rate.and_then(|rate| rate.delta);
-            delta.is_some_and(|delta| delta > 0) && crate::analyse::traffic::is_error(&counter.name)
+            delta.is_some_and(|delta| delta > 0) && crate::analyse::errors::is_error(&counter.name)
         })
     };
     let is_zero =
         |row: &CounterRow<'_>| row.counter.is_some_and(|counter| counter.value == Some(0));
     rows.sort_by_key(|row| (!has_counted(row), is_zero(row)));
     let bad = rows.iter().filter(|row| has_counted(row)).count();
-    let mut parts = vec![Part::Gap, Part::Heading("Counters".into())];
+    let mut parts = vec![Piece::Gap, Piece::Heading(heading)];
     let ids = [
         "counter.name",
         "counter.value",
@@ -90,7 +90,7 @@ pub(super) fn counters(rows: &[CounterRow<'_>]) -> Vec<Part> {
     ];
     let mut lines = table::<Counters>(&ids, &rows);
     for part in lines.iter_mut().skip(1).take(bad) {
-        if let Part::Row(_, kind) = part {
+        if let Piece::Row(_, kind) = part {
             *kind = RowKind::Bad;
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn counters(rows: &[CounterRow<'_>]) -> Vec<Part> {
 }
 
 /// Some columns of rows, with their headings, as wide as they have to be.
-pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Part> {
+pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Piece> {
     let columns: Vec<&Column<L>> =
         ids.iter().filter_map(|id| L::COLUMNS.iter().find(|column| column.id == *id)).collect();
     let cells: Vec<Vec<String>> = rows
@@ -117,7 +117,7 @@ pub(super) fn table<L: Listing>(ids: &[&str], rows: &[L::Row<'_>]) -> Vec<Part> 
     let row = |texts: Vec<String>, kind: RowKind| {
         let sides = columns.iter().map(|column| column.align).zip(widths.iter().copied());
         let cells = texts.into_iter().zip(sides);
-        Part::Row(cells.map(|(text, (align, width))| (text, align, width)).collect(), kind)
+        Piece::Row(cells.map(|(text, (align, width))| (text, align, width)).collect(), kind)
     };
     let heading = columns.iter().map(|column| column.title.to_owned()).collect();
     let lines = cells.into_iter().map(|texts| row(texts, RowKind::Plain));

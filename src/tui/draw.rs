@@ -1,28 +1,25 @@
 //! From the state to the screen. Nothing is read or changed here but the frame.
 
 mod canvas;
-mod columns;
 mod crumbs;
 mod footer;
 mod header;
-mod help;
 mod lines;
 mod matrix;
+mod nothing;
 mod picker;
 mod table;
-mod text;
 
 use ratatui::Frame;
 
+use super::help;
 use super::layout::{LEAST, Layout};
-use super::mode::{Mode, Page};
+use super::mode::{Help, Mode, Page, Prompt, PromptKind};
 use super::sheet::Sheet;
 use super::state::State;
 use super::theme::Token;
 use super::view::View;
 use canvas::Canvas;
-pub(super) use columns::heading_at;
-pub(super) use text::text_of;
 
 /// Paints the state.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
@@ -45,21 +42,6 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     }
 }
 
-/// The last line from which the help or the detail pane can be read: what is below it fills the screen.
-pub(super) fn last_line(state: &State) -> usize {
-    let room = state.size.0.into();
-    let lines = match (&state.mode, state.page()) {
-        (Mode::Help(_), _) => help::all(state, room).len(),
-        (_, Page::Detail(view, key, ..)) => {
-            let found = state.tables.of(*view).zip(state.scene());
-            let parts = found.and_then(|(table, scene)| table.detail(scene, key, state.moment()));
-            lines::of_parts(&parts.unwrap_or_default(), room, state.settings.glyphs).len()
-        }
-        (_, Page::Rows(..)) => 0,
-    };
-    lines.saturating_sub(state.layout().body_lines())
-}
-
 /// How many rows the shown table has; `None` where none is shown.
 fn rows(state: &State) -> Option<usize> {
     let is_shown = matches!(state.mode, Mode::Browse | Mode::Ask(_)) && state.scene().is_some();
@@ -69,16 +51,18 @@ fn rows(state: &State) -> Option<usize> {
 fn body(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) {
     let area = layout.body;
     match (&state.mode, state.page()) {
-        (Mode::Help(line), _) => help::draw(state, canvas, layout, *line),
+        (Mode::Help(Help { line, search }), _) => {
+            let all = help::lines(state, area.width.into(), search);
+            lines::draw(canvas, (area, layout.crumbs), &all, *line);
+        }
+        (Mode::Prompt(Prompt { kind: PromptKind::Help, text, .. }), _) => {
+            let all = help::lines(state, area.width.into(), text);
+            lines::draw(canvas, (area, layout.crumbs), &all, 0);
+        }
         (Mode::Picker(picker), _) => picker::draw(state, canvas, area, picker),
-        (_, Page::Detail(view, key, _, line)) => {
-            let found = state.tables.of(*view).zip(state.scene());
-            let parts = found.and_then(|(table, scene)| table.detail(scene, key, state.moment()));
-            match parts {
-                Some(parts) => {
-                    let lines = lines::of_parts(&parts, area.width.into(), canvas.glyphs());
-                    lines::draw(canvas, (area, layout.crumbs), &lines, *line);
-                }
+        (_, Page::Detail(.., line)) => {
+            match state.pane.as_ref().and_then(|pane| pane.lines.as_ref()) {
+                Some(all) => lines::draw(canvas, (area, layout.crumbs), all, *line),
                 None => canvas.message(area, "It is gone. Esc goes back.", Token::Plain),
             }
         }

@@ -26,13 +26,23 @@ pub enum Event {
     Tick,
     /// What became of an effect.
     Told(Notice),
-    /// A ping matrix is there: one that was run, or a saved one.
+    /// A ping has made a matrix.
     Matrix(Arc<PingReport>),
-    /// Whether pictures are recorded; it is taken for granted when [`Effect::Record`] is given, and to be
-    /// told when that failed.
-    Recording(bool),
-    /// Which picture of a recording is shown, from 1, and how many there are.
-    Position(usize, usize),
+    /// A matrix was read from a file.
+    OpenedMatrix {
+        /// The matrix.
+        report: Arc<PingReport>,
+        /// The name of the file.
+        name: String,
+        /// When it was written, in nanoseconds since 1970 UTC; `None` where nobody knows.
+        written_ns: Option<u64>,
+    },
+    /// The ping that was asked for has come to its end, with a matrix or without.
+    PingEnded,
+    /// Pictures are recorded no more; that they are is taken for granted when [`Effect::Record`] is given.
+    RecordingEnded,
+    /// A condition for the rows of the view, as if it was typed.
+    Condition(String),
 }
 
 /// A sentence for the last line.
@@ -65,14 +75,19 @@ pub enum Effect {
         /// What to write.
         text: String,
     },
+    /// Write this matrix into a new file.
+    SaveMatrix(Arc<PingReport>),
     /// Record every picture from this one on, or stop it.
     Record(bool),
-    /// Show the picture that many before (negative) or after the one that is shown, and stay there.
+    /// Show the picture that many before (negative) or after the one that is shown, and stay there; beyond
+    /// either end, the one there.
     Step(i32),
     /// Have a recording stand still, or go on.
-    Pause(bool),
+    PlayOrPause,
     /// Run a ping matrix over these hosts.
     Ping(Vec<String>),
+    /// End it.
+    CancelPing,
     /// Read a saved matrix.
     OpenMatrix(PathBuf),
     /// Follow the mouse, or leave it to the terminal.

@@ -55,7 +55,8 @@ impl Glyphs {
     pub fn ellipsis(self) -> &'static str {
         match self {
             Self::Utf8 => "…",
-            Self::Ascii => "~",
+            // `~` means doubtful.
+            Self::Ascii => "..",
         }
     }
 

@@ -1,5 +1,7 @@
 //! What went through each port in the last readings: for sparklines.
 
+use std::collections::HashMap;
+
 use super::Picture;
 use crate::analyse::traffic::Traffic;
 
@@ -12,6 +14,11 @@ pub(super) struct History {
 
 /// How many readings are kept.
 pub(super) const KEPT: usize = 120;
+
+/// How many ports of a host are kept at most, those among them that are gone; how long a name of a device
+/// may be, which the kernel cuts at 63 letters.
+const MOST: usize = 1_024;
+const LONGEST: usize = 64;
 
 /// The samples of one port, the latest last.
 #[derive(Debug, Clone)]
@@ -98,23 +105,24 @@ impl History {
         self.hosts.resize_with(picture.reports.len(), Vec::new);
         let hosts = self.hosts.iter_mut().zip(&picture.reports).zip(&picture.seen).zip(traffic);
         for (((tracks, report), seen), traffic) in hosts {
-            let before = tracks.len();
-            let mut has_sample = vec![false; before];
             // What a silent host said last says nothing of the present.
-            if seen.failure.is_none() {
-                let ports = report.devices.iter().flat_map(|device| {
-                    device.ports.iter().map(move |port| (device.name.as_str(), port.number))
-                });
-                for ((device, port), traffic) in ports.zip(traffic) {
-                    let is_it = |track: &Track| track.port == port && track.device == device;
-                    let index = tracks.iter().position(is_it).unwrap_or_else(|| {
-                        tracks.push(Track::new(device, port));
-                        tracks.len() - 1
-                    });
-                    tracks[index].push(traffic);
-                    if let Some(has_sample) = has_sample.get_mut(index) {
-                        *has_sample = true;
-                    }
+            let is_there = seen.failure.is_none();
+            let ports = report.devices.iter().flat_map(|device| {
+                device.ports.iter().map(move |port| (device.name.as_str(), port.number))
+            });
+            let ports: Vec<(&str, u32)> = ports.filter(|_| is_there).take(MOST).collect();
+            let mut has_sample = vec![false; tracks.len()];
+            let places = places(tracks, &ports);
+            for (((device, port), traffic), place) in ports.into_iter().zip(traffic).zip(places) {
+                if let Some(track) = place.and_then(|at| tracks.get_mut(at)) {
+                    track.push(traffic);
+                } else if tracks.len() < MOST && device.len() <= LONGEST {
+                    let mut track = Track::new(device, port);
+                    track.push(traffic);
+                    tracks.push(track);
+                }
+                if let Some(has_sample) = place.and_then(|at| has_sample.get_mut(at)) {
+                    *has_sample = true;
                 }
             }
             for (track, _) in tracks.iter_mut().zip(has_sample).filter(|(_, has)| !has) {
@@ -131,7 +139,26 @@ impl History {
     }
 }
 
+/// Where the tracks of ports stand: nearly always in the same order.
+fn places(tracks: &[Track], ports: &[(&str, u32)]) -> Vec<Option<usize>> {
+    let mut index: Option<HashMap<(&str, u32), usize>> = None;
+    let place = |(nth, port): (usize, &(&str, u32))| {
+        if tracks.get(nth).is_some_and(|track| track.name() == *port) {
+            return Some(nth);
+        }
+        let index = index.get_or_insert_with(|| {
+            tracks.iter().enumerate().map(|(at, track)| (track.name(), at)).collect()
+        });
+        index.get(port).copied()
+    };
+    ports.iter().enumerate().map(place).collect()
+}
+
 impl Track {
+    fn name(&self) -> (&str, u32) {
+        (&self.device, self.port)
+    }
+
     fn new(device: &str, port: u32) -> Self {
         let samples = std::collections::VecDeque::with_capacity(8);
         Self { device: device.to_owned(), port, unit: Unit::Kilobits, samples }
@@ -141,7 +168,8 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::PerSecond;
+    use crate::model::{HostReport, PerSecond, Via};
+    use crate::tui::Seen;
 
     #[test]
     fn a_missing_sample_is_no_zero_and_a_small_one_no_nothing() {
@@ -159,6 +187,32 @@ mod tests {
         track.push(&Traffic { rx_packets: rate, tx_packets: rate, ..Traffic::default() });
         assert_eq!(track.unit, Unit::Packets);
         assert_eq!(track.last(1).next().and_then(Sample::rx), Some(5));
+    }
+
+    #[test]
+    fn a_host_that_calls_its_ports_anew_each_time_fills_nothing() {
+        let begin = crate::clock::now();
+        let mut history = History::default();
+        for second in 0..4_u64 {
+            let device = |at: u64| {
+                let name = format!("d{}", second * 1_000 + at);
+                let json = serde_json::json!({ "name": name, "ports": [{ "number": 1 }] });
+                serde_json::from_value(json).unwrap()
+            };
+            let mut report = HostReport::empty("n1", Via::Agent);
+            report.devices = (0..600).map(device).collect();
+            let traffic = vec![vec![Traffic { rx_bps: Some(1), ..Traffic::default() }; 600]];
+            let picture = Picture {
+                at: begin,
+                taken_ns: second,
+                reports: vec![report],
+                seen: vec![Seen { answered: Some(begin), failure: None }],
+                connections: vec![Vec::new()],
+            };
+            history.push(&picture, &traffic);
+        }
+        assert_eq!(history.hosts[0].len(), MOST);
+        assert_eq!(history.of(0, "d599", 1).unwrap().last(9).count(), 4);
     }
 
     #[test]

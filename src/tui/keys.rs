@@ -93,10 +93,8 @@ pub enum Action {
     Save,
     /// Record, or stop it.
     Record,
-    /// One picture back.
-    StepBack,
-    /// One picture on.
-    StepOn,
+    /// That many pictures back (negative) or on.
+    Step(i32),
     /// Follow the mouse, or not.
     Mouse,
     /// One row up.
@@ -149,6 +147,10 @@ pub enum Action {
     Clear,
     /// Choose and stay.
     Toggle,
+    /// Show the usual columns.
+    Usual,
+    /// Count errors from this moment on.
+    Zero,
 }
 
 /// The key of the table that a press means in these scopes, the innermost first.

@@ -35,7 +35,11 @@ impl Layout {
             _ => 3,
         };
         // A list is read in peace.
-        let note = if matches!(mode, Mode::Help(_) | Mode::Picker(_)) { 0 } else { note };
+        let note = if matches!(mode, Mode::Help(_) | Mode::Picker(_)) || mode.searches_help() {
+            0
+        } else {
+            note
+        };
         let heights = [1, 1, 1, rows.saturating_sub(3 + note + footer), note, footer];
         let mut y = 0_u16;
         let [header, tabs, crumbs, body, note, footer] = heights.map(|height| {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::model::ping::{Code, Pair, PingReport};
 
@@ -17,6 +18,24 @@ pub(super) struct Grid {
     pub(super) column: usize,
     /// The median of all half round trips, in nanoseconds.
     pub(super) median_ns: Option<u64>,
+    /// Where it comes from.
+    pub(super) taken: Taken,
+    /// How many pairs work, fail, and were not tried or do not apply.
+    pub(super) counts: (usize, usize, usize),
+}
+
+/// Where a matrix comes from, and of when it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It was pinged from here, and was there at this moment.
+    Here(Instant),
+    /// It was read from a file.
+    Saved {
+        /// The name of the file.
+        name: String,
+        /// When it was written, in nanoseconds since 1970 UTC.
+        written_ns: Option<u64>,
+    },
 }
 
 /// What a cell shows.
@@ -39,13 +58,14 @@ const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
 impl Grid {
     /// The grid of a report; the worst pair is looked at.
-    pub(super) fn new(report: Arc<PingReport>) -> Self {
+    pub(super) fn new(report: Arc<PingReport>, taken: Taken) -> Self {
         let numbered = report.pairs.iter().enumerate();
         let pairs = numbered.map(|(at, pair)| ((pair.source, pair.target), at)).collect();
         let mut all: Vec<u64> = report.pairs.iter().filter_map(half_rtt).collect();
         all.sort_unstable();
         let median_ns = all.get(all.len() / 2).copied();
-        let mut grid = Self { report, pairs, row: 0, column: 0, median_ns };
+        let counts = counts(&report);
+        let mut grid = Self { report, pairs, row: 0, column: 0, median_ns, taken, counts };
         grid.go_to_worst();
         grid
     }
@@ -97,15 +117,14 @@ impl Grid {
         self.row = self.row.saturating_add_signed(rows).min(last);
         self.column = self.column.saturating_add_signed(columns).min(last);
     }
+}
 
-    /// How many pairs work, fail, and were not tried or do not apply.
-    pub(super) fn counts(&self) -> (usize, usize, usize) {
-        let count = |is_it: fn(Code) -> bool| {
-            self.report.pairs.iter().filter(|pair| is_it(pair.verdict.code)).count()
-        };
-        let (works, fails) = (count(|code| code == Code::Ok), count(Code::is_failure));
-        (works, fails, self.report.pairs.len() - works - fails)
-    }
+fn counts(report: &PingReport) -> (usize, usize, usize) {
+    let count = |is_it: fn(Code) -> bool| {
+        report.pairs.iter().filter(|pair| is_it(pair.verdict.code)).count()
+    };
+    let (works, fails) = (count(|code| code == Code::Ok), count(Code::is_failure));
+    (works, fails, report.pairs.len() - works - fails)
 }
 
 /// The median half round trip of a pair.
@@ -116,6 +135,10 @@ pub(super) fn half_rtt(pair: &Pair) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn grid(cells: &[(usize, usize, Option<u64>)]) -> Grid {
+        Grid::new(report(cells), Taken::Here(crate::clock::now()))
+    }
 
     fn report(cells: &[(usize, usize, Option<u64>)]) -> Arc<PingReport> {
         let hosts: Vec<_> = (0..3)
@@ -142,22 +165,22 @@ mod tests {
 
     #[test]
     fn a_pair_that_fails_is_worse_than_any_slow_one() {
-        let grid = Grid::new(report(&[(0, 1, Some(9_000)), (1, 0, Some(1_000)), (2, 1, None)]));
+        let grid = grid(&[(0, 1, Some(9_000)), (1, 0, Some(1_000)), (2, 1, None)]);
         assert_eq!((grid.row, grid.column), (2, 1));
         assert_eq!(grid.cell(2, 1), Cell::Fails);
         assert_eq!(grid.cell(1, 1), Cell::Nothing);
-        assert_eq!(grid.counts(), (2, 1, 0));
+        assert_eq!(grid.counts, (2, 1, 0));
     }
 
     #[test]
     fn heat_is_told_by_the_median() {
-        let grid = Grid::new(report(&[
+        let grid = grid(&[
             (0, 1, Some(1_000)),
             (1, 0, Some(1_000)),
             (0, 2, Some(1_600)),
             (2, 0, Some(900)),
             (1, 2, Some(5_000)),
-        ]));
+        ]);
         assert_eq!(grid.median_ns, Some(1_000));
         let heat = [(0, 1), (0, 2), (2, 0), (1, 2)].map(|(row, column)| grid.cell(row, column));
         assert_eq!(heat, [Cell::Works(0), Cell::Works(2), Cell::Works(0), Cell::Works(4)]);
@@ -166,7 +189,7 @@ mod tests {
 
     #[test]
     fn nobody_steps_out_of_the_grid() {
-        let mut grid = Grid::new(report(&[]));
+        let mut grid = grid(&[]);
         grid.step(-5, 99);
         assert_eq!((grid.row, grid.column), (0, 2));
     }

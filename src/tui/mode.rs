@@ -1,8 +1,9 @@
 //! What the keys are for at the moment.
 
 use super::event::Effect;
+use super::sheet::Choice;
 use super::view::Narrow;
-use super::{rows::Key, view::View};
+use super::{rows::RowKey, view::View};
 use crate::query::FilterError;
 
 /// What the keys are for.
@@ -15,10 +16,26 @@ pub(super) enum Mode {
     Prompt(Prompt),
     /// Choosing a column.
     Picker(Picker),
-    /// Reading the help, from this line on.
-    Help(usize),
+    /// Reading the help.
+    Help(Help),
     /// Answering a question.
     Ask(Question),
+}
+
+impl Mode {
+    /// Whether words are typed that the help is searched for.
+    pub(super) fn searches_help(&self) -> bool {
+        matches!(self, Self::Prompt(Prompt { kind: PromptKind::Help, .. }))
+    }
+}
+
+/// Which lines of the help are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Help {
+    /// The first in view.
+    pub(super) line: usize,
+    /// The words that they have.
+    pub(super) search: String,
 }
 
 /// A line that is typed.
@@ -34,6 +51,8 @@ pub(super) struct Prompt {
     pub(super) chosen: usize,
     /// The condition there was before.
     pub(super) before: String,
+    /// The row that was chosen before.
+    pub(super) choice: Choice,
 }
 
 /// What is typed.
@@ -45,6 +64,8 @@ pub(super) enum PromptKind {
     Jump,
     /// The name of a file with a matrix.
     OpenMatrix,
+    /// Words that the help is searched for.
+    Help,
 }
 
 /// A list of columns.
@@ -106,6 +127,7 @@ pub(super) struct Kept {
     pub(super) view: View,
     pub(super) filter: String,
     pub(super) only_problems: bool,
+    pub(super) choice: Choice,
 }
 
 /// Where the operator is, one for each step into something.
@@ -114,14 +136,15 @@ pub(super) enum Page {
     /// Rows of a view.
     Rows(View, Narrow),
     /// All that is known of one row of a view, from this line on.
-    Detail(View, Key, String, usize),
+    Detail(View, RowKey, String, usize),
 }
 
 impl Prompt {
     /// An empty line, or one with what was there before.
     pub(super) fn new(kind: PromptKind, text: &str) -> Self {
         let (text, before) = (text.to_owned(), text.to_owned());
-        Self { kind, cursor: text.chars().count(), text, error: None, chosen: 0, before }
+        let (cursor, choice) = (text.chars().count(), Choice::default());
+        Self { kind, cursor, text, error: None, chosen: 0, before, choice }
     }
 
     /// The byte before which a letter stands.

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Picture;
+use super::changes::Changes;
+use super::history::History;
+use super::{Picture, Place};
 use crate::analyse::findings::{HostFacts, findings};
+use crate::analyse::holding::Holding;
+use crate::analyse::share::Share;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Finding, HostFailure, HostReport};
-use crate::query::{Holding, Share, total};
 
 /// A picture, and all that can be made of it without those before.
 ///
@@ -15,6 +18,30 @@ use crate::query::{Holding, Share, total};
 pub struct Prepared {
     pub(super) picture: Arc<Picture>,
     pub(super) derived: Arc<Derived>,
+    /// Where in a recording it is.
+    pub(super) place: Option<Place>,
+    /// What was before it, where that is not what was shown before.
+    pub(super) past: Option<Past>,
+}
+
+/// What is known of the pictures before one that is gone to in a recording: trends, and what changed.
+#[derive(Debug, Clone, Default)]
+pub struct Past {
+    pub(super) history: Arc<History>,
+    pub(super) changes: Arc<Changes>,
+}
+
+impl Past {
+    /// Takes in the next picture.
+    pub fn push(&mut self, picture: &Picture) {
+        let ports: Vec<Vec<Traffic>> = picture.reports.iter().map(traffic_of).collect();
+        self.take(picture, &ports);
+    }
+
+    pub(super) fn take(&mut self, picture: &Picture, ports: &[Vec<Traffic>]) {
+        Arc::make_mut(&mut self.history).push(picture, ports);
+        Arc::make_mut(&mut self.changes).compare(picture, ports);
+    }
 }
 
 /// What is made of a picture.
@@ -44,13 +71,35 @@ impl Prepared {
         let findings = findings(facts);
         let ports: Vec<Vec<Traffic>> = picture.reports.iter().map(traffic_of).collect();
         let derived = Arc::new(Derived {
-            hosts: ports.iter().map(|all| total(all.iter().copied())).collect(),
+            hosts: ports.iter().map(|all| Traffic::total(all.iter().copied())).collect(),
             shares: picture.connections.iter().map(|all| Share::of(all)).collect(),
             holdings: picture.reports.iter().map(Holding::all_of).collect(),
             ports,
             findings,
         });
-        Self { picture, derived }
+        Self { picture, derived, place: None, past: None }
+    }
+
+    /// The same, at a place in a recording.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The same, after other pictures than those that were shown.
+    #[must_use]
+    pub fn after(self, past: Past) -> Self {
+        Self { past: Some(past), ..self }
+    }
+
+    /// The same, in place of one that nobody saw: what was gone to with that one is gone to with this.
+    #[must_use]
+    pub fn instead_of(self, missed: Self) -> Self {
+        let Some(mut past) = missed.past.filter(|_| self.past.is_none()) else { return self };
+        if !Arc::ptr_eq(&missed.picture, &self.picture) {
+            past.take(&missed.picture, &missed.derived.ports);
+        }
+        self.after(past)
     }
 }
 

@@ -8,13 +8,15 @@ mod resources;
 
 use std::time::Instant;
 
-use super::detail::Part;
+use super::detail::Piece;
 use super::history::Track;
 use super::scene::Scene;
+use super::sheet::Silent;
 use super::theme::Token;
 use super::view::{Narrow, View};
+use crate::analyse::share::Share;
 use crate::model::{Severity, Subject};
-use crate::query::{Listing, Share, Value};
+use crate::query::{Listing, Value};
 
 /// Where a row stands in a scene: the host, and what of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl Place {
 }
 
 /// What tells a row from the others, in whatever order they stand.
-pub(super) type Key = Vec<Value>;
+pub(super) type RowKey = Vec<Value>;
 
 /// What is said of the chosen row below the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,20 +88,25 @@ pub(super) trait Listed: Listing {
     fn row(scene: &Scene, place: Place, at: Instant) -> Option<Self::Row<'_>>;
 
     /// What tells a row from the others.
-    fn key(row: &Self::Row<'_>) -> Key {
+    fn key(row: &Self::Row<'_>) -> RowKey {
         let of_id = |id: &str| Self::COLUMNS.iter().find(|column| column.id == id);
         let value = |key: &crate::query::Key| of_id(key.column).map(|column| column.value(row));
         Self::KEYS.iter().filter_map(value).collect()
     }
 
-    /// Whether it is among the problems.
-    fn is_problem(row: &Self::Row<'_>) -> bool;
+    /// Whether it is among the problems: its host is silent, or a finding is about it.
+    fn is_problem(scene: &Scene, row: &Self::Row<'_>, place: Place) -> bool {
+        scene.failure(place.host).is_some()
+            || scene.findings_of(place.host).any(|one| Self::is_about(row, &one.subject))
+    }
 
-    /// `47 s old, timeout` of a row whose host is silent.
-    fn silent(scene: &Scene, place: Place, at: Instant) -> Option<String> {
+    /// Whether a row is of a host that may be silent.
+    const HAS_AGES: bool = true;
+
+    /// Of a row whose host is silent: why, and for how long.
+    fn silent(scene: &Scene, place: Place, at: Instant) -> Option<Silent> {
         let word = scene.failure(place.host)?.reason.word();
-        let age = age(scene, place.host, at);
-        Some(age.map_or_else(|| word.to_owned(), |age| format!("{age} old, {word}")))
+        Some(Silent { age: age(scene, place.host, at), word })
     }
 
     /// Whether it became different a moment ago.
@@ -133,7 +140,7 @@ pub(super) trait Listed: Listing {
     fn name(row: &Self::Row<'_>) -> String;
 
     /// All that is known of it.
-    fn detail(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Part>;
+    fn detail(scene: &Scene, row: &Self::Row<'_>, place: Place, at: Instant) -> Vec<Piece>;
 }
 
 /// How old what is known of a host is; `None` for one that never answered.
@@ -170,16 +177,16 @@ fn tone(severity: Severity) -> Token {
 }
 
 /// What a detail pane begins with: what is said of the row, and what to type.
-fn beginning(said: Option<Said>) -> Vec<Part> {
+fn beginning(said: Option<Said>) -> Vec<Piece> {
     let mut parts = said_parts(said);
     if !parts.is_empty() {
-        parts.push(Part::Gap);
+        parts.push(Piece::Gap);
     }
     parts
 }
 
 /// A sentence, and what to type.
-fn said_parts(said: Option<Said>) -> Vec<Part> {
+fn said_parts(said: Option<Said>) -> Vec<Piece> {
     let Some(Said { what, fix, tone }) = said else { return Vec::new() };
-    std::iter::once(Part::Said(tone, what)).chain(fix.map(Part::Fix)).collect()
+    std::iter::once(Piece::Said(tone, what)).chain(fix.map(Piece::Fix)).collect()
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::changes::Changes;
 use super::history::History;
-use super::prepared::{Derived, Prepared, failure};
-use super::{Picture, Seen};
+use super::prepared::{Derived, Past, Prepared, failure};
+use super::{Picture, Place, Seen};
 use crate::analyse::findings::worst_first;
-use crate::model::{Connection, Finding, HostFailure, HostReport, Reason};
-use crate::query::Share;
+use crate::analyse::share::Share;
+use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject};
 
 /// What is shown: a picture, and what is made of it and of those before.
 ///
@@ -18,33 +18,40 @@ use crate::query::Share;
 pub(super) struct Scene {
     pub(super) picture: Arc<Picture>,
     pub(super) derived: Arc<Derived>,
-    pub(super) findings: Arc<Findings>,
+    /// Where in a recording it is.
+    pub(super) place: Option<Place>,
+    pub(super) findings: Arc<Found>,
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
 }
 
 /// What is wrong, with what became different a while ago.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct Found {
     /// The worst first.
     pub(super) all: Vec<Finding>,
-    /// How many of them name each host.
-    pub(super) of_host: Vec<u32>,
+    /// Which it is, for each, of those with the same code, subject and first host.
+    pub(super) nth: Vec<u32>,
+    /// Those that name each host.
+    of_host: Vec<Vec<usize>>,
 }
 
 impl Scene {
     /// What follows a scene, or begins.
     pub(super) fn next(before: Option<Self>, prepared: Prepared) -> Self {
-        let Prepared { picture, derived } = prepared;
-        // Stepping back in a recording, nothing of what is yet to come is known.
-        let is_later = |known: &Self| known.picture.taken_ns <= picture.taken_ns;
-        let (mut history, mut changes) = before
-            .filter(is_later)
-            .map_or_else(Default::default, |known| (known.history, known.changes));
-        Arc::make_mut(&mut history).push(&picture, &derived.ports);
-        Arc::make_mut(&mut changes).compare(&picture, &derived.ports);
-        let findings = Arc::new(Findings::of(&picture, &derived, &changes));
-        Self { picture, derived, findings, history, changes }
+        let Prepared { picture, derived, place, past } = prepared;
+        let before = match before {
+            Some(known) if Arc::ptr_eq(&known.picture, &picture) => return Self { place, ..known },
+            known => known,
+        };
+        // Of what is yet to come nothing is known. The clock on the wall does not tell: it may be set.
+        let known = before.filter(|known| known.picture.at <= picture.at);
+        let known = known.map(|Self { history, changes, .. }| Past { history, changes });
+        let mut past = past.or(known).unwrap_or_default();
+        past.take(&picture, &derived.ports);
+        let Past { history, changes } = past;
+        let findings = Arc::new(Found::of(&picture, &derived, &changes));
+        Self { picture, derived, place, findings, history, changes }
     }
 
     /// The report of a host.
@@ -79,29 +86,57 @@ impl Scene {
         missing.peek().is_some() && missing.all(|one| one.reason == Reason::Connecting)
     }
 
-    /// What carries the connections of all hosts.
+    /// Whether every host has answered the last time it was asked, so that nothing may be hidden.
+    pub(super) fn is_complete(&self) -> bool {
+        self.hosts_up() == self.picture.reports.len()
+    }
+
+    /// Whether what is known of a host is older than the rest.
+    pub(super) fn is_old(&self, host: usize) -> bool {
+        self.seen(host).is_some_and(|seen| seen.failure.is_some() && seen.answered.is_some())
+    }
+
+    /// Whether some host's is.
+    pub(super) fn has_old(&self) -> bool {
+        (0..self.picture.seen.len()).any(|host| self.is_old(host))
+    }
+
+    /// The findings that name a host, the worst first.
+    pub(super) fn findings_of(&self, host: usize) -> impl Iterator<Item = &Finding> {
+        let of_host = self.findings.of_host.get(host).map(Vec::as_slice).unwrap_or_default();
+        of_host.iter().filter_map(|at| self.findings.all.get(*at))
+    }
+
+    /// What carries the connections of all hosts that are there: what others said is no news.
     pub(super) fn share(&self) -> Share {
-        self.derived.shares.iter().fold(Share::default(), |all, one| Share {
-            rdma: all.rdma.saturating_add(one.rdma),
-            tcp: all.tcp.saturating_add(one.tcp),
-            fallen: all.fallen.saturating_add(one.fallen),
-        })
+        let shares = self.derived.shares.iter().enumerate();
+        let there = shares.filter(|(host, _)| self.failure(*host).is_none());
+        there.fold(Share::default(), |all, (_, one)| all.and(*one))
     }
 }
 
-impl Findings {
+impl Found {
     fn of(picture: &Picture, derived: &Derived, changes: &Changes) -> Self {
         let mut all = derived.findings.clone();
         all.extend(changes.findings(picture));
         let all = worst_first(all);
         let index: HashMap<&str, usize> =
             picture.reports.iter().enumerate().map(|(at, one)| (one.host.as_str(), at)).collect();
-        let mut of_host = vec![0; picture.reports.len()];
-        for host in all.iter().flat_map(|finding| &finding.hosts) {
-            if let Some(count) = index.get(host.as_str()).and_then(|at| of_host.get_mut(*at)) {
-                *count += 1;
+        let mut of_host = vec![Vec::new(); picture.reports.len()];
+        let mut alike: HashMap<(&str, &Subject, Option<&String>), u32> = HashMap::new();
+        let mut nth = Vec::with_capacity(all.len());
+        for (at, finding) in all.iter().enumerate() {
+            let count = alike
+                .entry((finding.code, &finding.subject, finding.hosts.first()))
+                .and_modify(|count| *count += 1)
+                .or_insert(0);
+            nth.push(*count);
+            for host in finding.hosts.iter().filter_map(|host| index.get(host.as_str())) {
+                if let Some(of_host) = of_host.get_mut(*host) {
+                    of_host.push(at);
+                }
             }
         }
-        Self { all, of_host }
+        Self { all, nth, of_host }
     }
 }

@@ -9,9 +9,11 @@ use super::glyphs::Glyphs;
 use super::keys::Scope;
 use super::matrix::Grid;
 use super::mode::{Kept, Mode, Page};
+use super::pane::Pane;
 use super::scene::Scene;
 use super::sheet::Sheet;
 use super::theme::Theme;
+use super::timeline::Timeline;
 use super::view::{Narrow, View};
 pub use tables::PARTS;
 use tables::Tables;
@@ -26,8 +28,10 @@ pub struct Settings {
     pub theme: Theme,
     /// The signs.
     pub glyphs: Glyphs,
-    /// Whether a recording is played, so that there is time to step through.
-    pub is_replay: bool,
+    /// How time goes.
+    pub timeline: Timeline,
+    /// Whether a ping may send this program to hosts that have none.
+    pub may_upload: bool,
     /// What is waited for until the first picture comes: `64 hosts`.
     pub waiting_for: String,
 }
@@ -52,13 +56,12 @@ pub struct State {
     pub(super) kept: Vec<Option<Kept>>,
     pub(super) mode: Mode,
     pub(super) grid: Option<Grid>,
+    /// The lines of the detail pane, where one is shown.
+    pub(super) pane: Option<Pane>,
     /// Since when a ping runs, and over how many hosts.
     pub(super) pinging: Option<(Instant, usize)>,
     pub(super) notice: Option<(Instant, Notice)>,
     pub(super) is_recording: bool,
-    pub(super) position: Option<(usize, usize)>,
-    /// Whether a recording stands still.
-    pub(super) is_paused: bool,
     pub(super) follows_mouse: bool,
 }
 
@@ -77,11 +80,10 @@ impl State {
             kept: Vec::new(),
             mode: Mode::Browse,
             grid: None,
+            pane: None,
             pinging: None,
             notice: None,
             is_recording: false,
-            position: None,
-            is_paused: false,
             follows_mouse: false,
         }
     }
@@ -97,10 +99,10 @@ impl State {
         self.pages.last().unwrap_or(&FIRST)
     }
 
-    /// The moment that ages are counted to: in a recording time stands still until the next picture.
+    /// The moment that ages are counted to: of what is over, time stands still until the next picture.
     pub(super) fn moment(&self) -> Instant {
         match self.scene() {
-            Some(scene) if self.settings.is_replay => scene.picture.at,
+            Some(scene) if !self.settings.timeline.is_live() => scene.picture.at,
             _ => self.at,
         }
     }

@@ -3,15 +3,17 @@
 //! The chosen row is known by its key, never by its number, so that it stays chosen while rows come, go
 //! and change places. Only rows that are in view are turned into cells.
 
+mod shown;
+
 use std::time::Instant;
 
-use super::detail::Part;
-use super::rows::{Key, Listed, Place, Said, Target};
+use super::detail::Piece;
+use super::rows::{Listed, Place, RowKey, Said, Target};
 use super::scene::Scene;
-use super::sheet::{Heading, Line, Sheet};
+use super::sheet::{Choice, Heading, Line, Sheet};
 use super::view::{Narrow, View};
 use crate::model::Subject;
-use crate::query::{Column, Defaults, Described, Filter, FilterError, Order, describe};
+use crate::query::{Align, Column, Described, Filter, FilterError, Order, describe};
 
 /// The rows of one view.
 pub(super) struct Table<L: Listed> {
@@ -25,10 +27,10 @@ pub(super) struct Table<L: Listed> {
     /// How many there are without conditions.
     total: usize,
     /// The key of the chosen row; `None` while there is no row.
-    chosen: Option<Key>,
+    chosen: Option<RowKey>,
     /// Where it stands among `places`.
     at: usize,
-    /// Nobody has chosen a row yet, or the first one was chosen: whatever comes first is.
+    /// Nobody has chosen a row yet, or it was gone to the top: whatever comes first is chosen.
     is_at_top: bool,
     /// The first row in view.
     top: usize,
@@ -52,24 +54,13 @@ impl<L: Listed> Default for Table<L> {
 }
 
 impl<L: Listed> Table<L> {
-    fn key(&self, scene: &Scene, row: usize, at: Instant) -> Option<Key> {
+    fn key(&self, scene: &Scene, row: usize, at: Instant) -> Option<RowKey> {
         Some(L::key(&L::row(scene, *self.places.get(row)?, at)?))
     }
 
-    fn shown(&self, scene: Option<&Scene>) -> Vec<&'static Column<L>> {
-        if let Some(columns) = &self.columns {
-            return columns.clone();
-        }
-        // One host alone needs no name before every row.
-        let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
-        let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
-        // The usual columns have no wrong word among them.
-        crate::query::select(&[], defaults).unwrap_or_default()
-    }
-
-    fn wants(&self, row: &L::Row<'_>) -> bool {
+    fn wants(&self, scene: &Scene, row: &L::Row<'_>, place: Place) -> bool {
         let is_kept = self.filter.as_ref().is_none_or(|(_, filter)| filter.matches(row));
-        is_kept && (!self.only_problems || L::is_problem(row))
+        is_kept && (!self.only_problems || L::is_problem(scene, row, place))
     }
 
     fn chosen_row<'scene>(
@@ -96,7 +87,9 @@ impl<L: Listed> Sheet for Table<L> {
         self.total = self.places.len();
         let mut places = std::mem::take(&mut self.places);
         if self.filter.is_some() || self.only_problems {
-            places.retain(|place| L::row(scene, *place, at).is_some_and(|row| self.wants(&row)));
+            places.retain(|place| {
+                L::row(scene, *place, at).is_some_and(|row| self.wants(scene, &row, *place))
+            });
         }
         if let Some(order) = &self.order {
             order.sort_by_row(&mut places, |place| L::row(scene, *place, at));
@@ -133,8 +126,21 @@ impl<L: Listed> Sheet for Table<L> {
 
     fn choose(&mut self, scene: &Scene, row: usize, at: Instant) {
         self.at = row.min(self.places.len().saturating_sub(1));
-        self.is_at_top = self.at == 0;
+        self.is_at_top = false;
         self.chosen = self.key(scene, self.at, at);
+    }
+
+    fn go_to_top(&mut self, scene: &Scene, at: Instant) {
+        self.choose(scene, 0, at);
+        self.is_at_top = true;
+    }
+
+    fn choice(&self) -> Choice {
+        Choice { key: self.chosen.clone(), is_at_top: self.is_at_top }
+    }
+
+    fn restore(&mut self, choice: Choice) {
+        (self.chosen, self.is_at_top) = (choice.key, choice.is_at_top);
     }
 
     fn choose_subject(&mut self, scene: &Scene, subject: &Subject, at: Instant) {
@@ -145,7 +151,12 @@ impl<L: Listed> Sheet for Table<L> {
         }
     }
 
-    fn choose_key(&mut self, scene: &Scene, is_wanted: &dyn Fn(&Key) -> bool, at: Instant) -> bool {
+    fn choose_key(
+        &mut self,
+        scene: &Scene,
+        is_wanted: &dyn Fn(&RowKey) -> bool,
+        at: Instant,
+    ) -> bool {
         let is_it = |row: &usize| self.key(scene, *row, at).is_some_and(|key| is_wanted(&key));
         let found = (0..self.places.len()).find(is_it);
         if let Some(row) = found {
@@ -185,11 +196,21 @@ impl<L: Listed> Sheet for Table<L> {
         self.only_problems
     }
 
-    fn set_order(&mut self, word: &str) -> bool {
-        let order = Order::parse(word).ok();
-        let is_known = order.is_some();
-        self.order = order.or(self.order.take());
-        is_known
+    fn sort_by(&mut self, id: &str) {
+        let Some(column) = L::COLUMNS.iter().find(|column| column.id == id) else { return };
+        let is_reversed = match self.order() {
+            Some((known, is_reversed)) if known == id => !is_reversed,
+            // Of numbers people look for the largest.
+            _ => column.align == Align::Right,
+        };
+        self.order = Some(Order::by(column, is_reversed));
+    }
+
+    fn turn_order(&mut self) {
+        if let Some(order) = &self.order {
+            let (column, is_reversed) = order.column();
+            self.order = Some(Order::by(column, !is_reversed));
+        }
     }
 
     fn order(&self) -> Option<(&'static str, bool)> {
@@ -203,45 +224,21 @@ impl<L: Listed> Sheet for Table<L> {
         describe::<L>().map(|one| (one, is_shown(&one))).collect()
     }
 
+    fn reset_columns(&mut self) {
+        self.columns = None;
+    }
+
     fn toggle_column(&mut self, scene: Option<&Scene>, index: usize) {
-        let Some(column) = L::COLUMNS.get(index) else { return };
-        let mut shown = self.shown(scene);
-        if shown.iter().any(|one| one.id == column.id) {
-            // A table without columns would have nothing to say.
-            if shown.len() > 1 {
-                shown.retain(|one| one.id != column.id);
-            }
-        } else {
-            // Columns keep the order that they have in lists of them.
-            let is_before = |id: &str| {
-                L::COLUMNS.iter().position(|one| one.id == id).is_some_and(|at| at < index)
-            };
-            let at = shown.iter().take_while(|one| is_before(one.id)).count();
-            shown.insert(at, column);
-        }
-        self.columns = Some(shown);
+        self.toggle(scene, index);
     }
 
     fn headings(&self, scene: Option<&Scene>) -> Vec<Heading> {
-        let order = self.order();
-        let rank = |id: &str, at: usize| {
-            // What decides on the order is seen, or nobody would understand it.
-            if order.is_some_and(|(column, _)| column == id) {
-                return 1;
-            }
-            let important = L::IMPORTANT.iter().position(|one| *one == id);
-            // Whoever chose columns wants to see them.
-            let others = if self.columns.is_some() { 3 } else { L::IMPORTANT.len() };
-            important.unwrap_or(others + at)
-        };
-        let heading = |(at, column): (usize, &&'static Column<L>)| Heading {
-            id: column.id,
-            title: column.title,
-            align: column.align,
-            order: order.filter(|(id, _)| *id == column.id).map(|(_, is_reversed)| is_reversed),
-            rank: rank(column.id, at),
-        };
-        self.shown(scene).iter().enumerate().map(heading).collect()
+        self.headings_of(scene)
+    }
+
+    fn has_ages(&self, scene: &Scene) -> bool {
+        let mut hosts = self.places.iter().map(|place| place.host);
+        L::HAS_AGES && scene.has_old() && hosts.any(|host| scene.is_old(host))
     }
 
     fn graph_title(&self) -> Option<&'static str> {
@@ -279,14 +276,14 @@ impl<L: Listed> Sheet for Table<L> {
         self.chosen_row(scene, at).map(|(_, row)| L::target(&row))
     }
 
-    fn chosen(&self, scene: &Scene, at: Instant) -> Option<(Key, String)> {
+    fn chosen(&self, scene: &Scene, at: Instant) -> Option<(RowKey, String)> {
         self.chosen_row(scene, at).map(|(_, row)| (L::key(&row), L::name(&row)))
     }
 
-    fn detail(&self, scene: &Scene, key: &Key, at: Instant) -> Option<Vec<Part>> {
+    fn detail(&self, scene: &Scene, key: &RowKey, at: Instant) -> Option<Vec<Piece>> {
         // It is the chosen one, unless rows came, went or changed places.
         let chosen = self.places.get(self.at).copied();
-        let all = L::places(scene, &Narrow::All);
+        let all = std::iter::once_with(|| L::places(scene, &Narrow::All)).flatten();
         chosen.into_iter().chain(all).find_map(|place| {
             let row = L::row(scene, place, at)?;
             (L::key(&row) == *key).then(|| L::detail(scene, &row, place, at))

@@ -47,21 +47,6 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Auto, Self::Light, Self::Dark, Self::ColourBlind, Self::Mono];
-
-    /// The word by which it is asked for.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Light => "light",
-            Self::Dark => "dark",
-            Self::ColourBlind => "colour-blind",
-            Self::Mono => "mono",
-        }
-    }
-
     /// How a meaning is shown.
     #[must_use]
     pub fn style(self, token: Token) -> Style {
@@ -69,27 +54,31 @@ impl Theme {
             Some(colour) => Style::new().fg(colour),
             None => Style::new(),
         };
-        style.add_modifier(self.modifier(token))
+        let style = style.add_modifier(self.modifier(token));
+        // What is chosen is legible, whatever it is.
+        if token == Token::Selected { style.remove_modifier(Modifier::DIM) } else { style }
     }
 
     fn colour(self, token: Token) -> Option<Color> {
         // Indexed colours are of the 256 that every terminal of today has.
         let [ok, warn, bad, unknown, accent, dim, rx, tx] = match self {
             Self::Mono => return None,
+            // Grey is the background in some sets of sixteen: what is less important is dimmed.
+            Self::Auto if token == Token::Dim => return None,
             Self::Auto => [
                 Color::Green,
                 Color::Yellow,
                 Color::Red,
                 Color::Magenta,
                 Color::Cyan,
-                Color::DarkGray,
+                Color::Reset,
                 Color::Cyan,
                 Color::Green,
             ],
             Self::Dark => [114, 221, 210, 183, 117, 245, 117, 114].map(Color::Indexed),
             Self::Light => [28, 130, 160, 90, 25, 242, 25, 28].map(Color::Indexed),
             // Okabe and Ito's palette, as near as the 256 colours come.
-            Self::ColourBlind => [33, 220, 208, 175, 74, 245, 74, 214].map(Color::Indexed),
+            Self::ColourBlind => [33, 220, 208, 175, 74, 245, 74, 36].map(Color::Indexed),
         };
         match token {
             Token::Plain | Token::Heading | Token::Selected => None,
@@ -109,7 +98,7 @@ impl Theme {
             Token::Heading | Token::Bad => Modifier::BOLD,
             Token::Selected => Modifier::REVERSED,
             Token::Accent if self == Self::Mono => Modifier::UNDERLINED,
-            Token::Dim if self == Self::Mono => Modifier::DIM,
+            Token::Dim if matches!(self, Self::Mono | Self::Auto) => Modifier::DIM,
             _ => Modifier::empty(),
         }
     }
@@ -126,8 +115,34 @@ fn without_colour_there_is_none() {
 
 #[test]
 fn good_and_bad_never_look_the_same() {
-    for theme in Theme::ALL {
+    for theme in [Theme::Auto, Theme::Light, Theme::Dark, Theme::ColourBlind, Theme::Mono] {
         let looks = [Token::Ok, Token::Bad].map(|token| theme.style(token));
-        assert_ne!(looks[0], looks[1], "{}", theme.word());
+        assert_ne!(looks[0], looks[1], "{theme:?}");
     }
+}
+
+#[test]
+fn what_flows_looks_like_nothing_that_is_bad() {
+    let levels = |colour: Option<Color>| match colour {
+        // The cube of 6 x 6 x 6 colours.
+        Some(Color::Indexed(index @ 16..232)) => {
+            let index = i32::from(index) - 16;
+            [index / 36, index / 6 % 6, index % 6]
+        }
+        other => unreachable!("{other:?}"),
+    };
+    for theme in [Theme::Light, Theme::Dark, Theme::ColourBlind] {
+        let bad = levels(theme.style(Token::Bad).fg);
+        for token in [Token::Rx, Token::Tx, Token::Ok] {
+            let other = levels(theme.style(token).fg);
+            let apart: i32 = bad.iter().zip(other).map(|(one, other)| (one - other).abs()).sum();
+            assert!(apart >= 3, "{token:?} in {theme:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_dim_has_the_colour_of_the_terminal() {
+    let style = Theme::Auto.style(Token::Dim);
+    assert_eq!((style.fg, style.add_modifier), (None, Modifier::DIM));
 }

@@ -5,29 +5,34 @@ mod copy;
 mod jump;
 mod mouse;
 mod picker;
+mod ping;
 mod prompt;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::draw::last_line;
 use super::event::{Effect, Event, Notice};
 use super::keys::{Action, Press, find};
 use super::layout::Layout;
-use super::matrix::Grid;
-use super::mode::{Kept, Mode, Page};
+use super::matrix::{Grid, Taken};
+use super::mode::{Kept, Mode, Page, Prompt, PromptKind};
 use super::prepared::Prepared;
 use super::scene::Scene;
 use super::sheet::Sheet;
 use super::state::State;
-use super::view::Narrow;
+use super::view::{Narrow, View};
 
 impl State {
     /// Takes an event; what comes back is to be done outside.
     pub fn update(&mut self, at: Instant, event: Event) -> Vec<Effect> {
         self.at = self.at.max(at);
+        let effects = self.happen(event);
+        self.refresh_pane();
+        effects
+    }
+
+    fn happen(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Key(key) => return self.key(key),
             Event::Paste(text) => {
@@ -44,18 +49,14 @@ impl State {
             Event::Picture(picture) => self.take(Prepared::of(picture)),
             Event::Prepared(prepared) => self.take(prepared),
             Event::Tick => {}
-            Event::Told(notice) => {
-                if notice.is_bad {
-                    self.pinging = None;
-                }
-                self.notice = Some((self.at, notice));
+            Event::Told(notice) => self.notice = Some((self.at, notice)),
+            Event::Matrix(report) => self.grid = Some(Grid::new(report, Taken::Here(self.at))),
+            Event::OpenedMatrix { report, name, written_ns } => {
+                self.grid = Some(Grid::new(report, Taken::Saved { name, written_ns }));
             }
-            Event::Matrix(report) => {
-                self.grid = Some(Grid::new(Arc::clone(&report)));
-                self.pinging = None;
-            }
-            Event::Recording(is_recording) => self.is_recording = is_recording,
-            Event::Position(position, count) => self.position = Some((position, count)),
+            Event::PingEnded => self.pinging = None,
+            Event::RecordingEnded => self.is_recording = false,
+            Event::Condition(text) => self.filter(&text),
         }
         Vec::new()
     }
@@ -91,9 +92,8 @@ impl State {
                 self.pick(action);
                 Vec::new()
             }
-            Mode::Help(line) => {
-                let line = scrolled(*line, action, self.layout().body_lines()).min(last_line(self));
-                self.mode = if action == Action::Cancel { Mode::Browse } else { Mode::Help(line) };
+            Mode::Help(_) => {
+                self.read_help(action);
                 Vec::new()
             }
             Mode::Ask(question) => {
@@ -104,6 +104,18 @@ impl State {
                 }
                 effect.into_iter().collect()
             }
+        }
+    }
+
+    fn read_help(&mut self, action: Action) {
+        let (lines, last) = (self.layout().body_lines(), self.last_line());
+        let Mode::Help(help) = &mut self.mode else { return };
+        match action {
+            Action::Cancel => self.mode = Mode::Browse,
+            Action::Filter => {
+                self.mode = Mode::Prompt(Prompt::new(PromptKind::Help, &help.search));
+            }
+            _ => help.line = scrolled(help.line, action, lines).min(last),
         }
     }
 
@@ -171,7 +183,8 @@ impl State {
         let table = view.and_then(|view| self.tables.of_mut(view));
         self.kept.push(table.map(|table| {
             let (view, filter) = (table.view(), table.filter().to_owned());
-            let kept = Kept { view, filter, only_problems: table.only_problems() };
+            let only_problems = table.only_problems();
+            let kept = Kept { view, filter, only_problems, choice: table.choice() };
             table.clear();
             kept
         }));
@@ -190,11 +203,30 @@ impl State {
             // It was a good condition before.
             let _ = table.set_filter(&kept.filter);
             table.set_only_problems(kept.only_problems);
+            table.restore(kept.choice);
+        }
+    }
+
+    /// Shows a view: of the hosts that are looked at, or, where it is shown of them already, all of it with
+    /// nothing to go back to.
+    fn show(&mut self, view: View) {
+        if let Some(Page::Detail(..)) = self.pages.last() {
+            self.leave();
+        }
+        match self.page().clone() {
+            // The matrix is of all hosts.
+            Page::Rows(shown, narrow @ Narrow::Hosts(_))
+                if ![shown, View::Matrix].contains(&view) =>
+            {
+                self.leave();
+                self.enter(Page::Rows(view, narrow));
+            }
+            _ => self.show_all(view),
         }
     }
 
     /// Shows all of a view, with nothing to go back to.
-    fn show(&mut self, view: super::view::View) {
+    fn show_all(&mut self, view: View) {
         while self.pages.len() > 1 {
             self.leave();
         }

@@ -190,6 +190,18 @@ pub(crate) fn empty(_: u64) -> Vec<Host> {
     vec![host("n01", &[])]
 }
 
+/// Three hosts of which one is there and well, and nobody knows of the others yet.
+pub(crate) fn connecting(second: u64) -> Vec<Host> {
+    let mut hosts = one(second);
+    for name in ["n02", "n03"] {
+        let mut host = unanswered(name);
+        host.failure = Some(failure(Reason::Connecting, "still connecting", None));
+        host.report.failure.clone_from(&host.failure);
+        hosts.push(host);
+    }
+    hosts
+}
+
 /// 64 hosts with two ports each: one link is down, one host silent, two mounts fell back.
 pub(crate) fn fleet(second: u64) -> Vec<Host> {
     fleet_of(64, second)
@@ -260,7 +272,9 @@ pub(crate) fn marks(second: u64) -> Vec<Host> {
     let mut unread_port = port(2, "active", 0, 0);
     unread_port["state"] = Value::Null;
     unread_port["counters"] = Value::Null;
-    let mut unread = host("n06", &[device("mlx5_0", &[bad_port, unread_port])]);
+    let mut both = device("mlx5_0", &[bad_port, unread_port]);
+    both["counters"] = json!([counter("hardware", "alloc_pd_err", "events", 0)]);
+    let mut unread = host("n06", &[both]);
     unread.report.problems.push(Problem {
         key: "mlx5_0/2/state".into(),
         source: "/sys/class/infiniband/mlx5_0/ports/2/state".into(),

@@ -1,5 +1,7 @@
 //! A screen without a terminal: keys in, text and styles out.
 
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -8,7 +10,9 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
-use rdmactl::tui::{Effect, Event, Glyphs, Settings, State, Theme, draw};
+use rdmactl::tui::{
+    Effect, Event, Glyphs, Past, Picture, Prepared, Settings, State, Theme, Timeline, View, draw,
+};
 
 use crate::pictures::{Host, picture};
 
@@ -22,7 +26,8 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn new(theme: Theme, glyphs: Glyphs) -> Self {
         let waiting_for = "64 hosts".to_owned();
-        Self::with(Settings { theme, glyphs, is_replay: false, waiting_for })
+        let timeline = Timeline::Live(Duration::from_secs(1));
+        Self::with(Settings { theme, glyphs, timeline, may_upload: true, waiting_for })
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
@@ -39,6 +44,26 @@ impl Screen {
     pub(crate) fn picture(&mut self, second: u64, hosts: Vec<Host>) {
         self.at = self.begin + Duration::from_secs(second);
         self.event(Event::Picture(picture(self.begin, second, hosts)));
+    }
+
+    /// The same, with another time on the wall.
+    pub(crate) fn picture_at(&mut self, second: u64, wall_s: u64, hosts: Vec<Host>) {
+        self.at = self.begin + Duration::from_secs(second);
+        let taken_ns = picture(self.begin, wall_s, Vec::new()).taken_ns;
+        let shown = picture(self.begin, second, hosts);
+        self.event(Event::Picture(Arc::new(Picture { taken_ns, ..Picture::clone(&shown) })));
+    }
+
+    /// The hosts of a second, and all that is made of them.
+    pub(crate) fn prepared(&self, hosts: fn(u64) -> Vec<Host>, second: u64) -> Prepared {
+        Prepared::of(picture(self.begin, second, hosts(second)))
+    }
+
+    /// What is known of some seconds.
+    pub(crate) fn past(&self, hosts: fn(u64) -> Vec<Host>, seconds: RangeInclusive<u64>) -> Past {
+        let mut past = Past::default();
+        seconds.for_each(|second| past.push(&picture(self.begin, second, hosts(second))));
+        past
     }
 
     /// Lets time go by up to a second.
@@ -80,6 +105,10 @@ impl Screen {
 
     pub(crate) fn chosen(&self) -> Option<String> {
         self.state.chosen()
+    }
+
+    pub(crate) fn view(&self) -> View {
+        self.state.view()
     }
 
     fn draw(&mut self, (columns, rows): (u16, u16)) -> Buffer {

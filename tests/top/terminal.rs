@@ -13,7 +13,9 @@ use portable_pty::{
 };
 use rdmactl::clock::Deadline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::termios::{Action, tcflow};
 use vt100::{MouseProtocolMode, Parser, Screen};
 
 /// How long anything may take, on a machine that has much else to do.
@@ -139,6 +141,35 @@ impl Terminal {
         })
     }
 
+    /// Has the terminal take nothing, or take it again.
+    pub(crate) fn stall(&self, stalls: bool) {
+        let flags = OFlags::RDWR | OFlags::NOCTTY;
+        let name = self.master.tty_name().expect("a name");
+        let terminal = rustix::fs::open(name, flags, Mode::empty()).expect("a terminal");
+        let action = if stalls { Action::OOff } else { Action::OOn };
+        tcflow(terminal, action).expect("a terminal");
+    }
+
+    /// Waits until the program writes to the terminal, which takes nothing.
+    pub(crate) fn await_stalled(&self) {
+        let pid = self.pid.expect("a process").as_raw_nonzero();
+        let deadline = Deadline::after(PATIENCE);
+        loop {
+            // The number of the system call, and what it is given: the descriptor first.
+            let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+            if call.is_ok_and(|call| call.split(' ').nth(1) == Some("0x1")) {
+                return;
+            }
+            assert!(!deadline.is_over(), "it writes nothing");
+            thread::yield_now();
+        }
+    }
+
+    /// The modes of the terminal are those from before the program ran.
+    pub(crate) fn assert_modes(&self) {
+        assert_eq!(modes(&*self.master), self.before, "the modes of the terminal");
+    }
+
     /// Sends the program a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid.expect("a process"), signal).expect("it is there");
@@ -168,7 +199,7 @@ impl Terminal {
                 && !screen.bracketed_paste()
                 && screen.mouse_protocol_mode() == MouseProtocolMode::None
         });
-        assert_eq!(modes(&*self.master), self.before, "the modes of the terminal");
+        self.assert_modes();
         screen
     }
 }

@@ -22,7 +22,15 @@ pub struct Recording<R = BufReader<File>> {
     place: Option<usize>,
     sightings: Vec<Sighting>,
     /// The JSON of each of their reports, of which changes are.
-    texts: Vec<String>,
+    texts: Vec<Text>,
+}
+
+/// The JSON of a report.
+#[derive(Debug, Clone, Default)]
+struct Text {
+    json: String,
+    /// The line that made it what it is, where the report of it is yet to be read.
+    unread: Option<u64>,
 }
 
 /// Where a moment is.
@@ -81,7 +89,7 @@ impl<R: BufRead + Seek> Recording<R> {
             Some(error) if moments.is_empty() => Err(error),
             None if moments.is_empty() => Err(lines.fault("there is no moment in the recording")),
             tail => {
-                let texts = vec![String::new(); hosts.len()];
+                let texts = vec![Text::default(); hosts.len()];
                 Ok(Self { lines, hosts, moments, tail, place: None, sightings: Vec::new(), texts })
             }
         }
@@ -128,6 +136,7 @@ impl<R: BufRead + Seek> Recording<R> {
         for place in from..=place {
             self.apply(place)?;
         }
+        self.read_reports()?;
         self.place = Some(place);
         Ok(&self.sightings)
     }
@@ -139,14 +148,32 @@ impl<R: BufRead + Seek> Recording<R> {
         sought.map_err(|error| self.lines.fault(error.to_string()))?;
         if is_whole {
             self.sightings = self.hosts.iter().map(|host| Sighting::none(host)).collect();
-            self.texts.fill(String::new());
+            self.texts.fill(Text::default());
         }
         for _ in 0..lines {
             let Some(text) = self.lines.next()? else {
                 return Err(self.lines.fault("the file became shorter"));
             };
-            let told = tell(&mut self.sightings, &mut self.texts, &self.hosts, text);
-            told.map_err(|cause| self.lines.fault(cause))?;
+            let told = tell(&mut self.sightings, &mut self.texts, text);
+            let changed = told.map_err(|cause| self.lines.fault(cause))?;
+            if let Some(text) = changed.and_then(|host| self.texts.get_mut(host)) {
+                text.unread = Some(self.lines.number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the reports of those who told something: once, however often they did on the way here.
+    fn read_reports(&mut self) -> Result<(), CaptureError> {
+        let all = self.sightings.iter_mut().zip(&mut self.texts).zip(&self.hosts);
+        for ((sighting, text), host) in all {
+            let Some(number) = text.unread.take() else { continue };
+            let report = serde_json::from_str(&text.json).map_err(|error| {
+                self.lines.number = number;
+                self.lines.fault(error.to_string())
+            })?;
+            sighting.report = report;
+            sighting.report.host.clone_from(host);
         }
         Ok(())
     }
@@ -182,32 +209,27 @@ fn next_moment<R: BufRead>(
     Ok(Some(moment))
 }
 
-/// Takes in what a line says of a host.
+/// Takes in what a line says of a host; which one has another report by it.
 fn tell(
     sightings: &mut [Sighting],
-    texts: &mut [String],
-    hosts: &[String],
+    texts: &mut [Text],
     text: &[u8],
-) -> Result<(), String> {
+) -> Result<Option<usize>, String> {
     let line: HostLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    let (Some(sighting), Some(last), Some(host)) =
-        (sightings.get_mut(line.host), texts.get_mut(line.host), hosts.get(line.host))
+    let (Some(sighting), Some(last)) = (sightings.get_mut(line.host), texts.get_mut(line.host))
     else {
         return Err(format!("the header has no host {}", line.host));
     };
     let now = match (line.report, line.change) {
         (Some(report), None) => Some(report.to_string()),
-        (None, Some(change)) => Some(change.apply(last).map_err(|error| error.to_string())?),
+        (None, Some(change)) => Some(change.apply(&last.json).map_err(|error| error.to_string())?),
         (None, None) => None,
         (Some(_), Some(_)) => return Err("both a report and a change of it".into()),
     };
-    if let Some(now) = now {
-        sighting.report = serde_json::from_str(&now).map_err(|error| error.to_string())?;
-        sighting.report.host.clone_from(host);
-        *last = now;
-    }
     (sighting.answered_ns, sighting.failure) = (line.answered_ns, line.failure);
-    Ok(())
+    let Some(now) = now else { return Ok(None) };
+    last.json = now;
+    Ok(Some(line.host))
 }
 
 fn read_header(text: &[u8]) -> Result<Vec<String>, String> {

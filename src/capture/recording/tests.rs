@@ -143,6 +143,22 @@ fn a_wrong_line_is_named_and_what_is_before_it_can_still_be_seen() {
 }
 
 #[test]
+fn a_report_on_the_way_to_a_moment_is_not_read_when_a_later_one_is_in_its_place() {
+    let moments = moments(2);
+    let text = String::from_utf8(written(&moments[..1])).unwrap();
+    let wrong = r#"{"host":1,"answered_ns":1,"failure":null,"report":{}}"#;
+    let report = serde_json::to_string(&moments[1][1].report).unwrap();
+    let right = format!(r#"{{"host":1,"answered_ns":1,"failure":null,"report":{report}}}"#);
+    let text = format!(
+        "{text}{}\n{wrong}\n{}\n{right}\n",
+        r#"{"moment":1,"whole":false,"lines":1}"#, r#"{"moment":2,"whole":false,"lines":1}"#
+    );
+    let mut recording = parsed(text.as_bytes()).unwrap();
+    assert_eq!(recording.at(2).unwrap()[1], moments[1][1]);
+    assert!(recording.at(1).unwrap_err().to_string().contains("line 6: missing field"));
+}
+
+#[test]
 fn what_is_no_recording_is_said_to_be_none() {
     let header = r#"{"schema":"rdmactl.recording/1","tool":"rdmactl 0.1.0","hosts":["n1"]}"#;
     let late = format!("{header}\n{}\n", r#"{"moment":1,"whole":false,"lines":0}"#);

@@ -96,25 +96,40 @@ fn after_help(command: &Command) -> Vec<String> {
 
 fn add_columns(roff: &mut Roff, command: &str) {
     for (name, columns) in listings_of(command) {
-        let flag = name.strip_prefix(command).unwrap_or_default();
-        let heading =
-            if flag.is_empty() { "COLUMNS".into() } else { format!("COLUMNS WITH{flag}") };
-        add_listing(roff, &heading, &columns);
+        let more = name.strip_prefix(command).unwrap_or_default().trim();
+        let heading = match more {
+            "" => "COLUMNS".to_owned(),
+            flag if flag.starts_with('-') => format!("COLUMNS WITH {flag}"),
+            view => format!("COLUMNS OF {}", view.to_uppercase()),
+        };
+        add_listing(roff, &heading, command == "top", &columns);
     }
 }
 
-fn add_listing(roff: &mut Roff, heading: &str, columns: &[Described]) {
+fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[Described]) {
+    const WORDS: &str = ": the id, the heading in small letters, or the last part of an id.";
     roff.control("SH", [heading]);
-    roff.text([
-        roman("Words for "),
-        bold("-o"),
-        roman(", "),
-        bold("-w"),
-        roman(" and "),
-        bold("-s"),
-        roman(": the id, the heading in small letters, or the last part of an id. The id is also "),
-        roman("the path of the value in JSON, and the heading of CSV."),
-    ]);
+    if is_live {
+        // What is shown, and in which order, is chosen with keys.
+        roff.text([
+            roman("Words for "),
+            bold("-w"),
+            roman(" and the key "),
+            bold("/"),
+            roman(WORDS),
+        ]);
+    } else {
+        roff.text([
+            roman("Words for "),
+            bold("-o"),
+            roman(", "),
+            bold("-w"),
+            roman(" and "),
+            bold("-s"),
+            roman(WORDS),
+            roman(" The id is also the path of the value in JSON, and the heading of CSV."),
+        ]);
+    }
     for column in columns {
         let kind = if column.is_number { "number" } else { "text" };
         roff.control("TP", []);

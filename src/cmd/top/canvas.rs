@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::env;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -6,7 +7,7 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 
-use crate::term::screen::Screen;
+use crate::term::screen::{MOST, Screen};
 
 /// The terminal shows a frame when all of it is there.
 const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
@@ -38,6 +39,9 @@ impl Canvas {
     /// Takes the size that the terminal has now.
     pub(super) fn measure(&mut self) -> Size {
         let (width, height) = self.screen.size();
+        // A serial line does not know.
+        let width = if width == 0 { said("COLUMNS").unwrap_or(80) } else { width };
+        let height = if height == 0 { said("LINES").unwrap_or(24) } else { height };
         self.size = Size { width, height };
         self.size
     }
@@ -45,6 +49,12 @@ impl Canvas {
     pub(super) fn screen(&self) -> &Screen {
         &self.screen
     }
+}
+
+/// What the environment says of the terminal.
+fn said(variable: &str) -> Option<u16> {
+    let count: u16 = env::var(variable).ok()?.parse().ok()?;
+    Some(count.min(MOST)).filter(|count| *count > 0)
 }
 
 impl Write for Frame {

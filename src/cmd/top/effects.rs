@@ -1,24 +1,29 @@
 //! What is to be done outside of the state, done.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::input::Input;
-use super::matrix::{self, Pinging};
+use super::matrix::{Pinging, Saved};
 use super::new_file;
 use super::origin::Origin;
+use super::recorder::Recorder;
 use super::session::{Quit, Session};
 use super::supply::Order;
 use crate::fleet::Host;
+use crate::render::PingDocument;
 use crate::tui::Effect;
 
 /// The most bytes that are put into the clipboard: terminals leave out longer sequences.
 const MOST_COPIED: usize = 50_000;
+
+const NO_HOSTS: &str = "a matrix needs hosts that can be asked: start with -H";
 
 impl Session<'_> {
     /// Does what the state asks for. What takes time is done by another thread.
@@ -26,13 +31,20 @@ impl Session<'_> {
         match effect {
             Effect::Quit { keep_frame } => return ControlFlow::Break(Quit { keep_frame }),
             Effect::Copy(text) => self.copy(&text),
-            Effect::Save { stem, extension, text } => self.save(&stem, extension, text),
-            Effect::Record(true) => {
-                self.order(Order::Record(new_file::name("rdmactl-top", "rec")));
+            Effect::Save { stem, extension, text } => {
+                self.save(stem, extension, move |out| out.write_all(text.as_bytes()));
             }
-            Effect::Record(false) => self.order(Order::StopRecording),
+            Effect::SaveMatrix(report) => self.save("rdmactl-matrix".into(), "json", move |out| {
+                serde_json::to_writer_pretty(&mut *out, &PingDocument::new(&report))?;
+                out.write_all(b"\n")
+            }),
+            Effect::Record(true) => self.record(),
+            Effect::Record(false) => {
+                self.recording = None;
+                self.order(Order::StopRecording);
+            }
             Effect::Step(by) => self.order(Order::Step(by)),
-            Effect::Pause(pauses) => self.order(Order::Pause(pauses)),
+            Effect::PlayOrPause => self.order(Order::PlayOrPause),
             Effect::FollowMouse(follows) => {
                 self.follows_mouse = follows;
                 // A terminal that is gone is told by the next frame.
@@ -41,6 +53,11 @@ impl Session<'_> {
             // The loop suspends, which reads what comes meanwhile.
             Effect::Suspend => {}
             Effect::Ping(names) => self.ping(&names),
+            Effect::CancelPing => {
+                if let Some(pinging) = &self.pinging {
+                    pinging.cancel();
+                }
+            }
             Effect::OpenMatrix(path) => self.open_matrix(path),
         }
         ControlFlow::Continue(())
@@ -64,27 +81,44 @@ impl Session<'_> {
         }
     }
 
-    fn ping(&mut self, names: &[String]) {
-        if self.pinging.as_ref().is_some_and(Pinging::is_running) {
-            self.teller().complain("a ping is running already");
-            return;
+    fn record(&mut self) {
+        self.recorders.retain(|recorder| !recorder.is_done());
+        self.recordings += 1;
+        match Recorder::start(self.recordings, &self.teller()) {
+            Ok((feed, recorder)) => {
+                self.recording = Some(recorder.number);
+                self.recorders.push(recorder);
+                self.order(Order::Record(feed));
+            }
+            Err(error) => {
+                self.recording = Some(self.recordings);
+                self.teller().complain(format!("cannot start a thread: {error}"));
+                self.teller().send(Input::RecordingEnded(self.recordings));
+            }
         }
-        let Origin::Hosts(hosts, _) = &self.origin else {
-            self.teller().complain("a matrix needs hosts that can be asked: start with -H");
-            return;
-        };
+    }
+
+    fn ping(&mut self, names: &[String]) {
+        if let Err(why) = self.start_ping(names) {
+            self.teller().complain(why);
+            self.teller().send(Input::PingEnded);
+        }
+    }
+
+    fn start_ping(&mut self, names: &[String]) -> Result<(), String> {
+        // The state asks for none elsewhere.
+        let Origin::Hosts(hosts, _) = &self.origin else { return Err(NO_HOSTS.into()) };
         let is_named = |host: &&Host| names.contains(&host.to_string());
         let hosts = hosts.iter().filter(is_named).cloned().collect();
-        match Pinging::start(self.global, hosts, self.teller()) {
-            Ok(pinging) => self.pinging = Some(pinging),
-            Err(error) => self.teller().complain(format!("cannot start a thread: {error}")),
-        }
+        let pinging = Pinging::start(self.global, hosts, self.teller());
+        self.pinging = Some(pinging.map_err(|error| format!("cannot start a thread: {error}"))?);
+        Ok(())
     }
 
     fn open_matrix(&self, path: PathBuf) {
         let teller = self.teller();
-        self.beside("open", move || match matrix::open(&path) {
-            Ok(report) => teller.send(Input::Matrix(Arc::new(report))),
+        self.beside("open", move || match Saved::read(&path) {
+            Ok(saved) => teller.send(Input::Opened(saved)),
             Err(error) => teller.complain(format!("{error:#}")),
         });
     }
@@ -96,11 +130,16 @@ impl Session<'_> {
         }
     }
 
-    fn save(&self, stem: &str, extension: &'static str, text: String) {
-        let (path, teller) = (new_file::name(stem, extension), self.teller());
-        self.beside("save", move || match new_file::save(&path, &text) {
-            Ok(()) => teller.say(format!("saved as {}", path.display())),
-            Err(error) => teller.complain(format!("cannot write {}: {error}", path.display())),
+    fn save(
+        &self,
+        stem: String,
+        extension: &'static str,
+        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()> + Send + 'static,
+    ) {
+        let teller = self.teller();
+        self.beside("save", move || match new_file::save(&stem, extension, write) {
+            Ok(path) => teller.say(format!("saved as {}", path.display())),
+            Err(error) => teller.complain(format!("cannot write a file here: {error}")),
         });
     }
 }

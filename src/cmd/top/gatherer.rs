@@ -2,21 +2,13 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::pictures::Pictures;
-use super::recorder::Recorder;
-use super::supply::{Ended, Order, Ways};
+use super::supply::{Baton, Ended, Order, Ways};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::cmd::live_hosts::{Dated, LiveHosts};
+use crate::cmd::live_hosts::{Dated, LiveHosts, WORD};
 use crate::cmd::local;
 use crate::model::{HostReport, Parts};
 use crate::tui::Prepared;
-
-/// How often agents hear in a long wait that the operator is there: they leave after 60 s of silence.
-const WORD: Duration = Duration::from_secs(20);
-
-/// What a host that is there may hold up a reading once, however short the interval is.
-const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks hosts again and again, and makes pictures of what they say.
 pub(super) struct Gatherer {
@@ -24,45 +16,41 @@ pub(super) struct Gatherer {
     /// From the beginning of one reading to that of the next; `None` to read once.
     pub(super) every: Option<Duration>,
     /// What went before.
-    pub(super) pictures: Pictures,
+    pub(super) baton: Baton,
 }
 
 /// Who is asked.
 pub(super) enum Subject {
     /// This host, another root, or a capture.
     Local(Box<Global>, Parts),
-    /// Other hosts; how long one of them may take.
-    Hosts(LiveHosts, Duration),
+    /// Other hosts.
+    Hosts(LiveHosts),
 }
 
 impl Gatherer {
     /// Goes on until nobody gives orders any more.
     pub(super) fn run(mut self, ways: &Ways) -> Ended {
-        let mut recorder: Option<Recorder> = None;
         loop {
             let due = self.every.map(Deadline::after);
             match self.read() {
                 Ok((read, taken_ns)) => {
-                    let picture = self.pictures.next(read, clock::now(), taken_ns);
-                    if let Some(recorder) = &recorder {
-                        recorder.put(Arc::clone(&picture));
+                    let picture = self.baton.pictures.next(read, clock::now(), taken_ns);
+                    if let Some(recording) = &self.baton.recording {
+                        recording.put(Arc::clone(&picture));
                     }
                     ways.slot.put(Prepared::of(picture));
                 }
                 Err(error) => ways.teller.complain(format!("{error:#}")),
             }
-            if !self.rest(due, ways, &mut recorder) {
+            if !self.rest(due, ways) {
                 break;
             }
         }
-        if let Some(recorder) = recorder {
-            recorder.finish();
-        }
         let left = match self.subject {
             Subject::Local(..) => Vec::new(),
-            Subject::Hosts(hosts, _) => hosts.end(),
+            Subject::Hosts(hosts) => hosts.end(),
         };
-        Ended { pictures: self.pictures, left }
+        Ended { baton: self.baton, left }
     }
 
     /// What hosts say, and when that was.
@@ -78,35 +66,33 @@ impl Gatherer {
                 let taken_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
                 Ok((reports.hosts.into_iter().map(dated).collect(), taken_ns))
             }
-            Subject::Hosts(hosts, timeout) => {
-                let every = self.every.unwrap_or_default();
-                let patience = every.max(LEAST_PATIENCE).min(*timeout);
-                let read = hosts.read(patience)?;
+            Subject::Hosts(hosts) => {
+                let read = hosts.read(self.every.unwrap_or_default())?;
                 Ok((read, clock::wall_ns()))
             }
         }
     }
 
     /// Waits until the next reading is due, and does what is asked meanwhile; whether there is a next one.
-    fn rest(&self, due: Option<Deadline>, ways: &Ways, recorder: &mut Option<Recorder>) -> bool {
+    fn rest(&mut self, due: Option<Deadline>, ways: &Ways) -> bool {
         loop {
             let wait = due.map_or(WORD, |due| due.remaining().min(WORD));
             match ways.orders.recv_timeout(wait) {
-                Ok(Order::Record(path)) => {
-                    *recorder = Recorder::start(&path, &ways.teller);
+                Ok(Order::Record(feed)) => {
                     // The first moment is what is on the screen.
-                    if let (Some(recorder), Some(last)) = (&recorder, self.pictures.last()) {
-                        recorder.put(Arc::clone(last));
+                    if let Some(last) = self.baton.pictures.last() {
+                        feed.put(Arc::clone(last));
                     }
+                    self.baton.recording = Some(feed);
                 }
-                Ok(Order::StopRecording) => *recorder = None,
+                Ok(Order::StopRecording) => self.baton.recording = None,
                 // The state asks for none where there is no recording.
-                Ok(Order::Step(_) | Order::Pause(_)) => {}
+                Ok(Order::Step(_) | Order::PlayOrPause) => {}
                 Err(RecvTimeoutError::Timeout) if due.is_some_and(Deadline::is_over) => {
                     return true;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Subject::Hosts(hosts, _) = &self.subject {
+                    if let Subject::Hosts(hosts) = &self.subject {
                         hosts.tend();
                     }
                 }

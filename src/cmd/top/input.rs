@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 use std::{io, thread};
 
 use crossterm::event::Event;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 use signal_hook::iterator::Signals;
 
+use super::matrix::Saved;
 use crate::cmd::interrupt;
 use crate::model::ping::PingReport;
 use crate::term::screen;
 use crate::tui::Notice;
+
+/// How long the loop may take from a signal until it has given the terminal back.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Something that the loop has to know.
 pub(super) enum Input {
@@ -29,12 +34,14 @@ pub(super) enum Input {
     Panicked,
     /// There is a picture that nobody took yet.
     Fresh,
-    /// The next picture is this one of so many, from 1.
-    Position(usize, usize),
-    /// A ping matrix is there.
+    /// A ping has made a matrix.
     Matrix(Arc<PingReport>),
-    /// Whether pictures are recorded.
-    Recording(bool),
+    /// A ping has come to its end, whatever it made.
+    PingEnded,
+    /// A matrix was read from a file.
+    Opened(Saved),
+    /// The recorder of this number has come to its end.
+    RecordingEnded(u64),
     /// Somebody has something to say.
     Told(Notice),
 }
@@ -71,8 +78,12 @@ impl Teller {
 /// The system gives no pipe or no thread.
 pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     let ending = inputs.clone();
-    // Nobody listens only where all has ended already; so below.
-    interrupt::end_on_signals(move || drop(ending.send(Input::Signal)))?;
+    interrupt::end_on_signals(move || {
+        // Nobody listens only where all has ended already; so below.
+        let _ = ending.send(Input::Signal);
+        // Without a thread it takes a second signal.
+        let _ = thread::Builder::new().name("end".into()).spawn(end_in_vain);
+    })?;
     let mut signals = Signals::new([SIGWINCH, SIGCONT])?;
     start("window", inputs, move |inputs| {
         for signal in signals.forever() {
@@ -95,6 +106,13 @@ pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
         }
         let _ = inputs.send(Input::Hangup);
     })
+}
+
+/// Ends all where the loop does not: it may be held up by a terminal that takes nothing.
+fn end_in_vain() {
+    if !screen::await_given_back(PATIENCE) {
+        interrupt::end_at_once();
+    }
 }
 
 fn start(

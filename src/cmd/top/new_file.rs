@@ -1,29 +1,54 @@
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::clock;
 
-/// The name of a file in the working directory that is about this moment: `rdmactl-top-20261122-080240Z.rec`.
-pub(super) fn name(stem: &str, extension: &str) -> PathBuf {
-    format!("{stem}-{}.{extension}", clock::utc_stamp(clock::wall_ns())).into()
-}
+/// How many files of one second there may be.
+const MOST: u32 = 100;
 
-/// Makes a file that only its owner can read: it tells of other hosts what not everybody may know.
+/// Makes a file in the working directory that is about this moment, and that only its owner can read: it
+/// tells of other hosts what not everybody may know. `rdmactl-top-20261122-080240Z.rec`, and the second one
+/// of that moment `rdmactl-top-20261122-080240Z-2.rec`.
 ///
 /// # Errors
-/// There is one of that name, or none can be made.
-pub(super) fn create_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+/// None can be made.
+pub(super) fn create(stem: &str, extension: &str) -> io::Result<(File, PathBuf)> {
+    create_in(Path::new(""), &format!("{stem}-{}", clock::utc_stamp(clock::wall_ns())), extension)
 }
 
-/// Writes a text into such a file.
+/// Writes a text into such a file; which one it is.
 ///
 /// # Errors
-/// As for [`create_new`], or the disk is full.
-pub(super) fn save(path: &Path, text: &str) -> io::Result<()> {
-    create_new(path)?.write_all(text.as_bytes())
+/// As for [`create`], or the disk is full.
+pub(super) fn save(
+    stem: &str,
+    extension: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    let (file, path) = create(stem, extension)?;
+    let mut file = BufWriter::new(file);
+    write(&mut file).and_then(|()| file.flush())?;
+    Ok(path)
+}
+
+fn create_in(folder: &Path, stem: &str, extension: &str) -> io::Result<(File, PathBuf)> {
+    let mut number = 1;
+    loop {
+        let name = match number {
+            1 => format!("{stem}.{extension}"),
+            _ => format!("{stem}-{number}.{extension}"),
+        };
+        let path = folder.join(name);
+        // What is there is never written over.
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST => {
+                number += 1;
+            }
+            made => return made.map(|file| (file, path)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -36,10 +61,14 @@ mod tests {
     #[test]
     fn what_is_there_is_never_written_over_and_what_is_not_is_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("view.txt");
-        save(&path, "one").unwrap();
-        assert_eq!(save(&path, "two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        for (text, name) in [("one", "view.txt"), ("two", "view-2.txt"), ("three", "view-3.txt")] {
+            let (mut file, path) = create_in(folder.path(), "view", "txt").unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            assert_eq!(path, folder.path().join(name));
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("view.txt")).unwrap(), "one");
+        let gone = folder.path().join("gone");
+        assert_eq!(create_in(&gone, "x", "txt").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -6,17 +6,17 @@ use anyhow::Context as _;
 
 use super::gatherer::{Gatherer, Subject};
 use super::input::{Input, Teller};
-use super::pictures::Pictures;
+use super::matrix::Saved;
 use super::player::Player;
 use super::slot::Slot;
-use super::supply::{Maker, Supply};
+use super::supply::{Baton, Maker, Supply};
 use crate::capture::{Capture, Recording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::live_hosts::LiveHosts;
 use crate::cmd::{Advice, asked, fleet};
-use crate::fleet::{Host, UploadPolicy, Watchdog};
+use crate::fleet::{Host, Watchdog};
 use crate::model::Parts;
-use crate::tui::PARTS;
+use crate::tui::{PARTS, Timeline};
 
 /// From one picture to the next where nobody says so.
 const EVERY: Duration = Duration::from_secs(1);
@@ -31,6 +31,8 @@ pub(super) enum Origin {
     Capture,
     /// A recording.
     Recording(PathBuf),
+    /// A ping matrix alone.
+    Matrix(Saved),
 }
 
 impl Origin {
@@ -49,6 +51,9 @@ impl Origin {
                 return Ok(Self::Recording(path.clone()));
             }
             // What is wrong with it is to be read before the screen is taken.
+            if Saved::is_at(path) {
+                return Saved::read(path).map(Self::Matrix);
+            }
             Capture::read(path)?;
             return Ok(Self::Capture);
         }
@@ -68,6 +73,16 @@ impl Origin {
             },
             Self::Capture => "the capture".into(),
             Self::Recording(_) => "the recording".into(),
+            Self::Matrix(_) => "the matrix".into(),
+        }
+    }
+
+    /// How time goes there.
+    pub(super) fn timeline(&self) -> Timeline {
+        match self {
+            Self::Local(every) | Self::Hosts(_, every) => Timeline::Live(*every),
+            Self::Capture | Self::Matrix(_) => Timeline::Capture,
+            Self::Recording(_) => Timeline::Recording,
         }
     }
 
@@ -83,30 +98,29 @@ impl Origin {
     pub(super) fn supply(
         &self,
         global: &Global,
-        pictures: Pictures,
+        baton: Baton,
         slot: Slot,
         inputs: Sender<Input>,
     ) -> anyhow::Result<Supply> {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
         let parts = Parts::from(PARTS);
         let local = || Subject::Local(Box::new(global.clone()), Parts::from(PARTS));
-        let gather =
-            |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, pictures }));
+        let gather = |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, baton }));
         let maker = match self {
             Self::Local(every) => gather(local(), Some(*every)),
             Self::Capture => gather(local(), None),
             Self::Hosts(hosts, every) => {
-                let upload =
-                    if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never };
+                let upload = fleet::upload(global);
                 let teller = Teller(inputs.clone());
                 let tell = move |note: crate::render::Note| teller.say(note.text);
                 let reach = fleet::reach_beside_screen(&watchdog, global, upload, hosts, tell)?;
                 let fanout = usize::from(global.fanout);
                 let (hosts, watchdog) = (hosts.clone(), watchdog.clone());
                 let hosts = LiveHosts::new(hosts, reach, watchdog, parts, fanout, "--every");
-                gather(Subject::Hosts(hosts, global.timeout), Some(*every))
+                gather(Subject::Hosts(hosts), Some(*every))
             }
             Self::Recording(path) => Maker::Player(Box::new(Player::new(Recording::open(path)?))),
+            Self::Matrix(saved) => Maker::Matrix(saved.clone()),
         };
         Supply::start(maker, watchdog, slot, inputs)
     }

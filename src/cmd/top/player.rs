@@ -1,14 +1,14 @@
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::input::Input;
 use super::pictures::Pictures;
 use super::supply::{Ended, Order, Ways};
 use crate::capture::{CaptureError, Recording, Sighting};
 use crate::clock::{self, Deadline};
 use crate::cmd::live_hosts::Dated;
 use crate::model::HostReport;
-use crate::tui::Prepared;
+use crate::tui::{Past, Picture, Place, Prepared};
 
 /// Between two moments nobody waits for longer, however long it was.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -16,18 +16,43 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// How long a wait is in which nothing is due.
 const IDLE: Duration = Duration::from_secs(3_600);
 
+/// How long it may take to look at what was before a moment that is gone to.
+const LOOK_BACK: Duration = Duration::from_millis(500);
+
+/// How many moments are looked at then at most: what changed is told for that many seconds.
+const MOST_BACK: usize = 300;
+
 /// Plays a recording: each moment as long after the one before as it was.
 pub(super) struct Player {
     recording: Recording,
+    /// The moment at which the first one is said to have been: all others follow it as they did then.
+    begin: Instant,
     place: usize,
+    is_paused: bool,
     pictures: Pictures,
-    /// What was taken in by `pictures` last.
-    shown: Option<usize>,
+    /// The place that `pictures` have come to.
+    last: Option<usize>,
+    /// What is shown, and its place.
+    shown: Option<(usize, Prepared)>,
+    /// What was put into the slot last.
+    told: Option<Place>,
+    /// How long it took lately to look at a moment.
+    cost: Duration,
 }
 
 impl Player {
     pub(super) fn new(recording: Recording) -> Self {
-        Self { recording, place: 0, pictures: Pictures::default(), shown: None }
+        Self {
+            recording,
+            begin: clock::now(),
+            place: 0,
+            is_paused: false,
+            pictures: Pictures::default(),
+            last: None,
+            shown: None,
+            told: None,
+            cost: Duration::ZERO,
+        }
     }
 
     /// Goes on until nobody gives orders any more.
@@ -35,24 +60,36 @@ impl Player {
         if let Some(tail) = self.recording.tail() {
             ways.teller.complain(format!("the recording ends early: {tail}"));
         }
-        let mut is_playing = true;
         loop {
             if let Err(error) = self.show(ways) {
                 ways.teller.complain(error.to_string());
-                is_playing = false;
+                self.stay(ways);
             }
-            let due = self.pause().filter(|_| is_playing).map(Deadline::after);
+            let due = self.pause().filter(|_| !self.is_paused).map(Deadline::after);
             match ways.orders.recv_timeout(due.map_or(IDLE, Deadline::remaining)) {
-                Ok(Order::Step(by)) => {
-                    is_playing = false;
-                    self.step(by);
+                Ok(order) => {
+                    self.obey(&order);
+                    // Of many steps only the place that they lead to is wanted.
+                    ways.orders.try_iter().for_each(|order| self.obey(&order));
                 }
-                Ok(Order::Pause(pauses)) => is_playing = !pauses,
                 Err(RecvTimeoutError::Timeout) if due.is_some() => self.place += 1,
-                // The state has no recording of a recording asked for.
-                Ok(Order::Record(_) | Order::StopRecording) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ended::default(),
             }
+        }
+    }
+
+    fn obey(&mut self, order: &Order) {
+        match order {
+            Order::Step(by) => {
+                self.is_paused = true;
+                let by = isize::try_from(*by).unwrap_or_default();
+                let last = self.recording.count().saturating_sub(1);
+                self.place = self.place.saturating_add_signed(by).min(last);
+            }
+            Order::PlayOrPause => self.is_paused = !self.is_paused,
+            // The state has no recording of a recording asked for.
+            Order::Record(_) | Order::StopRecording => {}
         }
     }
 
@@ -62,44 +99,90 @@ impl Player {
         Some(Duration::from_nanos(next?.saturating_sub(this?)).min(LONGEST))
     }
 
-    fn step(&mut self, by: i32) {
-        let by = isize::try_from(by).unwrap_or_default();
-        let last = self.recording.count().saturating_sub(1);
-        self.place = self.place.saturating_add_signed(by).min(last);
-    }
-
     fn show(&mut self, ways: &Ways) -> Result<(), CaptureError> {
-        let place = self.place;
-        if self.shown == Some(place) {
-            return Ok(());
+        let mut past = None;
+        if self.shown.as_ref().is_none_or(|(place, _)| *place != self.place) {
+            let picture;
+            (picture, past) = self.look()?;
+            self.shown = Some((self.place, Prepared::of(picture)));
         }
-        let at = clock::now();
-        // Rates are made of two moments, and of a silent host the last answer is what is shown.
-        let before = place.saturating_sub(1);
-        if self.shown.take() != Some(before) || place == 0 {
-            self.pictures = Pictures::default();
-            let answers = self.read(before, at, |sighting| sighting.report.clone())?;
-            self.pictures.next(answers, at, 0);
-        }
-        let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
-        let told = self.read(place, at, |sighting| match &sighting.failure {
-            Some(failure) => HostReport::failed(&*sighting.report.host, failure.clone()),
-            None => sighting.report.clone(),
-        })?;
-        ways.teller.send(Input::Position(place + 1, self.recording.count()));
-        ways.slot.put(Prepared::of(self.pictures.next(told, at, taken_ns)));
-        self.shown = Some(place);
+        self.put(past, ways);
         Ok(())
     }
 
-    /// What the hosts said, as if it was at this moment.
+    /// Stays at what is shown: what was wanted cannot be read.
+    fn stay(&mut self, ways: &Ways) {
+        self.is_paused = true;
+        if let Some((place, _)) = &self.shown {
+            self.place = *place;
+            self.put(None, ways);
+        }
+    }
+
+    /// Hands over what is shown, unless it was; what was before it is told once.
+    fn put(&mut self, past: Option<Past>, ways: &Ways) {
+        let Some((place, prepared)) = self.shown.clone() else { return };
+        let (position, count) = (place + 1, self.recording.count());
+        let place = Place { position, count, is_paused: self.is_paused };
+        if self.told.replace(place) != Some(place) {
+            let prepared = prepared.at(place);
+            ways.slot.put(match past {
+                Some(past) => prepared.after(past),
+                None => prepared,
+            });
+        }
+    }
+
+    /// The picture of the place; what was before it, where that is not what was looked at last.
+    fn look(&mut self) -> Result<(Arc<Picture>, Option<Past>), CaptureError> {
+        let place = self.place;
+        // Whatever fails below, nothing follows it.
+        let last = self.last.take();
+        if last.is_some_and(|last| last + 1 == place) {
+            return Ok((self.next(place)?, None));
+        }
+        let first = place.saturating_sub(self.reach());
+        self.pictures = Pictures::default();
+        let mut past = Past::default();
+        // Of a silent host the last answer is what is shown.
+        let answers = self.read(first, |sighting| sighting.report.clone())?;
+        let picture = self.pictures.next(answers, self.at(first), 0);
+        if first < place {
+            past.push(&picture);
+        }
+        for place in first + 1..place {
+            past.push(&*self.next(place)?);
+        }
+        Ok((self.next(place)?, Some(past)))
+    }
+
+    /// How many moments before a place are looked at; rates need one.
+    fn reach(&self) -> usize {
+        let count = LOOK_BACK.as_nanos().checked_div(self.cost.as_nanos());
+        count.and_then(|count| usize::try_from(count).ok()).unwrap_or(MOST_BACK).clamp(1, MOST_BACK)
+    }
+
+    /// The picture of a place, after that of the one before.
+    fn next(&mut self, place: usize) -> Result<Arc<Picture>, CaptureError> {
+        let began = clock::now();
+        let told = self.read(place, |sighting| match &sighting.failure {
+            Some(failure) => HostReport::failed(&*sighting.report.host, failure.clone()),
+            None => sighting.report.clone(),
+        })?;
+        let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
+        let picture = self.pictures.next(told, self.at(place), taken_ns);
+        self.cost = clock::now().saturating_duration_since(began);
+        self.last = Some(place);
+        Ok(picture)
+    }
+
+    /// What the hosts said.
     fn read(
         &mut self,
         place: usize,
-        at: Instant,
         report: impl Fn(&Sighting) -> HostReport,
     ) -> Result<Vec<Dated>, CaptureError> {
-        let taken_ns = self.recording.taken_ns(place).unwrap_or_default();
+        let (at, taken_ns) = (self.at(place), self.recording.taken_ns(place).unwrap_or_default());
         let answered = |answered_ns: u64| {
             let ago = Duration::from_nanos(taken_ns.saturating_sub(answered_ns));
             at.checked_sub(ago).unwrap_or(at)
@@ -109,5 +192,86 @@ impl Player {
             answered: sighting.answered_ns.map(answered),
         };
         Ok(self.recording.at(place)?.iter().map(dated).collect())
+    }
+
+    /// The moment of a place: as long after that of the first one as it was.
+    fn at(&self, place: usize) -> Instant {
+        let [this, first] = [place, 0].map(|place| self.recording.taken_ns(place));
+        let since = this.unwrap_or_default().saturating_sub(first.unwrap_or_default());
+        self.begin.checked_add(Duration::from_nanos(since)).unwrap_or(self.begin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::mpsc;
+
+    use super::super::input::Teller;
+    use super::super::slot::Slot;
+    use super::*;
+    use crate::capture::{RecordingWriter, SightingRef};
+    use crate::model::Via;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A recording of one host, with so many moments ten seconds apart.
+    fn player(path: &Path, moments: u64) -> Player {
+        let file = std::fs::File::create(path).unwrap();
+        let mut writer = RecordingWriter::new(file, ["n1"]).unwrap();
+        let report = HostReport::empty("n1", Via::Agent);
+        for moment in 0..moments {
+            let taken_ns = (1_000 + moment * 10) * SECOND_NS;
+            let told = SightingRef { report: &report, answered_ns: Some(taken_ns), failure: None };
+            writer.write(taken_ns, &[told], None).unwrap();
+        }
+        Player::new(Recording::open(path).unwrap())
+    }
+
+    #[test]
+    fn moments_are_as_far_apart_as_they_were_however_fast_they_are_played() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut player = player(&folder.path().join("x.rec"), 5);
+        let at = |player: &mut Player, place| player.next(place).unwrap().at;
+        let first = at(&mut player, 0);
+        assert_eq!(at(&mut player, 1) - first, Duration::from_secs(10));
+        assert_eq!(at(&mut player, 4) - first, Duration::from_secs(40));
+        assert_eq!(player.next(4).unwrap().seen[0].answered, Some(first + Duration::from_secs(40)));
+    }
+
+    #[test]
+    fn what_cannot_be_read_leaves_the_screen_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.rec");
+        let mut player = player(&path, 3);
+        let (inputs, _told) = mpsc::channel();
+        let (_orders, taken) = mpsc::channel();
+        let slot = Slot::new(inputs.clone());
+        let ways = Ways { orders: taken, slot: slot.clone(), teller: Teller(inputs) };
+        player.show(&ways).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"report\":{", "\"report\":[")).unwrap();
+        player.obey(&Order::Step(i32::MAX));
+        assert!(player.show(&ways).is_err());
+        player.stay(&ways);
+        assert_eq!((player.place, player.is_paused), (0, true));
+        player.obey(&Order::PlayOrPause);
+        player.show(&ways).unwrap();
+    }
+
+    #[test]
+    fn whoever_steps_back_is_told_what_was_before_and_who_goes_on_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut player = player(&folder.path().join("x.rec"), 5);
+        for (place, is_told) in [(0, true), (1, false), (2, false), (1, true), (4, true), (3, true)]
+        {
+            player.place = place;
+            assert_eq!(player.look().unwrap().1.is_some(), is_told, "{place}");
+        }
+        for (by, place) in [(-10, 0), (i32::MAX, 4), (-1, 3), (i32::MIN, 0)] {
+            player.obey(&Order::Step(by));
+            assert_eq!(player.place, place);
+        }
+        assert!(player.is_paused);
     }
 }

@@ -1,69 +1,82 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::input::{Input, Teller};
-use super::new_file::create_new;
+use super::new_file;
 use crate::capture::{RecordingWriter, SightingRef};
+use crate::clock::Deadline;
 use crate::tui::Picture;
 
 /// How many pictures may wait for the disk.
 const WAITING: usize = 8;
 
-/// Writes pictures into a file, beside whoever makes them.
-pub(super) struct Recorder {
+/// What pictures are put into to be written. The file is at its end when this is dropped.
+pub(super) struct Feed {
     pictures: SyncSender<Arc<Picture>>,
-    thread: JoinHandle<()>,
     teller: Teller,
 }
 
-impl Recorder {
-    /// Begins a file, which must not be there yet; `None` when it cannot be, which is said.
-    pub(super) fn start(path: &Path, teller: &Teller) -> Option<Self> {
-        let (pictures, taken) = mpsc::sync_channel(WAITING);
-        let name = path.display().to_string();
-        let told = teller.clone();
-        let serve = move |file| {
-            match write(file, &taken) {
-                Ok(moments) => told.say(format!("{moments} moments are in {name}")),
-                Err(error) => told.complain(format!("the recording {name} has ended: {error}")),
-            }
-            told.send(Input::Recording(false));
-        };
-        let started = create_new(path).and_then(|file| {
-            thread::Builder::new().name("recorder".into()).spawn(move || serve(file))
-        });
-        let path = path.display();
-        match started {
-            Ok(thread) => {
-                teller.say(format!("recording into {path}"));
-                teller.send(Input::Recording(true));
-                Some(Self { pictures, thread, teller: teller.clone() })
-            }
-            Err(error) => {
-                teller.complain(format!("cannot record into {path}: {error}"));
-                teller.send(Input::Recording(false));
-                None
-            }
-        }
-    }
+/// A file that is written, or has an end to be written: known by its number, of which there is no second.
+pub(super) struct Recorder {
+    pub(super) number: u64,
+    done: Receiver<()>,
+}
 
+impl Feed {
     /// Has a picture written. One that finds no place is left out, which is said: nothing waits for a disk.
     pub(super) fn put(&self, picture: Arc<Picture>) {
         if let Err(TrySendError::Full(_)) = self.pictures.try_send(picture) {
             self.teller.complain("the disk is too slow: a moment is missing in the recording");
         }
     }
+}
 
-    /// Waits until all that was put is written.
-    pub(super) fn finish(self) {
-        drop(self.pictures);
-        // What it panicked of has been said by the panic.
-        let _ = self.thread.join();
+impl Recorder {
+    /// Starts one. Whether it has a file is said, and also its end: nobody waits for a disk here.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn start(number: u64, teller: &Teller) -> io::Result<(Feed, Self)> {
+        let (pictures, taken) = mpsc::sync_channel(WAITING);
+        let (is_done, done) = mpsc::channel();
+        let told = teller.clone();
+        let serve = move || {
+            // Says by its end that this thread is at its own, also when it panics.
+            let _is_done: Sender<()> = is_done;
+            record(&taken, &told);
+            told.send(Input::RecordingEnded(number));
+        };
+        thread::Builder::new().name("recorder".into()).spawn(serve)?;
+        Ok((Feed { pictures, teller: teller.clone() }, Self { number, done }))
+    }
+
+    /// Whether all that was put is written, or never will be.
+    pub(super) fn is_done(&self) -> bool {
+        self.done.try_recv() == Err(mpsc::TryRecvError::Disconnected)
+    }
+
+    /// Waits for that; whether it came to it.
+    pub(super) fn finish(self, deadline: Deadline) -> bool {
+        self.done.recv_timeout(deadline.remaining()) == Err(RecvTimeoutError::Disconnected)
+    }
+}
+
+fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
+    let (file, path) = match new_file::create("rdmactl-top", "rec") {
+        Ok(made) => made,
+        Err(error) => {
+            return teller.complain(format!("cannot record into a new file here: {error}"));
+        }
+    };
+    let name = path.display();
+    teller.say(format!("recording into {name}"));
+    match write(file, pictures) {
+        Ok(moments) => teller.say(format!("{moments} moments are in {name}")),
+        Err(error) => teller.complain(format!("the recording {name} has ended: {error}")),
     }
 }
 
@@ -77,7 +90,9 @@ fn write(file: File, pictures: &Receiver<Arc<Picture>>) -> io::Result<u64> {
     let (mut last, mut count) = (first, 1);
     for picture in pictures {
         let before = sightings(&last, clock);
-        writer.write(picture.taken_ns, &sightings(&picture, clock), Some(&before))?;
+        // Not what the wall says, which may have been set meanwhile: ages would be wrong.
+        let taken_ns = clock.wall_ns(picture.at);
+        writer.write(taken_ns, &sightings(&picture, clock), Some(&before))?;
         (last, count) = (picture, count + 1);
     }
     Ok(count)
@@ -106,5 +121,35 @@ impl Clock {
         let (since, until) =
             (moment.saturating_duration_since(self.at), self.at.saturating_duration_since(moment));
         self.wall_ns.saturating_add(ns(since)).saturating_sub(ns(until))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Recording;
+    use crate::clock;
+    use crate::model::{HostReport, Via};
+    use crate::tui::Seen;
+
+    fn picture(at: Instant, taken_ns: u64) -> Arc<Picture> {
+        let reports = vec![HostReport::empty("n1", Via::Agent)];
+        let seen = vec![Seen { answered: Some(at), failure: None }];
+        Arc::new(Picture { at, taken_ns, reports, seen, connections: vec![Vec::new()] })
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_back_sets_back_no_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.rec");
+        let (pictures, taken) = mpsc::channel();
+        let (at, second) = (clock::now(), Duration::from_secs(1));
+        pictures.send(picture(at, 5_000_000_000)).unwrap();
+        pictures.send(picture(at + second, 1_000_000_000)).unwrap();
+        drop(pictures);
+        assert_eq!(write(File::create(&path).unwrap(), &taken).unwrap(), 2);
+        let mut recording = Recording::open(&path).unwrap();
+        assert_eq!(recording.taken_ns(1), Some(6_000_000_000));
+        assert_eq!(recording.at(1).unwrap()[0].answered_ns, Some(6_000_000_000));
     }
 }

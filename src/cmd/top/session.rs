@@ -2,28 +2,30 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
-use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use rustix::process::{Signal, getpgrp, kill_process_group};
+use anyhow::anyhow;
+use crossterm::event::{Event as TerminalEvent, KeyEventKind};
 
 use super::input::{Input, Teller};
 use super::last_frame::last_frame;
-use super::matrix::Pinging;
+use super::matrix::{Pinging, Saved};
 use super::origin::Origin;
-use super::pictures::Pictures;
+use super::recorder::Recorder;
 use super::slot::Slot;
 use super::stage::Stage;
-use super::supply::Supply;
+use super::supply::{Baton, Supply};
 use crate::cli::Global;
 use crate::clock::{self, Deadline};
-use crate::term::screen;
+use crate::cmd::Outcome;
 use crate::tui::{Effect, Event, Settings, State};
 
 /// How often ages grow where nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long after its own stop this process waits to be stopped: it is not where nobody could let it go on.
-const STOP: Duration = Duration::from_millis(300);
+/// How long after the screen is given back it is told why.
+const WHY: Duration = Duration::from_millis(300);
+
+/// How long a disk may take at the end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All there is while the screen is held.
 pub(super) struct Session<'global> {
@@ -37,7 +39,14 @@ pub(super) struct Session<'global> {
     pub(super) slot: Slot,
     pub(super) sender: Sender<Input>,
     pub(super) follows_mouse: bool,
+    /// Who writes pictures, or the end of a file.
+    pub(super) recorders: Vec<Recorder>,
+    /// The number of the one that is given pictures.
+    pub(super) recording: Option<u64>,
+    /// How many there were.
+    pub(super) recordings: u64,
     pub(super) left: Vec<String>,
+    pub(super) left_by_ping: Vec<String>,
 }
 
 /// What is left of it.
@@ -46,6 +55,23 @@ pub(super) struct Ended {
     pub(super) frame: Option<String>,
     /// Agents that could not be ended.
     pub(super) left: Vec<String>,
+    /// Those among them that were there for a ping.
+    pub(super) left_by_ping: Vec<String>,
+    /// Whether the end of a recording was not waited for.
+    pub(super) is_cut: bool,
+}
+
+impl Ended {
+    /// What is left by a ping is a problem that was made; a listing lacks something.
+    pub(super) fn outcome(&self) -> Outcome {
+        if !self.left_by_ping.is_empty() {
+            Outcome::Problem
+        } else if !self.left.is_empty() || self.is_cut {
+            Outcome::Incomplete
+        } else {
+            Outcome::Complete
+        }
+    }
 }
 
 /// How it ends.
@@ -65,35 +91,47 @@ impl<'global> Session<'global> {
         sender: Sender<Input>,
     ) -> anyhow::Result<Self> {
         let slot = Slot::new(sender.clone());
-        let supply = origin.supply(global, Pictures::default(), slot.clone(), sender.clone())?;
+        // What is wrong with it is to be read on the normal screen.
+        let supply = origin.supply(global, Baton::default(), slot.clone(), sender.clone())?;
         let now = clock::now();
-        let mut state = State::new(settings, now);
-        let screen = Stage::enter(now)?;
-        state.update(now, Event::Resize(screen.size().width, screen.size().height));
-        Ok(Self {
+        let stage = match Stage::enter(now) {
+            Ok(stage) => stage,
+            Err(error) => {
+                supply.end();
+                return Err(error.into());
+            }
+        };
+        let mut session = Self {
             global,
             origin,
-            state,
-            stage: screen,
+            state: State::new(settings, now),
+            stage,
             supply: Some(supply),
             pinging: None,
             slot,
             sender,
             follows_mouse: false,
+            recorders: Vec::new(),
+            recording: None,
+            recordings: 0,
             left: Vec::new(),
-        })
+            left_by_ping: Vec::new(),
+        };
+        let size = session.stage.size();
+        session.state.update(now, Event::Resize(size.width, size.height));
+        Ok(session)
     }
 
-    /// Goes on until somebody wants no more, or the terminal is gone.
+    /// Has happen what is wanted first, and goes on until somebody wants no more, or the terminal is gone.
     ///
     /// # Errors
     /// Something of this program failed.
     pub(super) fn run(
         mut self,
-        typed: Vec<KeyEvent>,
+        wanted: Vec<Event>,
         inputs: &Receiver<Input>,
     ) -> anyhow::Result<Ended> {
-        let quit = self.type_all(typed, inputs).and_then(|flow| match flow {
+        let quit = self.update_all(wanted, inputs).and_then(|flow| match flow {
             ControlFlow::Continue(()) => self.serve(inputs),
             ControlFlow::Break(quit) => Ok(quit),
         });
@@ -103,11 +141,18 @@ impl<'global> Session<'global> {
         };
         // Before agents are said goodbye to, which may take a while: Ctrl-C is a signal again.
         drop(self.stage);
-        if let Some(pinging) = self.pinging {
-            pinging.end();
-        }
+        self.left_by_ping.extend(self.pinging.map(Pinging::end).unwrap_or_default());
         self.left.extend(self.supply.map(Supply::end).unwrap_or_default().left);
-        quit.map(|_| Ended { frame: frame.as_ref().map(last_frame), left: self.left })
+        let deadline = Deadline::after(PATIENCE);
+        let cut =
+            self.recorders.into_iter().filter_map(|one| (!one.finish(deadline)).then_some(()));
+        let is_cut = cut.count() > 0;
+        quit.map(|_| Ended {
+            frame: frame.as_ref().map(last_frame),
+            left: self.left,
+            left_by_ping: self.left_by_ping,
+            is_cut,
+        })
     }
 
     fn serve(&mut self, inputs: &Receiver<Input>) -> anyhow::Result<Quit> {
@@ -115,7 +160,7 @@ impl<'global> Session<'global> {
         loop {
             let now = clock::now();
             if self.stage.draw(&self.state, now).is_err() {
-                return Ok(GONE);
+                return why_gone(inputs);
             }
             let until = self.stage.due().map_or(tick.instant(), |due| due.min(tick.instant()));
             match inputs.recv_timeout(until.saturating_duration_since(now)) {
@@ -136,10 +181,10 @@ impl<'global> Session<'global> {
         }
     }
 
-    /// Does what these keys do.
-    fn type_all(&mut self, keys: Vec<KeyEvent>, inputs: &Receiver<Input>) -> Flow {
-        for key in keys {
-            let flow = self.update(Event::Key(key), true, inputs)?;
+    /// Has all of this happen.
+    fn update_all(&mut self, events: Vec<Event>, inputs: &Receiver<Input>) -> Flow {
+        for event in events {
+            let flow = self.update(event, true, inputs)?;
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -147,7 +192,7 @@ impl<'global> Session<'global> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn take(&mut self, input: Input, inputs: &Receiver<Input>) -> Flow {
+    pub(super) fn take(&mut self, input: Input, inputs: &Receiver<Input>) -> Flow {
         match input {
             Input::Terminal(TerminalEvent::Key(key)) if key.kind != KeyEventKind::Release => {
                 self.update(Event::Key(key), true, inputs)
@@ -160,26 +205,37 @@ impl<'global> Session<'global> {
                 let text = text.chars().filter(|letter| !letter.is_control()).collect();
                 self.update(Event::Paste(text), true, inputs)
             }
-            // Its size is told by the signal.
-            Input::Terminal(_) => Ok(ControlFlow::Continue(())),
+            Input::RecordingEnded(number) if self.recording == Some(number) => {
+                self.recording = None;
+                self.update(Event::RecordingEnded, false, inputs)
+            }
+            // The size is told by the signal. A recorder that was stopped ends while the next one may be at work.
+            Input::Terminal(_) | Input::RecordingEnded(_) => Ok(ControlFlow::Continue(())),
             Input::Resized => self.measure(inputs),
-            Input::Continued => match self.stage.reclaim() {
-                Ok(()) => self.measure(inputs),
-                Err(_) => Ok(ControlFlow::Break(GONE)),
-            },
+            Input::Continued => self.reclaim(inputs),
             Input::Fresh => match self.slot.take() {
                 Some(picture) => self.update(Event::Prepared(picture), false, inputs),
                 None => Ok(ControlFlow::Continue(())),
             },
-            Input::Position(place, count) => {
-                self.update(Event::Position(place, count), false, inputs)
-            }
             Input::Matrix(report) => self.update(Event::Matrix(report), false, inputs),
-            Input::Recording(records) => self.update(Event::Recording(records), false, inputs),
+            Input::Opened(Saved { report, name, written_ns }) => {
+                self.update(Event::OpenedMatrix { report, name, written_ns }, false, inputs)
+            }
+            Input::PingEnded => {
+                self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
+                self.update(Event::PingEnded, false, inputs)
+            }
             Input::Told(notice) => self.update(Event::Told(notice), false, inputs),
             Input::Signal | Input::Hangup => Ok(ControlFlow::Break(GONE)),
-            Input::Panicked => Err(anyhow!("a thread of rdmactl failed, as it says above")),
+            Input::Panicked => Err(failed()),
         }
+    }
+
+    /// Takes the screen once more.
+    pub(super) fn reclaim(&mut self, inputs: &Receiver<Input>) -> Flow {
+        let reclaimed = self.stage.reclaim().is_ok()
+            && self.stage.screen().follow_mouse(self.follows_mouse).is_ok();
+        if reclaimed { self.measure(inputs) } else { Ok(ControlFlow::Break(GONE)) }
     }
 
     fn measure(&mut self, inputs: &Receiver<Input>) -> Flow {
@@ -203,59 +259,28 @@ impl<'global> Session<'global> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives the terminal to the shell until it lets this process go on. Agents are said goodbye to: nobody
-    /// knows for how long.
-    fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
-        screen::give_back();
-        if let Some(pinging) = self.pinging.take() {
-            pinging.end();
-        }
-        let mut pictures = Pictures::default();
-        if self.origin.has_agents() {
-            let ended = self.supply.take().map(Supply::end).unwrap_or_default();
-            self.left.extend(ended.left);
-            pictures = ended.pictures;
-        }
-        // All of the job, as the terminal itself would: the shell waits for whoever started this.
-        kill_process_group(getpgrp(), Signal::TSTP).context("cannot stop")?;
-        let is_gone = waits_in_vain(inputs);
-        if is_gone || self.stage.reclaim().is_err() {
-            return Ok(ControlFlow::Break(GONE));
-        }
-        if self.stage.screen().follow_mouse(self.follows_mouse).is_err() {
-            return Ok(ControlFlow::Break(GONE));
-        }
-        if self.supply.is_none() {
-            let (slot, sender) = (self.slot.clone(), self.sender.clone());
-            self.supply = Some(self.origin.supply(self.global, pictures, slot, sender)?);
-        }
-        self.measure(inputs)
-    }
-
     /// Says something in the last line.
     pub(super) fn teller(&self) -> Teller {
         Teller(self.sender.clone())
     }
 }
 
-/// Waits until a stopped process goes on; whether it is to end instead. Keys were for the shell.
-fn waits_in_vain(inputs: &Receiver<Input>) -> bool {
-    let deadline = Deadline::after(STOP);
+/// Why nothing can be drawn: a thread failed, which is told by it, or the terminal has gone.
+fn why_gone(inputs: &Receiver<Input>) -> anyhow::Result<Quit> {
+    let deadline = Deadline::after(WHY);
     loop {
         match inputs.recv_timeout(deadline.remaining()) {
-            Ok(Input::Continued) | Err(RecvTimeoutError::Timeout) => return false,
-            Ok(Input::Signal | Input::Hangup | Input::Panicked)
-            | Err(RecvTimeoutError::Disconnected) => return true,
+            Ok(Input::Panicked) => return Err(failed()),
+            Ok(Input::Signal | Input::Hangup) | Err(_) => return Ok(GONE),
             Ok(_) => {}
         }
     }
 }
 
-/// The key of a letter.
-pub(super) fn letter(letter: char) -> KeyEvent {
-    KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)
+fn failed() -> anyhow::Error {
+    anyhow!("a thread of rdmactl failed, as it says above")
 }
 
-type Flow = anyhow::Result<ControlFlow<Quit>>;
+pub(super) type Flow = anyhow::Result<ControlFlow<Quit>>;
 
 const GONE: Quit = Quit { keep_frame: false };

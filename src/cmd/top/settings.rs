@@ -3,20 +3,15 @@ use std::env;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::origin::Origin;
-use super::session::letter;
 use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
 use crate::cmd::Advice;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
-use crate::tui::{Glyphs, Settings, Theme};
+use crate::tui::{Event, Glyphs, Settings, Theme};
 
 /// What the flags say of the look.
 pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
     let is_colored = term.colors_answer();
-    if is_colored {
-        // What decides is here: crossterm would look for itself.
-        crossterm::style::force_color_output(true);
-    }
     let theme = match args.theme {
         _ if global.color == ColorWhen::Never => Theme::Mono,
         ThemeName::Auto if !is_colored => Theme::Mono,
@@ -26,30 +21,45 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
         ThemeName::ColourBlind => Theme::ColourBlind,
         ThemeName::Mono => Theme::Mono,
     };
+    if theme != Theme::Mono {
+        // What decides is here. crossterm would look for NO_COLOR itself, and write a reset for each colour.
+        crossterm::style::force_color_output(true);
+    }
     let is_ascii = args.ascii || !is_utf8(|name| env::var(name).ok());
     Settings {
         theme,
         glyphs: if is_ascii { Glyphs::Ascii } else { Glyphs::Utf8 },
-        is_replay: matches!(origin, Origin::Recording(_) | Origin::Capture),
+        timeline: origin.timeline(),
+        may_upload: !global.no_upload,
         waiting_for: origin.name(),
     }
 }
 
-/// The keys that bring the screen where the flags want it: what they ask for is what keys can do.
+/// What brings the screen where the flags want it.
 ///
 /// # Errors
 /// The condition is none for the rows of the view.
-pub(super) fn typed(global: &Global, args: &TopArgs) -> anyhow::Result<Vec<KeyEvent>> {
-    let mut keys = Vec::new();
-    keys.extend(args.view.map(|view| letter(view.digit())));
+pub(super) fn wanted(
+    global: &Global,
+    args: &TopArgs,
+    origin: &Origin,
+) -> anyhow::Result<Vec<Event>> {
+    let mut events = Vec::new();
+    // A matrix alone has no other view.
+    let only = matches!(origin, Origin::Matrix(_)).then_some(ViewName::Matrix);
+    let view = args.view.or(only).unwrap_or(ViewName::Hosts);
+    events.push(key(view.digit()));
     if let Some(filter) = &global.filter {
-        check(filter, args.view.unwrap_or(ViewName::Hosts))?;
-        keys.push(letter('/'));
-        keys.extend(filter.chars().map(letter));
-        keys.push(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        check(filter, view)?;
+        events.push(Event::Condition(filter.clone()));
     }
-    keys.extend(args.mouse.then(|| letter('m')));
-    Ok(keys)
+    events.extend(args.mouse.then(|| key('m')));
+    Ok(events)
+}
+
+/// The key of a letter.
+fn key(letter: char) -> Event {
+    Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
 }
 
 /// Whether a condition is one for the rows of a view.

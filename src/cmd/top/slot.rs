@@ -19,8 +19,15 @@ impl Slot {
 
     /// Puts a picture in the place of one that was not taken; says so when there was none.
     pub(super) fn put(&self, picture: Prepared) {
-        let before = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(picture);
-        if before.is_none() {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let missed = newest.take();
+        let is_first = missed.is_none();
+        *newest = Some(match missed {
+            Some(missed) => picture.instead_of(missed),
+            None => picture,
+        });
+        drop(newest);
+        if is_first {
             // Nobody takes it any more at the end of the run.
             let _ = self.inputs.send(Input::Fresh);
         }

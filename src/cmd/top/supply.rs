@@ -1,8 +1,7 @@
 //! Where pictures come from: hosts that are asked, or a recording that is played. Either has a thread of
 //! its own, which takes orders between two pictures.
 
-use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -10,8 +9,10 @@ use anyhow::Context as _;
 
 use super::gatherer::Gatherer;
 use super::input::{Input, Teller};
+use super::matrix::Saved;
 use super::pictures::Pictures;
 use super::player::Player;
+use super::recorder::Feed;
 use super::slot::Slot;
 use crate::fleet::Watchdog;
 
@@ -20,14 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is asked of whoever makes pictures.
 pub(super) enum Order {
-    /// Write every picture from the next one on into this file.
-    Record(PathBuf),
+    /// Have every picture from this one on written.
+    Record(Feed),
     /// Stop that.
     StopRecording,
     /// Show the picture that many before or behind the one that is shown, and stay there.
     Step(i32),
-    /// Stay at the picture that is shown, or go on.
-    Pause(bool),
+    /// Stay at the picture that is shown, or go on from there.
+    PlayOrPause,
 }
 
 /// The thread that makes pictures.
@@ -38,11 +39,20 @@ pub(super) struct Supply {
     watchdog: Watchdog,
 }
 
+/// What is handed from one that has ended to the next.
+#[derive(Default)]
+pub(super) struct Baton {
+    /// The pictures to go on from.
+    pub(super) pictures: Pictures,
+    /// Where they are recorded.
+    pub(super) recording: Option<Feed>,
+}
+
 /// What is left when it has ended.
 #[derive(Default)]
 pub(super) struct Ended {
     /// What to go on with.
-    pub(super) pictures: Pictures,
+    pub(super) baton: Baton,
     /// Agents that could not be ended.
     pub(super) left: Vec<String>,
 }
@@ -58,6 +68,7 @@ pub(super) struct Ways {
 pub(super) enum Maker {
     Gatherer(Box<Gatherer>),
     Player(Box<Player>),
+    Matrix(Saved),
 }
 
 impl Supply {
@@ -77,6 +88,7 @@ impl Supply {
             match maker {
                 Maker::Gatherer(gatherer) => gatherer.run(&ways),
                 Maker::Player(player) => player.run(&ways),
+                Maker::Matrix(saved) => saved.show(&ways),
             }
         };
         let thread = thread::Builder::new().name("pictures".into()).spawn(make);
@@ -89,12 +101,17 @@ impl Supply {
         let _ = self.orders.send(order);
     }
 
-    /// Ends it: agents are said goodbye to, and connections that hold that up are cut.
+    /// Ends it: agents are said goodbye to, and connections that hold that up are cut. What hangs even then,
+    /// at a disk, is left alone.
     pub(super) fn end(self) -> Ended {
         let Self { orders, thread, done, watchdog } = self;
         drop(orders);
-        if done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let hangs = || done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        if hangs() {
             watchdog.cancel();
+            if hangs() {
+                return Ended::default();
+            }
         }
         // What it panicked of has been said by the panic.
         thread.join().unwrap_or_default()

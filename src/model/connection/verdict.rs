@@ -104,7 +104,7 @@ impl ConnectionVerdict {
     /// Whether somebody has to look: a fault, or what may be one.
     #[must_use]
     pub fn is_telling(self) -> bool {
-        self.is_fault() || matches!(self, Self::Suspected | Self::Mixed)
+        self.finding().is_some()
     }
 }
 

@@ -3,18 +3,14 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, fit, width};
-use crate::names;
-use crate::tui::mode::{Mode, Page, PickerKind};
+use crate::tui::mode::{Help, Mode, PickerKind, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
-use crate::tui::view::{Narrow, View};
+use crate::tui::view::View;
 
 /// The views with their digits.
 pub(super) fn tabs(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
-    let base = match state.pages.first() {
-        Some(Page::Rows(view, _) | Page::Detail(view, ..)) => *view,
-        None => View::Hosts,
-    };
+    let base = state.view();
     let name = |view: View| format!(" {} {} ", view.number(), view.name());
     let needed: usize = View::ALL.into_iter().map(|view| width(&name(view))).sum();
     let is_wide = needed <= usize::from(area.width);
@@ -33,7 +29,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let mut x = 1;
     let last = state.pages.len().saturating_sub(1);
     for (at, page) in state.pages.iter().enumerate() {
-        let name = fit(&name_of(page), 40, canvas.glyphs());
+        let name = fit(&page.name(), 40, canvas.glyphs());
         let token = if at == last { Token::Heading } else { Token::Dim };
         x = canvas.put(area, x, 0, &name, token);
         if at < last {
@@ -41,8 +37,12 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         }
     }
     match &state.mode {
-        Mode::Help(_) => {
-            canvas.put(area, x, 0, " > Help", Token::Heading);
+        Mode::Help(Help { search, .. })
+        | Mode::Prompt(Prompt { kind: PromptKind::Help, text: search, .. }) => {
+            x = canvas.put(area, x, 0, " > Help", Token::Heading);
+            if !search.trim().is_empty() {
+                canvas.put(area, x + 3, 0, &format!("with {}", search.trim()), Token::Accent);
+            }
             return;
         }
         Mode::Picker(picker) => {
@@ -68,27 +68,9 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let end = room.saturating_sub(1);
     canvas.put_right(area, end, 0, &counts, Token::Dim);
     let stop = end.saturating_sub(width(&counts) + 2);
-    let mut conditions = Vec::new();
-    if table.only_problems() {
-        conditions.push("problems only".to_owned());
-    }
-    if !table.filter().trim().is_empty() {
-        conditions.push(format!("where {}", table.filter().trim()));
-    }
     x += 3;
-    for text in conditions {
+    for text in state.conditions() {
         let text = fit(&text, stop.saturating_sub(x), canvas.glyphs());
         x = canvas.put(area, x, 0, &text, Token::Accent) + 3;
-    }
-}
-
-/// How a page is called.
-fn name_of(page: &Page) -> String {
-    match page {
-        Page::Rows(view, Narrow::All) => view.name().to_owned(),
-        Page::Rows(view, Narrow::Hosts(hosts)) => {
-            format!("{} of {}", view.name(), names::fold(hosts))
-        }
-        Page::Detail(_, _, name, _) => name.clone(),
     }
 }

@@ -2,12 +2,13 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::canvas::{Canvas, fit, width, wrap};
-use super::lines::mark;
+use super::canvas::{Canvas, fit, width};
 use crate::render::escape;
 use crate::tui::glyphs::Glyphs;
 use crate::tui::keys::{Action, KEYS, Key, Scope};
 use crate::tui::layout::Layout;
+use crate::tui::lines::mark;
+use crate::tui::measure::wrap;
 use crate::tui::mode::{Goal, Mode, Page, Prompt, PromptKind};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
@@ -123,7 +124,7 @@ fn prompt_line(
 ) -> Position {
     let area = layout.footer;
     let sign = match prompt.kind {
-        PromptKind::Filter => "/",
+        PromptKind::Filter | PromptKind::Help => "/",
         PromptKind::Jump => ":",
         PromptKind::OpenMatrix => "file: ",
     };
@@ -154,6 +155,7 @@ fn purpose(kind: PromptKind) -> &'static str {
         PromptKind::Filter => {
             "as in state!=active and rate<400G, or a word; Enter keeps it, Esc leaves it"
         }
+        PromptKind::Help => "words that are looked for in the help; Enter keeps them",
         PromptKind::Jump => "a view, a host or a column; Up and Down choose, Enter goes there",
         PromptKind::OpenMatrix => {
             "a file that rdmactl ping --matrix HOSTS --json > FILE has written"

@@ -1,15 +1,22 @@
 //! The first line: how everything is, in numbers.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, width};
+use crate::clock::{utc_text, utc_time};
 use crate::model::Severity;
 use crate::query::Value;
 use crate::tui::state::State;
 use crate::tui::theme::Token;
+use crate::tui::timeline::{Place, Timeline};
 
 /// From this width on the name of the program is shown.
 const WIDE: u16 = 100;
+
+/// A picture that is younger is the present.
+const LEAST_AGE: Duration = Duration::from_secs(2);
 
 /// A word and its look.
 type Word = (String, Token);
@@ -39,6 +46,9 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
 fn left(state: &State) -> Vec<Word> {
     let Some(scene) = state.scene() else { return Vec::new() };
     let (all, up) = (scene.picture.reports.len(), scene.hosts_up());
+    if all == 0 {
+        return Vec::new();
+    }
     let mut words = Vec::new();
     words.push(match (all, all - up) {
         (1, 0) => (scene.picture.reports[0].host.clone(), Token::Ok),
@@ -51,7 +61,9 @@ fn left(state: &State) -> Vec<Word> {
     let findings = &scene.findings.all;
     let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
     words.push(match (of(Severity::Fail), findings.len()) {
-        (0, 0) => ("no problem".to_owned(), Token::Ok),
+        (0, 0) if scene.is_complete() => ("no problem".to_owned(), Token::Ok),
+        // Who is still being connected may have some.
+        (0, 0) => ("no problem yet".to_owned(), Token::Plain),
         (0, some) => (format!("problems {some}"), Token::Warn),
         (_, some) => (format!("problems {some} !"), Token::Bad),
     });
@@ -73,18 +85,30 @@ fn right(state: &State) -> Vec<Word> {
     if state.frozen.is_some() {
         words.push(("FROZEN".to_owned(), Token::Warn));
     }
-    if state.is_paused {
-        words.push(("PAUSED".to_owned(), Token::Warn));
-    }
     let Some(scene) = state.scene() else { return words };
-    if let Some((position, count)) = state.position {
-        words.push((format!("{position}/{count}"), Token::Accent));
-    }
-    let second = scene.picture.taken_ns / 1_000_000_000 % 86_400;
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    words.push((format!("{hour:02}:{minute:02}:{second:02}"), Token::Plain));
+    let taken_ns = scene.picture.taken_ns;
+    let every = match state.settings.timeline {
+        Timeline::Live(every) => every,
+        // What is over has a date, and a word that nobody takes for the present.
+        Timeline::Capture => {
+            words.push(("CAPTURE".to_owned(), Token::Warn));
+            words.push((utc_text(taken_ns), Token::Plain));
+            return words;
+        }
+        Timeline::Recording => {
+            let is_paused = scene.place.is_some_and(|place| place.is_paused);
+            words.push((if is_paused { "PAUSED" } else { "REPLAY" }.to_owned(), Token::Warn));
+            if let Some(Place { position, count, .. }) = scene.place {
+                words.push((format!("{position}/{count}"), Token::Accent));
+            }
+            words.push((utc_text(taken_ns), Token::Plain));
+            return words;
+        }
+    };
+    words.push((utc_time(taken_ns), Token::Plain));
     let age = state.moment().saturating_duration_since(scene.picture.at);
-    if age.as_secs() >= 2 {
+    // From one picture to the next it grows by itself.
+    if age >= LEAST_AGE.max(every * 2) {
         let ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         words.push((format!("{} old", Value::Age(ns)), Token::Warn));
     }

@@ -5,27 +5,40 @@ use std::fmt::Write as _;
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, fit, width};
+use crate::clock::utc_text;
 use crate::model::ping::Pair;
+use crate::names;
 use crate::query::Value;
+use crate::render::escape;
+use crate::tui::event::Effect;
 use crate::tui::glyphs::Glyphs;
-use crate::tui::matrix::{Cell, Grid, half_rtt};
+use crate::tui::matrix::{Cell, Grid, Taken, half_rtt};
+use crate::tui::mode::{Mode, Question};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
 
 /// How many letters of a target's name stand above its column.
 const TOP: usize = 4;
 
+/// A word and its look.
+type Word = (String, Token);
+
+/// How many letters of a file's name are shown.
+const LONGEST: usize = 24;
+
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if let Some((since, hosts)) = state.pinging {
         let ns = state.at.saturating_duration_since(since).as_nanos();
         let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
-        let text = format!("pinging {hosts} hosts over RDMA, each with each, since {age} ...");
+        let text =
+            format!("pinging {hosts} hosts over RDMA, each with each, since {age} ... p ends it");
         canvas.message(area, &text, Token::Dim);
         return;
     }
     let Some(grid) = state.grid.as_ref().filter(|grid| grid.size() > 0) else {
-        let text = "No matrix yet. p pings all hosts, each with each, and asks first. \
-                    O shows one that rdmactl ping --matrix HOSTS --json > FILE has saved.";
+        let text = "No matrix yet. p pings the hosts that Hosts shows, each with each, and asks \
+                    first. O shows one that W here, or rdmactl ping --matrix HOSTS --json > FILE, \
+                    has saved.";
         canvas.message(area, text, Token::Plain);
         return;
     };
@@ -41,15 +54,17 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let rows = usize::from(area.height).saturating_sub(tall + 2);
     let first_row = first(grid.row, rows, grid.size());
     let first_column = first(grid.column, columns, grid.size());
-    let x = summary(canvas, area, grid);
+    let mut more = Vec::new();
     if rows < grid.size() || columns < grid.size() {
         let range = |first: usize, shown: usize| {
             format!("{}-{}", first + 1, (first + shown).min(grid.size()))
         };
         let (rows, columns) = (range(first_row, rows), range(first_column, columns));
-        let text = format!("{rows} x {columns} of {}", grid.size());
-        canvas.put(area, x, 0, &text, Token::Dim);
+        more.push((format!("{rows} x {columns} of {}", grid.size()), Token::Dim));
     }
+    let median = grid.median_ns.map(|median| format!("median {} us", Value::Nanoseconds(median)));
+    more.extend(median.map(|text| (text, Token::Plain)));
+    summary(state, canvas, area, grid, more);
     for (at, target) in (first_column..grid.size()).take(columns).enumerate() {
         let token = if target == grid.column { Token::Accent } else { Token::Dim };
         let letters = &tails[target];
@@ -119,17 +134,36 @@ fn sign(cell: Cell, glyphs: Glyphs) -> (&'static str, Token) {
     }
 }
 
-/// How many pairs are well; where there is room behind it.
-fn summary(canvas: &mut Canvas<'_>, area: Rect, grid: &Grid) -> usize {
-    let (works, fails, others) = grid.counts();
+/// How many pairs are well, of when that is, and as much of the rest as there is room for.
+fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more: Vec<Word>) {
+    let (works, fails, others) = grid.counts;
     let all = works + fails + others;
     let (text, token) = match fails {
         0 => (format!("RDMA works for {works} of {all} pairs"), Token::Ok),
         _ => (format!("RDMA fails for {fails} of {all} pairs !"), Token::Bad),
     };
-    let x = canvas.put(area, 2, 0, &text, token) + 3;
-    let Some(median) = grid.median_ns else { return x };
-    canvas.put(area, x, 0, &format!("median {} us", Value::Nanoseconds(median)), Token::Plain) + 3
+    let mut x = canvas.put(area, 2, 0, &text, token) + 3;
+    for (text, token) in std::iter::once(taken(state, grid)).chain(more) {
+        if x + width(&text) <= usize::from(area.width) {
+            x = canvas.put(area, x, 0, &text, token) + 3;
+        }
+    }
+}
+
+/// Of when a matrix is: `pinged 3min ago`, `ping.json of 2026-11-22 08:02:40Z`.
+fn taken(state: &State, grid: &Grid) -> Word {
+    match &grid.taken {
+        Taken::Here(at) => {
+            let ns = state.at.saturating_duration_since(*at).as_nanos();
+            let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
+            (format!("pinged {age} ago"), Token::Plain)
+        }
+        Taken::Saved { name, written_ns } => {
+            let name = fit(&escape(name), LONGEST, state.settings.glyphs);
+            let at = written_ns.map(|ns| format!(" of {}", utc_text(ns))).unwrap_or_default();
+            (format!("{name}{at}"), Token::Warn)
+        }
+    }
 }
 
 /// What the signs mean.
@@ -152,6 +186,9 @@ fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
 
 /// The cell that is looked at, in words.
 pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
+    if let Mode::Ask(Question { effect: Effect::Ping(hosts), .. }) = &state.mode {
+        return before_ping(state, canvas, area, hosts);
+    }
     let Some(grid) = state.grid.as_ref().filter(|_| state.pinging.is_none()) else { return };
     let name = |at: usize| grid.report.hosts.get(at).map_or("?", |host| host.name.as_str());
     let who = format!("{} -> {}", name(grid.row), name(grid.column));
@@ -181,6 +218,23 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         _ => return,
     };
     canvas.put(area, 1, 1, &fit(&text, room.saturating_sub(2), canvas.glyphs()), token);
+}
+
+/// What is to be known before a yes: which hosts, and what is left there.
+fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[String]) {
+    let room = usize::from(area.width).saturating_sub(2);
+    let all = state.scene().map_or(0, |scene| scene.picture.reports.len());
+    let who = match names::fold(hosts) {
+        who if hosts.len() < all => {
+            format!("{who}: of {all} hosts those that Hosts shows and that are there")
+        }
+        who => who,
+    };
+    canvas.put(area, 1, 0, &fit(&escape(&who), room, canvas.glyphs()), Token::Plain);
+    if state.settings.may_upload {
+        let text = "What is uploaded removes itself. --no-upload forbids it.";
+        canvas.put(area, 1, 1, &fit(text, room, canvas.glyphs()), Token::Dim);
+    }
 }
 
 /// `2.31 us, 110% of the median; TCP 41.20 us`

@@ -14,6 +14,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect, picker: &
     let top = (picker.at + 1).saturating_sub(lines);
     let widest = all.iter().map(|(one, _)| width(one.title)).max().unwrap_or(0);
     let order = table.order();
+    let fitting = state.fitting();
     for (y, (at, (one, is_shown))) in all.iter().enumerate().skip(top).take(lines).enumerate() {
         let sign = match picker.kind {
             PickerKind::Columns if *is_shown => "[x]",
@@ -28,7 +29,13 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect, picker: &
         canvas.put(area, x, y, one.title, Token::Heading);
         let help = x + widest + 2;
         let room = usize::from(area.width).saturating_sub(help + 1);
-        canvas.put(area, help, y, &fit(one.help, room, canvas.glyphs()), Token::Plain);
+        let is_cut = picker.kind == PickerKind::Columns && *is_shown && !fitting.contains(&one.id);
+        let (text, token) = if is_cut {
+            (format!("no room: {}", one.help), Token::Dim)
+        } else {
+            (one.help.to_owned(), Token::Plain)
+        };
+        canvas.put(area, help, y, &fit(&text, room, canvas.glyphs()), token);
         if at == picker.at {
             canvas.put(area, 0, y, ">", Token::Plain);
             canvas.mark(area, 0, y, area.width.into(), Token::Selected);

@@ -3,29 +3,18 @@
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, fit};
-use super::columns::{Columns, Fitted};
-use crate::model::PerSecond;
-use crate::query::{Align, Share, Value};
+use super::nothing;
+use crate::analyse::share::Share;
+use crate::query::Align;
+use crate::tui::columns::{Columns, Fitted, in_view};
 use crate::tui::glyphs::Glyphs;
 use crate::tui::history::{Sample, Track, Unit};
 use crate::tui::rows::Graph;
-use crate::tui::sheet::Line;
+use crate::tui::sheet::{Line, Silent};
 use crate::tui::state::State;
 use crate::tui::theme::Token;
+use crate::tui::tone::tone;
 use crate::tui::view::View;
-
-/// The columns and the lines in view.
-pub(super) fn columns(
-    state: &State,
-    room: usize,
-    count: usize,
-) -> Option<(Columns, Vec<Line<'_>>)> {
-    let (table, scene) = (state.table()?, state.scene()?);
-    let headings = table.headings(Some(scene));
-    let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
-    let lines = table.lines(scene, table.top(), count, &ids, state.moment());
-    Some((Columns::fit(&headings, &lines, table.graph_title(), room), lines))
-}
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if state.scene().is_none() {
@@ -35,14 +24,17 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     }
     let Some(table) = state.table() else { return };
     if table.len() == 0 {
-        let (text, token) = nothing(state, table.total() > 0);
-        canvas.message(area, text, token);
+        let (text, token) = nothing::said(state, table.total() > 0);
+        canvas.message(area, &text, token);
         return;
     }
     let count = usize::from(area.height).saturating_sub(1);
-    let Some((columns, lines)) = columns(state, area.width.into(), count) else { return };
+    let Some((columns, lines)) = in_view(state, area.width.into(), count) else { return };
     for one in &columns.fitted {
         heading(canvas, area, one);
+    }
+    if columns.has_ages {
+        canvas.put(area, 2, 0, "AGE", Token::Heading);
     }
     if let (Some((x, width)), Some(title)) = (columns.graph, table.graph_title()) {
         canvas.put(area, x, 0, title, Token::Heading);
@@ -58,30 +50,6 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
             canvas.put(area, 0, y, ">", Token::Plain);
             canvas.mark(area, 0, y, area.width.into(), Token::Selected);
         }
-    }
-}
-
-/// What to say where there is no row.
-fn nothing(state: &State, is_kept_out: bool) -> (&'static str, Token) {
-    if is_kept_out {
-        return (
-            "No row fits. / changes the condition, x shows more than problems, Esc takes all off.",
-            Token::Plain,
-        );
-    }
-    match state.view() {
-        View::Problems => (
-            "Nothing is wrong: all hosts are there, all ports are active, nobody fell back.",
-            Token::Ok,
-        ),
-        View::Connections => {
-            ("Nobody uses RDMA, and nobody who could uses TCP instead.", Token::Plain)
-        }
-        View::Resources => {
-            ("No process holds a queue pair or memory of an RDMA device.", Token::Plain)
-        }
-        View::Ports => ("There is no port.", Token::Plain),
-        View::Hosts | View::Matrix => ("There is no host.", Token::Plain),
     }
 }
 
@@ -106,10 +74,13 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
         _ => (" ", Token::Plain),
     };
     canvas.put(area, 1, y, mark.0, mark.1);
+    if let Some(silent) = line.silent.as_ref().filter(|_| columns.has_ages) {
+        canvas.put(area, 1, y, &age(silent), Token::Warn);
+    }
     for one in &columns.fitted {
         let Some(value) = line.cells.get(one.index) else { continue };
         let text = fit(&crate::render::escape(&value.to_string()), one.width, canvas.glyphs());
-        let token = match tone(one.heading.id, value) {
+        let token = match tone(one.heading.meaning, value) {
             // What is old stays legible, and is less important than what is not.
             token if line.silent.is_some() && token != Token::Bad => Token::Dim,
             token => token,
@@ -123,45 +94,18 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
     }
     let Some((x, width)) = columns.graph else { return };
     match (&line.silent, &line.graph) {
-        (Some(words), _) => {
-            let words = fit(words, width, canvas.glyphs());
-            canvas.put(area, x, y, &words, Token::Warn);
+        (Some(silent), _) => {
+            let text = match &silent.age {
+                Some(_) => format!("{} {}", age(silent), silent.word),
+                None => silent.word.to_owned(),
+            };
+            canvas.put(area, x, y, &fit(&text, width, canvas.glyphs()), Token::Warn);
         }
         (None, Some(Graph::Trend(track, rate_bps))) => {
             trends(canvas, area, (x, y, width), track, *rate_bps);
         }
         (None, Some(Graph::Share(share))) => bar(canvas, area, (x, y, width), *share),
         (None, None) => {}
-    }
-}
-
-/// What a value means, by its kind and its column; the word is there anyway.
-pub(super) fn tone(id: &str, value: &Value) -> Token {
-    match (id, value) {
-        (_, Value::Bad(_)) => Token::Bad,
-        ("finding.severity", Value::Text(word)) if word == "warn" => Token::Warn,
-        (_, Value::Failed) | ("finding.severity", Value::Text(_)) => Token::Unknown,
-        // Of what should not be there, nothing is nothing to look at.
-        (_, Value::Absent)
-        | ("live.findings" | "live.fallen" | "process.failed_qps", Value::Int(0))
-        | ("traffic.errors_per_s" | "live.errors_per_s", Value::PerSecond(PerSecond(0))) => {
-            Token::Dim
-        }
-        ("live.state" | "port.state" | "verdict" | "transport", Value::Text(word)) => {
-            match word.as_str() {
-                "up" | "ACTIVE" | "ok" | "RDMA" => Token::Ok,
-                "connecting" => Token::Warn,
-                _ => Token::Plain,
-            }
-        }
-        ("traffic.rx_bps" | "live.rx_bps", _) => Token::Rx,
-        ("traffic.tx_bps" | "live.tx_bps", _) => Token::Tx,
-        ("traffic.errors_per_s" | "live.errors_per_s", Value::PerSecond(rate)) if rate.0 > 0 => {
-            Token::Bad
-        }
-        ("live.findings", Value::Int(some)) if *some > 0 => Token::Warn,
-        ("finding.fix" | "cause.fix", _) => Token::Accent,
-        _ => Token::Plain,
     }
 }
 
@@ -208,6 +152,12 @@ fn trend(
     samples
         .iter()
         .fold(before, |line, sample| line + sample.map_or(" ", |part| glyphs.level(part, whole)))
+}
+
+/// `~2min`: how old the row of a silent host is, in little room.
+fn age(silent: &Silent) -> String {
+    let age = silent.age.as_ref().map(ToString::to_string).unwrap_or_default();
+    format!("~{}", age.replace(' ', ""))
 }
 
 /// `######..  6/8`: how much of the connections goes by RDMA.

@@ -22,7 +22,7 @@ macro_rules! keys {
 }
 
 keys! {
-    Tables [named(KeyCode::Enter), named(KeyCode::Right)] Action::Open, "open", "Go into the row: a host's ports, all of a port, what a finding is about";
+    Tables [named(KeyCode::Enter), named(KeyCode::Right)] Action::Open, "open", "Go into the row: a host's ports, all of a port, what a finding is about; 1 to 6 then keep to these hosts";
     Tables [Press::Sign('/')] Action::Filter, "filter", "Keep rows for which a condition holds, as in state!=active and rate<400G, or a word";
     Tables [Press::Sign('x')] Action::OnlyProblems, "problems only", "Keep rows with problems only, or all";
     Tables [Press::Sign('s')] Action::Sort, "sort", "Choose the column that decides on the order; once more for the other way round";
@@ -36,9 +36,10 @@ keys! {
     Tables [named(KeyCode::Home), Press::Sign('g')] Action::First, "", "To the first row";
     Tables [named(KeyCode::End), Press::Sign('G')] Action::Last, "", "To the last row";
 
+    Matrix [named(KeyCode::Enter), Press::Sign('i')] Action::Open, "open", "Show all that is known of the pair";
     Matrix [Press::Sign('o')] Action::Worst, "worst", "To the worst pair that there is";
-    Matrix [Press::Sign('p')] Action::Ping, "ping all", "Ping all hosts over RDMA, each with each; asks first";
-    Matrix [Press::Sign('O')] Action::OpenMatrix, "open saved", "Show a matrix that rdmactl ping --json has saved";
+    Matrix [Press::Sign('p')] Action::Ping, "ping", "Ping the hosts that Hosts shows over RDMA, each with each; asks first. While that goes on: end it";
+    Matrix [Press::Sign('O')] Action::OpenMatrix, "open saved", "Show a matrix that W or rdmactl ping --json has saved";
     Matrix [named(KeyCode::Up), Press::Sign('k')] Action::Up, "", "The source before";
     Matrix [named(KeyCode::Down), Press::Sign('j')] Action::Down, "", "The next source";
     Matrix [named(KeyCode::Left), Press::Sign('h')] Action::Left, "", "The target before";
@@ -66,11 +67,18 @@ keys! {
     Views [Press::Sign('6')] Action::Show(View::Resources), "", "Resources: which process holds which queue pairs and memory";
     Views [named(KeyCode::Tab)] Action::NextView, "", "The next view";
     Views [named(KeyCode::BackTab)] Action::PreviousView, "", "The view before";
-    Views [Press::Sign('y')] Action::Copy, "", "Copy what is chosen into the clipboard of the terminal";
-    Views [Press::Sign('W')] Action::Save, "", "Save what is shown as text, all rows of it";
+    Views [Press::Sign('y')] Action::Copy, "", "Copy the chosen row or pair, or what the pane shows, into the clipboard of the terminal";
+    Views [Press::Sign('W')] Action::Save, "", "Save what is shown as text, all rows of it; a matrix as JSON";
     Views [Press::Sign('w')] Action::Record, "", "Record every picture into a file, or stop it";
-    Views [Press::Sign('[')] Action::StepBack, "", "In a recording: one picture back";
-    Views [Press::Sign(']')] Action::StepOn, "", "In a recording: one picture on";
+    Views [Press::Sign('[')] Action::Step(-1), "", "In a recording: one picture back";
+    Views [Press::Sign(']')] Action::Step(1), "", "In a recording: one picture on";
+    Views [Press::Sign('{')] Action::Step(-10), "", "In a recording: ten pictures back";
+    Views [Press::Sign('}')] Action::Step(10), "", "In a recording: ten pictures on";
+    Views [Press::Sign('(')] Action::Step(-60), "", "In a recording: sixty pictures back";
+    Views [Press::Sign(')')] Action::Step(60), "", "In a recording: sixty pictures on";
+    Views [Press::Sign('<')] Action::Step(i32::MIN), "", "In a recording: to its first picture";
+    Views [Press::Sign('>')] Action::Step(i32::MAX), "", "In a recording: to its last picture";
+    Views [Press::Sign('z')] Action::Zero, "", "Count errors (ERR_SUM) from this moment on";
     Views [Press::Sign('m')] Action::Mouse, "", "Follow the mouse, or leave it to the terminal";
     Views [Press::Sign('?')] Action::Help, "help", "Show this help";
     Views [Press::Sign('q')] Action::Quit, "quit", "Leave";
@@ -91,6 +99,7 @@ keys! {
 
     Picker [named(KeyCode::Enter)] Action::Accept, "take it", "Take the column, and go back";
     Picker [Press::Sign(' ')] Action::Toggle, "choose", "Show the column or hide it; or sort by it, and once more the other way round";
+    Picker [Press::Sign('u')] Action::Usual, "usual ones", "Show the usual columns again";
     Picker [named(KeyCode::Esc), Press::Sign('q')] Action::Cancel, "back", "Go back";
     Picker [named(KeyCode::Up), Press::Sign('k')] Action::Up, "", "One column up";
     Picker [named(KeyCode::Down), Press::Sign('j')] Action::Down, "", "One column down";
@@ -100,6 +109,7 @@ keys! {
     Picker [named(KeyCode::End), Press::Sign('G')] Action::Last, "", "To the last column";
 
     Help [named(KeyCode::Esc), Press::Sign('q'), Press::Sign('?')] Action::Cancel, "back", "Go back";
+    Help [Press::Sign('/')] Action::Filter, "search", "Keep lines that have some words";
     Help [named(KeyCode::Up), Press::Sign('k')] Action::Up, "", "One line up";
     Help [named(KeyCode::Down), Press::Sign('j')] Action::Down, "scroll", "One line down";
     Help [named(KeyCode::PageUp), Press::Control('b')] Action::PageUp, "", "One screen up";

@@ -1,11 +1,11 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use super::{Key, Listed, Place, Said, beginning, silence, tone};
-use crate::model::{ConnectionVerdict, Subject};
+use super::{Listed, Place, RowKey, Said, beginning, silence, tone};
+use crate::model::{Connection, Subject};
 use crate::query::{ConnectionRow, Connections, Value};
-use crate::tui::changes::FLASH;
-use crate::tui::detail::{Part, columns};
+use crate::tui::changes::{Change, FLASH};
+use crate::tui::detail::{Piece, columns};
 use crate::tui::scene::Scene;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
@@ -47,19 +47,20 @@ impl Listed for Connections {
             return Some(ConnectionRow { report, connection: None, change: None });
         };
         let connection = scene.connections(place.host).get(first)?;
-        let change = scene.changes.of(place.host, &connection.id).map(|change| change.was.clone());
+        let change = scene.changes.of(place.host, &connection.id).map(Change::was);
         Some(ConnectionRow { report, connection: Some(Cow::Borrowed(connection)), change })
     }
 
     /// Two connections may have the same user and peer; their ids tell them apart.
-    fn key(row: &ConnectionRow<'_>) -> Key {
+    fn key(row: &ConnectionRow<'_>) -> RowKey {
         let id = row.connection.as_ref().map(|one| Value::Text(one.id.clone()));
         [Some(Value::Text(row.report.host.clone())), id].into_iter().flatten().collect()
     }
 
-    fn is_problem(row: &ConnectionRow<'_>) -> bool {
-        let is_telling = |verdict: ConnectionVerdict| verdict.is_telling();
-        row.connection.as_ref().is_none_or(|one| is_telling(one.verdict)) || row.change.is_some()
+    /// Two may have the same user and instance: each has its own verdict.
+    fn is_problem(scene: &Scene, row: &ConnectionRow<'_>, place: Place) -> bool {
+        let is_found = |one: &Connection| one.verdict.finding().is_some() || row.change.is_some();
+        scene.failure(place.host).is_some() || row.connection.as_deref().is_none_or(is_found)
     }
 
     fn is_fresh(scene: &Scene, place: Place, at: Instant) -> bool {
@@ -106,22 +107,22 @@ impl Listed for Connections {
         )
     }
 
-    fn detail(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+    fn detail(scene: &Scene, row: &ConnectionRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = beginning(Self::said(scene, row, place, at));
         if let Some(one) = &row.connection {
-            parts.push(Part::Heading("Evidence".into()));
+            parts.push(Piece::Heading("Evidence".into()));
             if one.evidence.is_empty() {
-                parts.push(Part::Text("none".into()));
+                parts.push(Piece::Text("none".into()));
             }
             let seen = one.evidence.iter();
             parts.extend(
-                seen.map(|one| Part::Field(one.source.clone(), Value::Text(one.text.clone()))),
+                seen.map(|one| Piece::Field(one.source.clone(), Value::Text(one.text.clone()))),
             );
             if !one.missing.is_empty() {
-                parts.push(Part::Heading("Could not be read".into()));
-                parts.extend(one.missing.iter().cloned().map(Part::Text));
+                parts.push(Piece::Heading("Could not be read".into()));
+                parts.extend(one.missing.iter().cloned().map(Piece::Text));
             }
-            parts.push(Part::Gap);
+            parts.push(Piece::Gap);
         }
         parts.push(columns::<Connections>(
             row,

@@ -1,9 +1,9 @@
 use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, Target, said_parts, silence, tone};
-use crate::model::{Finding, HostReport, Subject};
+use crate::model::Subject;
 use crate::query::{LiveHostRow, LiveHosts};
-use crate::tui::detail::{Part, columns};
+use crate::tui::detail::{Piece, columns};
 use crate::tui::scene::Scene;
 use crate::tui::view::{Narrow, View};
 
@@ -43,12 +43,8 @@ impl Listed for LiveHosts {
             age: answered.map(|answered| at.saturating_duration_since(answered)),
             traffic: scene.derived.hosts.get(host).copied().unwrap_or_default(),
             share: scene.derived.shares.get(host).copied().unwrap_or_default(),
-            findings: scene.findings.of_host.get(host).copied().unwrap_or_default(),
+            findings: u32::try_from(scene.findings_of(host).count()).unwrap_or(u32::MAX),
         })
-    }
-
-    fn is_problem(row: &LiveHostRow<'_>) -> bool {
-        row.failure.is_some() || row.findings > 0
     }
 
     fn graph<'scene>(
@@ -59,9 +55,9 @@ impl Listed for LiveHosts {
         (row.share.rdma + row.share.tcp > 0).then_some(Graph::Share(row.share))
     }
 
-    fn said(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Option<Said> {
+    fn said(scene: &Scene, _: &LiveHostRow<'_>, place: Place, at: Instant) -> Option<Said> {
         silence(scene, place.host, at).or_else(|| {
-            let mut all = findings(scene, row.report);
+            let mut all = scene.findings_of(place.host);
             let worst = all.next()?;
             let more = match all.count() {
                 0 => String::new(),
@@ -91,25 +87,17 @@ impl Listed for LiveHosts {
         row.report.host.clone()
     }
 
-    fn detail(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+    fn detail(scene: &Scene, row: &LiveHostRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = said_parts(silence(scene, place.host, at));
         // Why it is silent was said already.
-        for one in findings(scene, row.report).filter(|one| one.code != "host.silent") {
-            parts.push(Part::Said(tone(one.severity), format!("{}: {}", one.subject, one.what)));
-            parts.extend(one.fix.clone().map(Part::Fix));
+        for one in scene.findings_of(place.host).filter(|one| one.code != "host.silent") {
+            parts.push(Piece::Said(tone(one.severity), format!("{}: {}", one.subject, one.what)));
+            parts.extend(one.fix.clone().map(Piece::Fix));
         }
         if !parts.is_empty() {
-            parts.push(Part::Gap);
+            parts.push(Piece::Gap);
         }
         parts.push(columns::<LiveHosts>(row, &["live.why"]));
         parts
     }
-}
-
-fn findings<'scene>(
-    scene: &'scene Scene,
-    report: &'scene HostReport,
-) -> impl Iterator<Item = &'scene Finding> {
-    let all = scene.findings.all.iter();
-    all.filter(|one| one.hosts.contains(&report.host))
 }

@@ -2,9 +2,10 @@ use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
 use crate::analyse::traffic::Traffic;
-use crate::model::{Finding, Subject, key};
+use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
-use crate::tui::detail::{Chart, Part, columns, counters};
+use crate::tui::detail::{Chart, Piece, columns, counters};
+use crate::tui::errors::OfPort;
 use crate::tui::history::{KEPT, Sample, Track, Unit};
 use crate::tui::scene::Scene;
 use crate::tui::theme::Token;
@@ -27,6 +28,7 @@ impl Listed for LivePorts {
         "traffic.errors",
         "traffic.rx_packets_per_s",
         "traffic.tx_packets_per_s",
+        "traffic.errors_since",
     ];
 
     const GRAPH: Option<&'static str> = Some("RX TREND");
@@ -59,19 +61,14 @@ impl Listed for LivePorts {
             return None;
         }
         let traffic = traffic(scene, place).unwrap_or_default();
+        let host = place.host;
         let place = DeviceRow { report, device: device.flatten(), port: port.flatten() };
-        Some(LivePortRow { place, traffic })
-    }
-
-    fn is_problem(row: &LivePortRow<'_>) -> bool {
-        let is_down = row.place.port.is_some_and(|port| {
-            port.state.is_some_and(|state| !state.is_active()) || port.pci_suffices == Some(false)
-        });
-        let counts = row.traffic.errors.is_some_and(|errors| errors.0 > 0);
-        let unread = row.place.device.zip(row.place.port).is_some_and(|(device, port)| {
-            row.place.report.problems.touch(&key::device(&device.name, &port.number.to_string()))
-        });
-        is_down || counts || unread || row.place.report.failure.is_some()
+        let counted = place
+            .device
+            .zip(place.port)
+            .and_then(|(device, port)| scene.changes.errors.of(host, &device.name, port.number));
+        let errors_since = traffic.errors.map(|_| counted.map_or(0, OfPort::sum));
+        Some(LivePortRow { place, traffic, errors_since })
     }
 
     fn graph<'scene>(
@@ -85,14 +82,19 @@ impl Listed for LivePorts {
     }
 
     fn said(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Option<Said> {
-        silence(scene, place.host, at).or_else(|| findings(scene, row).next().map(said))
+        silence(scene, place.host, at).or_else(|| findings(scene, row, place).next().map(said))
     }
 
+    /// Of a host without ports all of it.
     fn is_about(row: &LivePortRow<'_>, subject: &Subject) -> bool {
-        match (subject, row.place.device, row.place.port) {
-            (Subject::Port(name, number), Some(device), Some(port)) => {
-                device.name == *name && port.number == *number
-            }
+        let (device, port) = match (row.place.device, row.place.port) {
+            (Some(device), Some(port)) => (device, port),
+            (Some(device), None) => return *subject == Subject::Part(device.name.clone()),
+            (None, _) => return *subject == Subject::Host,
+        };
+        match subject {
+            Subject::Port(name, number) => device.name == *name && port.number == *number,
+            Subject::Part(unread) => *unread == key::device(&device.name, &port.number.to_string()),
             _ => false,
         }
     }
@@ -105,44 +107,54 @@ impl Listed for LivePorts {
         }
     }
 
-    fn detail(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+    fn detail(scene: &Scene, row: &LivePortRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = said_parts(silence(scene, place.host, at));
-        parts.extend(findings(scene, row).map(said).flat_map(|said| said_parts(Some(said))));
+        parts.extend(findings(scene, row, place).map(said).flat_map(|said| said_parts(Some(said))));
         if !parts.is_empty() {
-            parts.push(Part::Gap);
+            parts.push(Piece::Gap);
         }
         if let Some(Graph::Trend(track, rate_bps)) = Self::graph(scene, row, place) {
             parts.push(chart("RX", Token::Rx, track, rate_bps, Sample::rx));
             parts.push(chart("TX", Token::Tx, track, rate_bps, Sample::tx));
-            parts.push(Part::Gap);
+            parts.push(Piece::Gap);
         }
         parts.push(columns::<LivePorts>(row, &[]));
-        let all = row.place.port.and_then(|port| port.counters.as_deref()).unwrap_or_default();
-        let rows: Vec<CounterRow<'_>> = all
-            .iter()
-            .map(|counter| CounterRow { place: row.place, counter: Some(counter) })
-            .collect();
-        parts.extend(counters(&rows));
+        if let Some((device, port)) = row.place.device.zip(row.place.port) {
+            let errors = scene.changes.errors.of(place.host, &device.name, port.number);
+            parts.extend(errors.map(|errors| {
+                let words: Vec<String> =
+                    errors.all.iter().map(|(name, count)| format!("{name} {count}")).collect();
+                Piece::Field("ERRORS SINCE".into(), Value::Text(words.join(", ")))
+            }));
+        }
+        let of_port = row.place.port.and_then(|port| port.counters.as_deref());
+        parts.extend(counters("Counters".into(), &counter_rows(row.place, of_port)));
+        // What is counted for all ports of a device stands with none of them.
+        if let Some(device) = row.place.device {
+            let place = DeviceRow { port: None, ..row.place };
+            let heading = format!("Counters of {}, of all its ports together", device.name);
+            parts.extend(counters(heading, &counter_rows(place, device.counters.as_deref())));
+        }
         parts
     }
+}
+
+fn counter_rows<'report>(
+    place: DeviceRow<'report>,
+    counters: Option<&'report [Counter]>,
+) -> Vec<CounterRow<'report>> {
+    let row = |counter| CounterRow { place, counter: Some(counter) };
+    counters.unwrap_or_default().iter().map(row).collect()
 }
 
 /// What is wrong with a port, the worst first.
 fn findings<'scene>(
     scene: &'scene Scene,
     row: &LivePortRow<'scene>,
+    place: Place,
 ) -> impl Iterator<Item = &'scene Finding> {
-    let ends = row.place.device.zip(row.place.port);
-    let subject = ends.map(|(device, port)| Subject::Port(device.name.clone(), port.number));
-    let part = ends.map(|(device, port)| key::device(&device.name, &port.number.to_string()));
-    let host = &row.place.report.host;
-    scene.findings.all.iter().filter(move |one| {
-        let is_of_port = match &one.subject {
-            Subject::Part(key) => Some(key) == part.as_ref(),
-            other => Some(other) == subject.as_ref(),
-        };
-        is_of_port && one.hosts.contains(host)
-    })
+    let row = *row;
+    scene.findings_of(place.host).filter(move |one| LivePorts::is_about(&row, &one.subject))
 }
 
 fn said(finding: &Finding) -> Said {
@@ -163,7 +175,7 @@ fn chart(
     track: &Track,
     rate_bps: Option<u64>,
     get: fn(Sample) -> Option<u64>,
-) -> Part {
+) -> Piece {
     let samples: Vec<Option<u64>> = track.last(KEPT).map(get).collect();
     let most = samples.iter().flatten().copied().max().unwrap_or(0);
     let (now, scale) = match track.unit {
@@ -179,5 +191,5 @@ fn chart(
     };
     let is_of_rate = track.unit == Unit::Kilobits && rate_bps.is_some();
     let now = now.unwrap_or(Value::Absent);
-    Part::Chart(Chart { title, token, samples, whole: scale.0, top: scale.1, now, is_of_rate })
+    Piece::Chart(Chart { title, token, samples, whole: scale.0, top: scale.1, now, is_of_rate })
 }

@@ -1,11 +1,12 @@
 use std::time::Instant;
 
-use super::{Key, Listed, Place, Said, Target, beginning, tone};
+use super::{Listed, Place, Said, Target, beginning, tone};
 use crate::model::{Severity, Subject};
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
-use crate::tui::detail::Part;
+use crate::tui::detail::Piece;
 use crate::tui::scene::Scene;
+use crate::tui::sheet::Silent;
 use crate::tui::view::{Narrow, View};
 
 impl Listed for Findings {
@@ -21,28 +22,19 @@ impl Listed for Findings {
     }
 
     fn row(scene: &Scene, place: Place, _: Instant) -> Option<FindingRow<'_>> {
-        Some(FindingRow { finding: scene.findings.all.get(place.first?)? })
+        let (finding, nth) = (scene.findings.all.get(place.first?)?, &scene.findings.nth);
+        Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
-    /// What is counted may grow while it stays the same finding.
-    fn key(row: &FindingRow<'_>) -> Key {
-        let one = row.finding;
-        let text = |text: &str| Value::Text(text.to_owned());
-        let mut key = vec![text(one.code), Value::Text(one.subject.to_string())];
-        if one.code != "port.errors" {
-            key.push(text(&one.what));
-        } else if let Some(host) = one.hosts.first() {
-            key.push(text(host));
-        }
-        key
-    }
-
-    fn is_problem(row: &FindingRow<'_>) -> bool {
+    /// Of what could not be read nobody knows whether it is wrong.
+    fn is_problem(_: &Scene, row: &FindingRow<'_>, _: Place) -> bool {
         row.finding.severity != Severity::Unknown
     }
 
     /// It tells of silent hosts, and is fresh itself.
-    fn silent(_: &Scene, _: Place, _: Instant) -> Option<String> {
+    const HAS_AGES: bool = false;
+
+    fn silent(_: &Scene, _: Place, _: Instant) -> Option<Silent> {
         None
     }
 
@@ -67,10 +59,11 @@ impl Listed for Findings {
         row.finding.code.to_owned()
     }
 
-    fn detail(scene: &Scene, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+    fn detail(scene: &Scene, row: &FindingRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let one = row.finding;
         let mut parts = beginning(Self::said(scene, row, place, at));
-        let field = |name: &str, text: &str| Part::Field(name.to_owned(), Value::Text(text.into()));
+        let field =
+            |name: &str, text: &str| Piece::Field(name.to_owned(), Value::Text(text.into()));
         parts.extend([
             field("SEVERITY", one.severity.word()),
             field("SUBJECT", &one.subject.to_string()),

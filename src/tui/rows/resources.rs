@@ -1,9 +1,9 @@
 use std::time::Instant;
 
 use super::{Listed, Place, Said, beginning, silence};
-use crate::model::{HostReport, Owner, Resource};
-use crate::query::{Holding, ProcessRow, Processes, ResourceRow, Resources};
-use crate::tui::detail::{Part, columns, table};
+use crate::model::Owner;
+use crate::query::{ProcessRow, Processes, ResourceRow, Resources};
+use crate::tui::detail::{Piece, columns, table};
 use crate::tui::scene::Scene;
 use crate::tui::theme::Token;
 use crate::tui::view::{Narrow, View};
@@ -48,8 +48,8 @@ impl Listed for Processes {
         (!matches!(holding, Some(None))).then(|| ProcessRow { report, holding: holding.flatten() })
     }
 
-    fn is_problem(row: &ProcessRow<'_>) -> bool {
-        row.holding.is_none_or(|one| one.failed_qps > 0)
+    fn is_problem(scene: &Scene, row: &ProcessRow<'_>, place: Place) -> bool {
+        scene.failure(place.host).is_some() || row.holding.is_none_or(|one| one.failed_qps > 0)
     }
 
     fn said(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Option<Said> {
@@ -74,18 +74,20 @@ impl Listed for Processes {
         }
     }
 
-    fn detail(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Part> {
+    fn detail(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = beginning(Self::said(scene, row, place, at));
         parts.push(columns::<Processes>(row, &[]));
         let Some(holding) = row.holding else { return parts };
-        let rows: Vec<ResourceRow<'_>> = objects(row.report, holding)
+        let all = row.report.resources.iter().flatten();
+        let rows: Vec<ResourceRow<'_>> = all
+            .filter(|resource| holding.has(resource))
             .map(|resource| ResourceRow {
                 report: row.report,
                 resource: Some(resource),
                 unlisted: None,
             })
             .collect();
-        parts.extend([Part::Gap, Part::Heading("Objects".into())]);
+        parts.extend([Piece::Gap, Piece::Heading("Objects".into())]);
         let shown = ["resource.device", "resource.kind", "resource.number", "resource.qp_type"];
         let more = ["resource.state", "resource.rqpn", "resource.destination"];
         let last = ["resource.length_bytes"];
@@ -93,15 +95,4 @@ impl Listed for Processes {
         parts.extend(table::<Resources>(&ids, &rows));
         parts
     }
-}
-
-fn objects<'report>(
-    report: &'report HostReport,
-    holding: &'report Holding,
-) -> impl Iterator<Item = &'report Resource> {
-    let is_same = |one: &Option<Owner>, other: &Option<Owner>| match (one, other) {
-        (Some(Owner::Process { pid, .. }), Some(Owner::Process { pid: other, .. })) => pid == other,
-        (one, other) => one == other,
-    };
-    report.resources.iter().flatten().filter(move |one| is_same(&one.owner, &holding.owner))
 }

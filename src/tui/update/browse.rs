@@ -1,12 +1,16 @@
 //! Keys while nothing is typed or chosen.
 
+use std::sync::Arc;
+
 use super::scrolled;
-use crate::tui::draw::last_line;
+use crate::tui::errors::Errors;
 use crate::tui::event::Effect;
 use crate::tui::keys::Action;
-use crate::tui::mode::{Mode, Page, Picker, PickerKind, Prompt, PromptKind, Question};
+use crate::tui::matrix::Grid;
+use crate::tui::mode::{Help, Mode, Page, Picker, PickerKind, Prompt, PromptKind};
 use crate::tui::rows::Target;
 use crate::tui::state::State;
+use crate::tui::timeline::Timeline;
 use crate::tui::view::{Narrow, View};
 
 impl State {
@@ -18,12 +22,12 @@ impl State {
             Action::Back => self.back(),
             Action::Freeze => return self.freeze(),
             Action::Jump => self.mode = Mode::Prompt(Prompt::new(PromptKind::Jump, "")),
-            Action::Help => self.mode = Mode::Help(0),
+            Action::Help => self.mode = Mode::Help(Help::default()),
             Action::Copy => return self.copy(),
             Action::Save => return self.save(),
             Action::Record => return self.record(),
-            Action::StepBack => return self.step(-1),
-            Action::StepOn => return self.step(1),
+            Action::Zero => self.zero(),
+            Action::Step(step) => return self.step(step),
             Action::Mouse => {
                 self.follows_mouse = !self.follows_mouse;
                 let words = if self.follows_mouse {
@@ -42,7 +46,7 @@ impl State {
     fn in_page(&mut self, action: Action) -> Vec<Effect> {
         match self.page() {
             Page::Detail(..) => {
-                let (lines, last) = (self.layout().body_lines(), last_line(self));
+                let (lines, last) = (self.layout().body_lines(), self.last_line());
                 if let Some(Page::Detail(_, _, _, line)) = self.pages.last_mut() {
                     *line = scrolled(*line, action, lines).min(last);
                 }
@@ -59,9 +63,9 @@ impl State {
             Action::Open => self.open(),
             Action::Inspect => self.inspect(),
             Action::Filter => {
-                let before = self.table().map(|table| table.filter().to_owned());
-                let before = before.unwrap_or_default();
-                self.mode = Mode::Prompt(Prompt::new(PromptKind::Filter, &before));
+                let Some(table) = self.table() else { return };
+                let prompt = Prompt::new(PromptKind::Filter, table.filter());
+                self.mode = Mode::Prompt(Prompt { choice: table.choice(), ..prompt });
             }
             Action::OnlyProblems => {
                 self.with_table(|table, _, _| table.set_only_problems(!table.only_problems()));
@@ -70,18 +74,19 @@ impl State {
             Action::Sort => self.choose_column(PickerKind::Sort),
             Action::Columns => self.choose_column(PickerKind::Columns),
             Action::Reverse => {
-                self.with_table(|table, _, _| {
-                    if let Some((id, is_reversed)) = table.order() {
-                        let sign = if is_reversed { "" } else { "-" };
-                        table.set_order(&format!("{sign}{id}"));
-                    }
-                });
+                self.with_table(|table, _, _| table.turn_order());
                 self.rebuild();
+            }
+            Action::First => {
+                self.with_table(|table, scene, at| table.go_to_top(scene, at));
             }
             _ => {
                 self.with_table(|table, scene, at| {
                     let row = table.at().unwrap_or(0);
-                    table.choose(scene, scrolled(row, action, lines), at);
+                    let wanted = scrolled(row, action, lines);
+                    if wanted != row {
+                        table.choose(scene, wanted, at);
+                    }
                 });
             }
         }
@@ -130,10 +135,25 @@ impl State {
         self.rebuild();
     }
 
+    /// Has errors counted from this moment on.
+    fn zero(&mut self) {
+        for scene in [&mut self.live, &mut self.frozen].into_iter().flatten() {
+            Arc::make_mut(&mut scene.changes).errors = Errors::default();
+        }
+        // What it shows was counted before.
+        self.pane = None;
+        self.rebuild();
+        self.say("errors are counted from here on (ERR_SUM)", false);
+    }
+
     fn freeze(&mut self) -> Vec<Effect> {
-        if self.settings.is_replay {
-            self.is_paused = !self.is_paused;
-            return vec![Effect::Pause(self.is_paused)];
+        match self.settings.timeline {
+            Timeline::Live(_) => {}
+            Timeline::Recording => return vec![Effect::PlayOrPause],
+            Timeline::Capture => {
+                self.say("a capture is one moment, which stays", false);
+                return Vec::new();
+            }
         }
         self.frozen = match self.frozen.take() {
             Some(_) => None,
@@ -144,8 +164,13 @@ impl State {
     }
 
     fn record(&mut self) -> Vec<Effect> {
-        if self.settings.is_replay {
-            self.say("this is a recording already", true);
+        let why_not = match self.settings.timeline {
+            Timeline::Live(_) => None,
+            Timeline::Recording => Some("this is a recording already"),
+            Timeline::Capture => Some("a capture is one moment, and a recording has many"),
+        };
+        if let Some(why_not) = why_not {
+            self.say(why_not, true);
             return Vec::new();
         }
         self.is_recording = !self.is_recording;
@@ -153,29 +178,24 @@ impl State {
     }
 
     fn step(&mut self, step: i32) -> Vec<Effect> {
-        if !self.settings.is_replay {
+        if self.settings.timeline != Timeline::Recording {
             self.say("only a recording can be stepped through: rdmactl top --from FILE", true);
             return Vec::new();
         }
-        self.is_paused = true;
         vec![Effect::Step(step)]
     }
 
     fn in_matrix(&mut self, action: Action) -> Vec<Effect> {
         let page = isize::try_from(self.layout().body_lines().max(1)).unwrap_or(1);
         match action {
-            Action::Ping => {
-                let hosts = self.scene().map_or_else(Vec::new, |scene| {
-                    scene.picture.reports.iter().map(|report| report.host.clone()).collect()
-                });
-                if hosts.len() < 2 {
-                    self.say("a matrix needs two hosts: start with -H", true);
-                } else {
-                    self.mode = Mode::Ask(ask_to_ping(hosts));
-                }
-            }
+            Action::Ping => return self.ping(),
             Action::OpenMatrix => {
                 self.mode = Mode::Prompt(Prompt::new(PromptKind::OpenMatrix, ""));
+            }
+            Action::Open | Action::Inspect => {
+                if let Some((key, name)) = self.grid.as_ref().and_then(Grid::looked_at) {
+                    self.enter(Page::Detail(View::Matrix, key, name, 0));
+                }
             }
             _ => {
                 let Some(grid) = &mut self.grid else { return Vec::new() };
@@ -197,21 +217,13 @@ impl State {
     }
 }
 
-/// Messages are sent, and memory is pinned: not without a yes.
-fn ask_to_ping(hosts: Vec<String>) -> Question {
-    let count = hosts.len();
-    let pairs = count * (count - 1);
-    let text = format!("Ping {count} hosts over RDMA, each with each ({pairs} pairs)?");
-    Question { text, effect: Effect::Ping(hosts) }
-}
-
 impl State {
     /// Shows the rows of one host in a view.
     pub(super) fn show_host(&mut self, host: &str) {
-        let is_wanted = |key: &crate::tui::rows::Key| {
+        let is_wanted = |key: &crate::tui::rows::RowKey| {
             key.first().is_some_and(|value| value.name().as_deref() == Some(host))
         };
-        self.show(View::Hosts);
+        self.show_all(View::Hosts);
         let is_shown = |state: &mut Self| {
             state.with_table(|table, scene, at| table.choose_key(scene, &is_wanted, at))
         };

@@ -43,10 +43,10 @@ impl State {
     /// Goes there.
     pub(super) fn go_to(&mut self, candidate: &Candidate) {
         match candidate.kind {
-            Goal::View(view) => self.show(view),
+            Goal::View(view) => self.show_all(view),
             Goal::Host => self.show_host(&candidate.word),
             Goal::Column(id) => {
-                self.with_table(|table, _, _| table.set_order(id));
+                self.with_table(|table, _, _| table.sort_by(id));
                 self.rebuild();
             }
         }

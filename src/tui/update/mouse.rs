@@ -2,9 +2,8 @@
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-use crate::tui::draw::heading_at;
 use crate::tui::keys::Action;
-use crate::tui::mode::{Mode, PickerKind};
+use crate::tui::mode::Mode;
 use crate::tui::state::State;
 
 /// How far a turn of the wheel goes.
@@ -43,12 +42,9 @@ impl State {
                     table.choose(scene, wanted, at);
                 }
             });
-        } else if let Some(id) = heading_at(self, column) {
-            let all = self.table().map(|table| table.all_columns(self.scene()));
-            let at = all.and_then(|all| all.iter().position(|(column, _)| column.id == id));
-            if let Some(at) = at {
-                self.take_column(PickerKind::Sort, at);
-            }
+        } else if let Some(id) = self.heading_at(column) {
+            self.with_table(|table, _, _| table.sort_by(id));
+            self.rebuild();
         }
     }
 }

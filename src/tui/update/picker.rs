@@ -22,12 +22,15 @@ impl State {
                 }
             }
             Action::Cancel => self.mode = Mode::Browse,
+            Action::Usual if picker.kind == PickerKind::Columns => {
+                self.with_table(|table, _, _| table.reset_columns());
+            }
             _ => picker.at = scrolled(picker.at, action, lines).min(count.saturating_sub(1)),
         }
     }
 
     /// Shows or hides a column, or sorts by it: the second time the other way round.
-    pub(super) fn take_column(&mut self, kind: PickerKind, at: usize) {
+    fn take_column(&mut self, kind: PickerKind, at: usize) {
         let scene = self.scene().cloned();
         let view = self.view();
         let Some(table) = self.tables.of_mut(view) else { return };
@@ -36,13 +39,7 @@ impl State {
             PickerKind::Sort => {
                 let all = table.all_columns(scene.as_ref());
                 let Some((column, _)) = all.get(at) else { return };
-                // Of numbers people look for the largest.
-                let is_reversed = match table.order() {
-                    Some((id, is_reversed)) if id == column.id => !is_reversed,
-                    _ => column.is_number,
-                };
-                let sign = if is_reversed { "-" } else { "" };
-                table.set_order(&format!("{sign}{}", column.id));
+                table.sort_by(column.id);
             }
         }
         self.rebuild();

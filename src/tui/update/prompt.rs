@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::tui::event::Effect;
 use crate::tui::keys::Action;
-use crate::tui::mode::{Mode, Prompt, PromptKind};
+use crate::tui::mode::{Help, Mode, Prompt, PromptKind};
 use crate::tui::state::State;
 
 impl State {
@@ -16,9 +16,15 @@ impl State {
             Action::Accept => return self.accept(),
             Action::Cancel => {
                 let (kind, before) = (prompt.kind, prompt.before.clone());
+                let choice = prompt.choice.clone();
                 self.mode = Mode::Browse;
-                if kind == PromptKind::Filter {
-                    self.filter(&before);
+                match kind {
+                    PromptKind::Filter => {
+                        self.with_table(|table, _, _| table.restore(choice));
+                        self.filter(&before);
+                    }
+                    PromptKind::Help => self.mode = Mode::Help(Help { line: 0, search: before }),
+                    PromptKind::Jump | PromptKind::OpenMatrix => {}
                 }
                 return Vec::new();
             }
@@ -60,7 +66,7 @@ impl State {
     }
 
     /// Keeps rows for which a condition holds; a wrong one changes nothing, and its fault is shown.
-    fn filter(&mut self, text: &str) {
+    pub(super) fn filter(&mut self, text: &str) {
         let view = self.view();
         let error = self.tables.of_mut(view).and_then(|table| table.set_filter(text).err());
         if let Mode::Prompt(prompt) = &mut self.mode {
@@ -80,6 +86,7 @@ impl State {
         self.mode = Mode::Browse;
         match kind {
             PromptKind::Filter => {}
+            PromptKind::Help => self.mode = Mode::Help(Help { line: 0, search: text }),
             PromptKind::Jump => match candidates.get(chosen) {
                 Some(candidate) => self.go_to(candidate),
                 None if text.is_empty() => {}

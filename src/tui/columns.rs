@@ -1,13 +1,16 @@
 //! Which columns of a table fit, and where each stands.
 
-use super::canvas::width;
+use super::measure::width;
+use super::sheet::{Heading, Line};
+use super::state::State;
 use crate::query::{Align, Value};
 use crate::render::escape;
-use crate::tui::sheet::{Heading, Line};
-use crate::tui::state::State;
 
 /// What stands before the first column: the sign of the chosen row, and a mark.
-pub(super) const GUTTER: usize = 3;
+const GUTTER: usize = 3;
+
+/// The same where the mark has an age behind it: `~59min`.
+const AGED_GUTTER: usize = 8;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -39,6 +42,8 @@ pub(super) struct Fitted {
 pub(super) struct Columns {
     pub(super) fitted: Vec<Fitted>,
     pub(super) graph: Option<(usize, usize)>,
+    /// Whether rows of silent hosts have their age before them.
+    pub(super) has_ages: bool,
 }
 
 impl Columns {
@@ -47,15 +52,16 @@ impl Columns {
         headings: &[Heading],
         lines: &[Line<'_>],
         graph: Option<&str>,
-        room: usize,
+        (room, has_ages): (usize, bool),
     ) -> Self {
+        let gutter = if has_ages { AGED_GUTTER } else { GUTTER };
         let natural: Vec<usize> =
             headings.iter().enumerate().map(|(at, heading)| natural(heading, at, lines)).collect();
         let mut order: Vec<usize> = (0..headings.len()).collect();
         order.sort_by_key(|at| (is_empty(*at, lines), headings[*at].rank));
         let least = if room >= WIDE { 2 * GRAPH.0 + 1 } else { GRAPH.0 };
         let graph_room = graph.map_or(0, |title| GAP + least.max(title.len()));
-        let mut used = GUTTER;
+        let mut used = gutter;
         let mut widths: Vec<Option<usize>> = vec![None; headings.len()];
         for (nth, at) in order.into_iter().enumerate() {
             let spared = if nth < FIRST { 0 } else { graph_room };
@@ -82,7 +88,7 @@ impl Columns {
                 used += more;
             }
         }
-        let mut x = GUTTER;
+        let mut x = gutter;
         let mut fitted = Vec::new();
         for (index, heading) in headings.iter().enumerate() {
             let Some(width) = widths[index] else { continue };
@@ -91,7 +97,7 @@ impl Columns {
         }
         let left = room.saturating_sub(x);
         let graph = graph.filter(|title| left >= GRAPH.0.max(title.len()));
-        Self { fitted, graph: graph.map(|_| (x, left.min(GRAPH.1))) }
+        Self { fitted, graph: graph.map(|_| (x, left.min(GRAPH.1))), has_ages }
     }
 }
 
@@ -112,21 +118,50 @@ fn natural(heading: &Heading, at: usize, lines: &[Line<'_>]) -> usize {
     widest.max().unwrap_or(0).max(heading.title.len() + order)
 }
 
-/// The column of the shown table that stands there.
-pub(in crate::tui) fn heading_at(state: &State, x: u16) -> Option<&'static str> {
-    let (columns, _) =
-        super::table::columns(state, state.size.0.into(), state.layout().table_lines())?;
-    let x = usize::from(x);
-    let found = columns.fitted.iter().find(|one| (one.x..one.x + one.width + GAP).contains(&x));
-    found.map(|one| one.heading.id)
+/// The columns of the shown table that fit, and the lines in view.
+pub(super) fn in_view(
+    state: &State,
+    room: usize,
+    count: usize,
+) -> Option<(Columns, Vec<Line<'_>>)> {
+    let (table, scene) = (state.table()?, state.scene()?);
+    let headings = table.headings(Some(scene));
+    let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
+    let lines = table.lines(scene, table.top(), count, &ids, state.moment());
+    let fit = |has_ages| Columns::fit(&headings, &lines, table.graph_title(), (room, has_ages));
+    let columns = fit(false);
+    // Ages stand in place of the graphs, where there are any.
+    let columns = match columns.graph {
+        None if table.has_ages(scene) => fit(true),
+        _ => columns,
+    };
+    Some((columns, lines))
+}
+
+impl State {
+    /// The ids of the columns that there is room for.
+    pub(super) fn fitting(&self) -> Vec<&'static str> {
+        let found = in_view(self, self.size.0.into(), self.layout().table_lines());
+        let columns = found.map(|(columns, _)| columns.fitted).unwrap_or_default();
+        columns.into_iter().map(|one| one.heading.id).collect()
+    }
+
+    /// The column of the shown table that stands there.
+    pub(super) fn heading_at(&self, x: u16) -> Option<&'static str> {
+        let (columns, _) = in_view(self, self.size.0.into(), self.layout().table_lines())?;
+        let x = usize::from(x);
+        let found = columns.fitted.iter().find(|one| (one.x..one.x + one.width + GAP).contains(&x));
+        found.map(|one| one.heading.id)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Meaning;
 
     fn heading(title: &'static str, align: Align, rank: usize) -> Heading {
-        Heading { id: title, title, align, order: None, rank }
+        Heading { id: title, title, align, order: None, rank, meaning: Meaning::Plain }
     }
 
     fn line(cells: &[&str]) -> Line<'static> {
@@ -141,7 +176,7 @@ mod tests {
             heading("RATE", Align::Right, 1),
         ];
         let lines = [line(&["n1", "a long sentence that tells why", "400 Gb/s"])];
-        let columns = Columns::fit(&headings, &lines, None, room);
+        let columns = Columns::fit(&headings, &lines, None, (room, false));
         columns.fitted.iter().map(|one| (one.heading.title, one.width)).collect()
     }
 

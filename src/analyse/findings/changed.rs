@@ -1,0 +1,99 @@
+//! What became different while somebody looked: rules over readings that follow each other.
+
+use super::{Folded, Found};
+use crate::analyse::errors::ErrorKind;
+use crate::analyse::standing::Standing;
+use crate::model::{Finding, Severity, Subject};
+
+/// Something that is not what it was, on a host.
+#[derive(Debug, Clone, Copy)]
+pub enum Changed<'facts> {
+    /// A connection has another transport or verdict.
+    Connection {
+        /// Its user and instance.
+        consumer: (&'facts str, &'facts str),
+        /// How it stood.
+        was: Standing,
+        /// How it stands since.
+        is: Standing,
+    },
+    /// A port counted errors.
+    Errors {
+        /// The device and the port.
+        port: (&'facts str, u32),
+        /// The names of the counters, and how much each counted.
+        counted: &'facts [(String, u64)],
+    },
+}
+
+/// The findings of what changed; all of a host before those of the next.
+pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>) -> Vec<Finding> {
+    let mut findings = Folded::default();
+    for (host, changed) in all {
+        let (code, found) = match changed {
+            Changed::Connection { consumer: (user, instance), was, is } => {
+                let subject = Subject::Connection(user.to_owned(), instance.to_owned());
+                let what = format!("was {was}; is {is}");
+                ("connection.changed", Found { subject, what, fix: None })
+            }
+            Changed::Errors { port: (device, port), counted } => {
+                let subject = Subject::Port(device.to_owned(), port);
+                let what = format!("errors are counted: {}", errors_text(counted));
+                ("port.errors", Found { subject, what, fix: advice(counted) })
+            }
+        };
+        findings.push(host, Severity::Warn, code, found);
+    }
+    findings.into_findings()
+}
+
+/// `symbol_error +12, link_downed +1`
+fn errors_text(counted: &[(String, u64)]) -> String {
+    let words: Vec<String> = counted.iter().map(|(name, more)| format!("{name} +{more}")).collect();
+    words.join(", ")
+}
+
+/// What helps against errors of these kinds, each once.
+fn advice(counted: &[(String, u64)]) -> Option<String> {
+    let mut kinds: Vec<ErrorKind> =
+        counted.iter().filter_map(|(name, _)| ErrorKind::of(name)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let texts: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
+    Some(texts.join("; ")).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ConnectionVerdict, Transport};
+
+    const RDMA: Standing = Standing { transport: Transport::Rdma, verdict: ConnectionVerdict::Ok };
+    const TCP: Standing =
+        Standing { transport: Transport::Tcp, verdict: ConnectionVerdict::FallbackConfirmed };
+
+    #[test]
+    fn a_mount_that_changes_on_many_hosts_is_one_finding() {
+        let hosts: Vec<String> = (1..=64).map(|at| format!("n{at}")).collect();
+        let changed = Changed::Connection { consumer: ("nfs", "/scratch"), was: RDMA, is: TCP };
+        let found = changes(hosts.iter().map(|host| (host.as_str(), changed)));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].hosts, hosts);
+        assert_eq!(found[0].what, "was RDMA, ok; is TCP, fallback_confirmed");
+    }
+
+    #[test]
+    fn each_kind_of_errors_has_its_own_advice() {
+        let fix = |names: &[&str]| {
+            let counted: Vec<(String, u64)> =
+                names.iter().map(|name| ((*name).to_owned(), 1)).collect();
+            let errors = Changed::Errors { port: ("mlx5_0", 1), counted: &counted };
+            changes(std::iter::once(("n1", errors))).remove(0).fix.unwrap()
+        };
+        assert!(fix(&["symbol_error"]).contains("cable"));
+        assert!(!fix(&["out_of_buffer"]).contains("cable"));
+        let both = fix(&["out_of_sequence", "symbol_error", "link_downed"]);
+        assert_eq!(both.matches("cable").count(), 1, "{both}");
+        assert!(both.contains("flow control"), "{both}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Ctrl-Z: the shell has the terminal until it says fg.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::process::{Signal, getpgrp, kill_process_group};
+
+use super::input::Input;
+use super::matrix::Pinging;
+use super::session::{Flow, Session};
+use super::supply::{Baton, Supply};
+use crate::clock::Deadline;
+use crate::term::screen;
+
+/// How long after its own stop this process waits to be stopped: it is not where nobody could let it go on.
+const STOP: Duration = Duration::from_millis(300);
+
+impl Session<'_> {
+    /// Gives the terminal to the shell until it lets this process go on. Agents are said goodbye to: nobody
+    /// knows for how long.
+    pub(super) fn suspend(&mut self, inputs: &Receiver<Input>) -> Flow {
+        screen::give_back();
+        self.left_by_ping.extend(self.pinging.take().map(Pinging::end).unwrap_or_default());
+        let mut baton = Baton::default();
+        if self.origin.has_agents() {
+            let ended = self.supply.take().map(Supply::end).unwrap_or_default();
+            self.left.extend(ended.left);
+            baton = ended.baton;
+        }
+        // All of the job, as the terminal itself would: the shell waits for whoever started this.
+        kill_process_group(getpgrp(), Signal::TSTP).context("cannot stop")?;
+        let mut kept = Vec::new();
+        if let Some(end) = wait_to_go_on(inputs, &mut kept) {
+            return self.take(end, inputs);
+        }
+        let flow = self.reclaim(inputs)?;
+        if flow.is_break() {
+            return Ok(flow);
+        }
+        if self.supply.is_none() {
+            let (slot, sender) = (self.slot.clone(), self.sender.clone());
+            self.supply = Some(self.origin.supply(self.global, baton, slot, sender)?);
+        }
+        for input in kept {
+            let flow = self.take(input, inputs)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Waits until a stopped process goes on, and keeps what is told meanwhile, but for keys, which were for the
+/// shell; what asks for the end instead.
+fn wait_to_go_on(inputs: &Receiver<Input>, kept: &mut Vec<Input>) -> Option<Input> {
+    let deadline = Deadline::after(STOP);
+    loop {
+        match inputs.recv_timeout(deadline.remaining()) {
+            Ok(Input::Continued) | Err(RecvTimeoutError::Timeout) => return None,
+            Ok(end @ (Input::Signal | Input::Hangup | Input::Panicked)) => return Some(end),
+            Err(RecvTimeoutError::Disconnected) => return Some(Input::Hangup),
+            Ok(Input::Terminal(_)) => {}
+            Ok(input) => kept.push(input),
+        }
+    }
+}
+
+#[test]
+fn what_is_told_while_the_shell_has_the_terminal_is_kept_but_for_keys() {
+    use std::sync::mpsc;
+
+    use crossterm::event::Event as TerminalEvent;
+
+    let key = || Input::Terminal(TerminalEvent::FocusGained);
+    let (sender, inputs) = mpsc::channel();
+    for input in [Input::Fresh, key(), Input::PingEnded, Input::Continued, Input::Resized] {
+        sender.send(input).unwrap();
+    }
+    let mut kept = Vec::new();
+    assert!(wait_to_go_on(&inputs, &mut kept).is_none());
+    assert!(matches!(kept[..], [Input::Fresh, Input::PingEnded]));
+    for input in [key(), Input::Hangup] {
+        sender.send(input).unwrap();
+    }
+    let end = loop {
+        if let Some(end) = wait_to_go_on(&inputs, &mut kept) {
+            break end;
+        }
+    };
+    assert!(matches!(end, Input::Hangup));
+}

@@ -1,0 +1,115 @@
+//! The help: the keys that are heard here, the marks, and the columns of the view.
+
+use super::glyphs::Glyphs;
+use super::keys::{KEYS, Scope};
+use super::lines::Styled;
+use super::measure::{width, wrap};
+use super::mode::Page;
+use super::state::State;
+use super::theme::Token;
+use super::view::View;
+
+/// Wide enough for the names of keys that do the same.
+const INDENT: usize = 14;
+
+/// What marks mean, wherever they stand.
+const MARKS: [(&str, &str); 13] = [
+    (">", "the row that is chosen"),
+    ("!", "it is bad: somebody has to look at it"),
+    ("~", "it is doubtful: it works, and not as it should"),
+    ("~2min", "of a row: its host is silent, and this is what it said two minutes ago"),
+    ("*", "before a row: it became different in the last ten seconds"),
+    ("?", "it is there, and could not be read"),
+    ("-", "it is not there on this kernel or driver"),
+    ("REC", "every picture is recorded"),
+    ("FROZEN", "the picture is held; gathering goes on"),
+    ("PAUSED", "the recording stands still"),
+    ("REPLAY", "a recording is played: what is shown is over"),
+    ("CAPTURE", "a capture is shown: what is shown is over"),
+    ("^", "before a trend: it is scaled to its own most, as the port's rate is not known"),
+];
+
+/// What a trend is.
+const TREND: &str =
+    "the last readings, scaled to the port's rate; a gap where nobody knows, never a zero";
+
+/// From how many hundredths of the median on each sign of the matrix stands, but for the first.
+const HEAT: [&str; 5] = [
+    "in the matrix: as fast as most pairs",
+    "1.1 times as slow as the median",
+    "1.5 times as slow",
+    "twice as slow",
+    "four times as slow, or more",
+];
+
+/// All of it, in lines; of a search, what has its words.
+pub(super) fn lines(state: &State, room: usize, search: &str) -> Vec<Styled> {
+    let inner = match state.page() {
+        Page::Detail(..) => Scope::Detail,
+        Page::Rows(View::Matrix, _) => Scope::Matrix,
+        Page::Rows(..) => Scope::Tables,
+    };
+    let mut lines = Vec::new();
+    let others = [Scope::Prompt, Scope::Picker, Scope::Ask, Scope::Help];
+    for scope in [inner, Scope::Views, Scope::Everywhere].into_iter().chain(others) {
+        let keys = KEYS.iter().filter(|key| key.scope == scope).map(|key| {
+            let presses: Vec<String> = key.presses.iter().map(ToString::to_string).collect();
+            (presses.join(", "), key.help)
+        });
+        section(&mut lines, scope.title(), keys, (room, search));
+    }
+    let marks = MARKS.iter().map(|(mark, help)| ((*mark).to_owned(), *help));
+    section(&mut lines, "Marks", marks.chain(signs(state.settings.glyphs)), (room, search));
+    if let Some(table) = state.table() {
+        let columns = table.all_columns(state.scene());
+        let columns = columns.into_iter().map(|(one, _)| (one.title.to_owned(), one.help));
+        let title = format!("Columns of {}", table.view().name());
+        section(&mut lines, &title, columns, (room, search));
+    }
+    if lines.is_empty() {
+        lines.push(vec![(" Nothing here has these words.".to_owned(), Token::Plain)]);
+    }
+    lines
+}
+
+/// The signs of trends and of the matrix, as they are drawn here.
+fn signs(glyphs: Glyphs) -> impl Iterator<Item = (String, &'static str)> {
+    let levels = glyphs.levels();
+    let trend = [levels.first(), levels.get(levels.len() / 2), levels.last()];
+    let trend: String = trend.into_iter().flatten().copied().collect();
+    let own = [(trend, TREND), (glyphs.zero().to_owned(), "in a trend: nothing went through")];
+    let heat = glyphs.heat().iter().map(|sign| (*sign).to_owned()).zip(HEAT);
+    own.into_iter().chain(heat)
+}
+
+/// A heading with those of its entries that have the words of a search; nothing where none has.
+fn section(
+    lines: &mut Vec<Styled>,
+    title: &str,
+    entries: impl Iterator<Item = (String, &'static str)>,
+    (room, search): (usize, &str),
+) {
+    let search = search.trim().to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&search);
+    let is_meant = |(name, help): &(String, &'static str)| has(title) || has(name) || has(help);
+    let entries: Vec<_> = entries.filter(is_meant).collect();
+    if entries.is_empty() {
+        return;
+    }
+    if !lines.is_empty() {
+        lines.push(Vec::new());
+    }
+    lines.push(vec![(format!(" {title}"), Token::Heading)]);
+    for (name, help) in entries {
+        let room = room.saturating_sub(INDENT + 4);
+        for (at, text) in wrap(help, room).into_iter().enumerate() {
+            let name = if at == 0 { name.as_str() } else { "" };
+            let pad = " ".repeat(INDENT.saturating_sub(width(name)) + 1);
+            lines.push(vec![
+                (format!(" {name}"), Token::Accent),
+                (pad, Token::Plain),
+                (text, Token::Plain),
+            ]);
+        }
+    }
+}

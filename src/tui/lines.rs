@@ -1,0 +1,152 @@
+//! Parts of the detail pane as lines, each of pieces with their looks.
+
+use super::detail::{Chart, Piece, RowKind};
+use super::glyphs::Glyphs;
+use super::measure::{fit, width, wrap};
+use super::theme::Token;
+use super::tone::tone;
+use crate::query::{Align, Meaning, Value};
+use crate::render::escape;
+
+/// A line in pieces.
+pub(super) type Styled = Vec<(String, Token)>;
+
+/// How many lines a chart has below its heading.
+const CHART_LINES: usize = 3;
+
+/// The lines of parts in so many columns.
+pub(super) fn of_parts(parts: &[Piece], room: usize, glyphs: Glyphs) -> Vec<Styled> {
+    let names = parts.iter().filter_map(|part| match part {
+        Piece::Field(name, _) => Some(width(name)),
+        _ => None,
+    });
+    // A path may be long, and is not to push all values out of sight.
+    let indent = names.max().unwrap_or(0).min(28);
+    parts.iter().flat_map(|part| of_part(part, room, indent, glyphs)).collect()
+}
+
+fn of_part(part: &Piece, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
+    let one = |text: &str, token: Token| vec![(format!(" {text}"), token)];
+    let sentence = |before: &str, text: &str, token: Token| -> Vec<Styled> {
+        let room = room.saturating_sub(width(before) + 2);
+        let lines = wrap(&escape(text), room).into_iter().enumerate();
+        let gap = " ".repeat(width(before));
+        lines
+            .map(|(at, line)| one(&format!("{}{line}", if at == 0 { before } else { &gap }), token))
+            .collect()
+    };
+    match part {
+        Piece::Gap => vec![Vec::new()],
+        Piece::Heading(text) => vec![one(text, Token::Heading)],
+        Piece::Text(text) => sentence("", text, Token::Plain),
+        Piece::Said(token, text) => sentence(mark(*token), text, *token),
+        Piece::Fix(text) => sentence("fix: ", text, Token::Accent),
+        Piece::Field(name, value) => of_field(name, value, room, indent, glyphs),
+        Piece::Fields(fields) => of_fields(fields, room, glyphs),
+        Piece::Row(cells, kind) => vec![of_row(cells, *kind)],
+        Piece::Chart(chart) => of_chart(chart, room, glyphs),
+    }
+}
+
+/// A name, and what stands behind it in as many lines as that takes.
+fn of_field(name: &str, value: &Value, room: usize, indent: usize, glyphs: Glyphs) -> Vec<Styled> {
+    let name = fit(&escape(name), indent, glyphs);
+    let pad = " ".repeat(indent - width(&name).min(indent));
+    let room = room.saturating_sub(indent + 4);
+    let lines = wrap(&escape(&value.to_string()), room).into_iter().enumerate();
+    let line = |(at, text): (usize, String)| {
+        let before = if at == 0 { format!(" {name}{pad}  ") } else { " ".repeat(indent + 3) };
+        vec![(before, Token::Dim), (text, tone(Meaning::Plain, value))]
+    };
+    lines.map(line).collect()
+}
+
+/// What a short value and its name need.
+const WIDE: usize = 38;
+
+/// Short values beside each other, from the top of each column; then those that need a line each.
+fn of_fields(fields: &[(&'static str, Value)], room: usize, glyphs: Glyphs) -> Vec<Styled> {
+    let columns = (room / WIDE).max(1);
+    let wide = room / columns;
+    let indent = fields.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let needed = |value: &Value| indent + 4 + width(&escape(&value.to_string()));
+    let (short, long): (Vec<_>, Vec<_>) =
+        fields.iter().partition(|(_, value)| needed(value) <= wide);
+    let rows = short.len().div_ceil(columns);
+    let mut lines: Vec<Styled> = vec![Vec::new(); rows];
+    for (at, (name, value)) in short.iter().enumerate() {
+        let text = escape(&value.to_string()).into_owned();
+        let rest = wide.saturating_sub(indent + 3 + width(&text));
+        lines[at % rows].extend([
+            (format!(" {name:indent$}  "), Token::Dim),
+            (text, tone(Meaning::Plain, value)),
+            (" ".repeat(rest), Token::Plain),
+        ]);
+    }
+    let long = long.into_iter();
+    lines.extend(long.flat_map(|(name, value)| of_field(name, value, room, indent, glyphs)));
+    lines
+}
+
+/// The mark before a sentence that tells how bad something is.
+pub(super) fn mark(token: Token) -> &'static str {
+    match token {
+        Token::Bad => "! ",
+        Token::Warn => "~ ",
+        Token::Unknown => "? ",
+        _ => "  ",
+    }
+}
+
+fn of_row(cells: &[(String, Align, usize)], kind: RowKind) -> Styled {
+    let token = match kind {
+        RowKind::Heading => Token::Heading,
+        RowKind::Plain => Token::Plain,
+        RowKind::Bad => Token::Bad,
+    };
+    let mut text = String::from(if kind == RowKind::Bad { "!" } else { " " });
+    for (cell, align, wide) in cells {
+        let cell = escape(cell);
+        let pad = " ".repeat(wide.saturating_sub(width(&cell)));
+        let (before, behind) = match align {
+            Align::Left => ("", pad.as_str()),
+            Align::Right => (pad.as_str(), ""),
+        };
+        text.extend([before, &cell, behind, "  "]);
+    }
+    vec![(text.trim_end().to_owned(), token)]
+}
+
+/// The heading of a chart, and its columns: the latest on the right.
+fn of_chart(chart: &Chart, room: usize, glyphs: Glyphs) -> Vec<Styled> {
+    let scale = if chart.is_of_rate { "of" } else { "at most" };
+    let mut lines = vec![vec![
+        (format!(" {} ", chart.title), Token::Heading),
+        (chart.now.to_string(), chart.token),
+        (format!(" {scale} {}", chart.top), Token::Dim),
+    ]];
+    let columns = room.saturating_sub(3).min(chart.samples.len());
+    let samples = &chart.samples[chart.samples.len() - columns..];
+    let levels = glyphs.levels();
+    for line in (0..CHART_LINES).rev() {
+        let text: String = samples
+            .iter()
+            .map(|sample| match sample {
+                None => " ",
+                Some(0) if line == 0 => glyphs.zero(),
+                Some(part) => {
+                    // In levels from the bottom; what is not nothing has one at least.
+                    let all = (levels.len() * CHART_LINES) as u128;
+                    let height = (u128::from(*part) * all).div_ceil(u128::from(chart.whole.max(1)));
+                    let height = usize::try_from(height).unwrap_or(usize::MAX);
+                    match height.saturating_sub(line * levels.len()) {
+                        0 => " ",
+                        here => levels[here.min(levels.len()) - 1],
+                    }
+                }
+            })
+            .collect();
+        lines.push(vec![(" |".to_owned(), Token::Dim), (text, chart.token)]);
+    }
+    lines
+}

@@ -1,0 +1,114 @@
+//! All that is known of one pair of a matrix.
+
+use super::detail::Piece;
+use super::matrix::{Grid, half_rtt};
+use super::rows::RowKey;
+use super::theme::Token;
+use crate::model::ping::{Latency, Pair, RoutePort, Verdict};
+use crate::query::Value;
+
+impl Grid {
+    /// The key and the name of the pair that is looked at; `None` where there is none.
+    pub(super) fn looked_at(&self) -> Option<(RowKey, String)> {
+        let pair = self.pair(self.row, self.column)?;
+        let (source, target) = (self.name(pair.source), self.name(pair.target));
+        let key = [source, target].map(|name| Value::Text(name.to_owned())).into();
+        Some((key, format!("{source} -> {target}")))
+    }
+
+    fn name(&self, host: usize) -> &str {
+        self.report.hosts.get(host).map_or("?", |host| &host.name)
+    }
+
+    /// All that is known of a pair; `None` when another matrix has no such hosts.
+    pub(super) fn detail(&self, key: &RowKey) -> Option<Vec<Piece>> {
+        let host = |at: usize| {
+            let name = key.get(at)?.name()?;
+            self.report.hosts.iter().position(|host| host.name == name)
+        };
+        let pair = self.pair(host(0)?, host(1)?)?;
+        let mut parts = said(&pair.verdict);
+        parts.push(Piece::Gap);
+        parts.push(Piece::Field("FROM".into(), Value::Text(self.name(pair.source).into())));
+        parts.push(Piece::Field("TO".into(), Value::Text(self.name(pair.target).into())));
+        parts.extend(verdict(&pair.verdict));
+        if let Some(first) = &pair.first {
+            let text = format!("{}: {}", first.code.word(), first.detail);
+            parts.push(Piece::Field("FIRST TRY".into(), Value::Text(text)));
+        }
+        parts.extend(self.latencies(pair));
+        if let Some(route) = &pair.route {
+            let mtu = route.mtu.map(|mtu| format!(", MTU {mtu}")).unwrap_or_default();
+            let way = format!("{}, {}{mtu}", route.protocol.word(), route.method.word());
+            parts.push(Piece::Field("WAY".into(), Value::Text(way)));
+            parts.push(Piece::Field("OWN END".into(), Value::Text(end(&route.source))));
+            parts.push(Piece::Field("OTHER END".into(), Value::Text(end(&route.target))));
+        }
+        if let Some(back) = self.pair(pair.target, pair.source) {
+            let word = back.verdict.code.word();
+            let figures = half_rtt(back).map(|ns| format!(", {} us", Value::Nanoseconds(ns)));
+            let text = format!("{word}{}", figures.unwrap_or_default());
+            let is_bad = back.verdict.code.is_failure();
+            let value = if is_bad { Value::Bad(text) } else { Value::Text(text) };
+            parts.push(Piece::Field("WAY BACK".into(), value));
+        }
+        Some(parts)
+    }
+
+    /// Half round trips over RDMA and TCP, beside what is usual in the matrix.
+    fn latencies(&self, pair: &Pair) -> Vec<Piece> {
+        let text = |one: &Latency| {
+            let us = |ns: u64| Value::Nanoseconds(ns).to_string();
+            let half = &one.half_rtt_ns;
+            let p99 = half.p99.map(|ns| format!(", 99% below {}", us(ns))).unwrap_or_default();
+            format!(
+                "{} us in the median, from {} to {}{p99}; {} tries",
+                us(half.p50),
+                us(half.min),
+                us(half.max),
+                one.count
+            )
+        };
+        let mut parts = Vec::new();
+        for (name, latency) in [("RDMA", &pair.rdma), ("TCP", &pair.tcp)] {
+            let value = latency.as_ref().map_or(Value::Absent, |one| Value::Text(text(one)));
+            parts.push(Piece::Field(name.into(), value));
+        }
+        if let Some((mine, median)) = half_rtt(pair).zip(self.median_ns.filter(|ns| *ns > 0)) {
+            let percent = u128::from(mine) * 100 / u128::from(median);
+            let median = Value::Nanoseconds(median);
+            let text = format!("{percent}% of {median} us, the median of all pairs");
+            parts.push(Piece::Field("BESIDE OTHERS".into(), Value::Text(text)));
+        }
+        parts
+    }
+}
+
+fn said(verdict: &Verdict) -> Vec<Piece> {
+    let is_bad = verdict.code.is_failure();
+    let token = if is_bad { Token::Bad } else { Token::Plain };
+    let hint = verdict.hint.clone().filter(|_| is_bad);
+    std::iter::once(Piece::Said(token, verdict.detail.clone()))
+        .chain(hint.map(Piece::Fix))
+        .collect()
+}
+
+fn verdict(verdict: &Verdict) -> Vec<Piece> {
+    let word = verdict.code.word().to_owned();
+    let is_bad = verdict.code.is_failure();
+    let code = if is_bad { Value::Bad(word) } else { Value::Text(word) };
+    let mut parts = vec![Piece::Field("VERDICT".into(), code)];
+    if is_bad {
+        let stage = verdict.stage.map(|stage| stage.word().to_owned());
+        parts.push(Piece::Field("STAGE".into(), stage.map_or(Value::Absent, Value::Text)));
+        parts.push(Piece::Field("SIDE".into(), Value::Text(verdict.side.word().into())));
+    }
+    parts
+}
+
+/// `mlx5_0/1 gid 3 fe80::1, eth0`
+fn end(port: &RoutePort) -> String {
+    let software = if port.is_software() { " (software)" } else { "" };
+    let netdev = port.netdev.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+    format!("{}/{} gid {} {}{netdev}{software}", port.device, port.port, port.gid_index, port.gid)
+}

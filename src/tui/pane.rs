@@ -1,0 +1,87 @@
+//! The lines of the detail pane, made once for each picture and width.
+
+use std::sync::Arc;
+
+use super::lines::{self, Styled};
+use super::mode::{Mode, Page};
+use super::rows::RowKey;
+use super::scene::Found;
+use super::state::State;
+use super::view::View;
+use super::{detail::Piece, help};
+use crate::model::ping::PingReport;
+
+/// What the pane shows.
+pub(super) struct Pane {
+    made_of: MadeOf,
+    /// `None` where what was shown is gone.
+    pub(super) lines: Option<Vec<Styled>>,
+}
+
+/// What the lines hang on.
+struct MadeOf {
+    view: View,
+    key: RowKey,
+    columns: u16,
+    /// Ages are told in seconds.
+    age_s: u64,
+    found: Option<Arc<Found>>,
+    matrix: Option<Arc<PingReport>>,
+}
+
+impl MadeOf {
+    fn is(&self, other: &Self) -> bool {
+        fn same<T>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
+            one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
+        }
+        self.view == other.view
+            && self.key == other.key
+            && (self.columns, self.age_s) == (other.columns, other.age_s)
+            && same(self.found.as_ref(), other.found.as_ref())
+            && same(self.matrix.as_ref(), other.matrix.as_ref())
+    }
+}
+
+impl State {
+    /// Makes the lines of the pane, where there is one and it hangs on something else now.
+    pub(super) fn refresh_pane(&mut self) {
+        let Page::Detail(view, key, ..) = self.page() else {
+            self.pane = None;
+            return;
+        };
+        let scene = self.scene();
+        let made_of = MadeOf {
+            view: *view,
+            key: key.clone(),
+            columns: self.size.0,
+            age_s: scene.map_or(0, |scene| {
+                self.moment().saturating_duration_since(scene.picture.at).as_secs()
+            }),
+            found: scene.map(|scene| Arc::clone(&scene.findings)),
+            matrix: self.grid.as_ref().map(|grid| Arc::clone(&grid.report)),
+        };
+        if self.pane.as_ref().is_none_or(|pane| !pane.made_of.is(&made_of)) {
+            let parts = self.parts(*view, key);
+            let room = self.size.0.into();
+            let lines = parts.map(|parts| lines::of_parts(&parts, room, self.settings.glyphs));
+            self.pane = Some(Pane { made_of, lines });
+        }
+    }
+
+    /// All that is known of a row, or of a pair; `None` when it is gone.
+    pub(super) fn parts(&self, view: View, key: &RowKey) -> Option<Vec<Piece>> {
+        match view {
+            View::Matrix => self.grid.as_ref()?.detail(key),
+            _ => self.tables.of(view)?.detail(self.scene()?, key, self.moment()),
+        }
+    }
+
+    /// The last line from which the help or the detail pane can be read: what is below it fills the screen.
+    pub(super) fn last_line(&self) -> usize {
+        let lines = match &self.mode {
+            Mode::Help(page) => help::lines(self, self.size.0.into(), &page.search).len(),
+            _ => self.pane.as_ref().and_then(|pane| pane.lines.as_ref()).map_or(0, Vec::len),
+        };
+        lines.saturating_sub(self.layout().body_lines())
+    }
+}

@@ -1,0 +1,65 @@
+//! Which columns of a table are shown.
+
+use super::Table;
+use crate::query::{Column, Defaults};
+use crate::tui::rows::Listed;
+use crate::tui::scene::Scene;
+use crate::tui::sheet::{Heading, Sheet as _};
+
+impl<L: Listed> Table<L> {
+    /// Those that were chosen, else the usual ones.
+    pub(super) fn shown(&self, scene: Option<&Scene>) -> Vec<&'static Column<L>> {
+        if let Some(columns) = &self.columns {
+            return columns.clone();
+        }
+        // One host alone needs no name before every row.
+        let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
+        let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
+        // The usual columns have no wrong word among them.
+        crate::query::select(&[], defaults).unwrap_or_default()
+    }
+
+    /// Shows a column, or hides it.
+    pub(super) fn toggle(&mut self, scene: Option<&Scene>, index: usize) {
+        let Some(column) = L::COLUMNS.get(index) else { return };
+        let mut shown = self.shown(scene);
+        if shown.iter().any(|one| one.id == column.id) {
+            // A table without columns would have nothing to say.
+            if shown.len() > 1 {
+                shown.retain(|one| one.id != column.id);
+            }
+        } else {
+            // Columns keep the order that they have in lists of them.
+            let is_before = |id: &str| {
+                L::COLUMNS.iter().position(|one| one.id == id).is_some_and(|at| at < index)
+            };
+            let at = shown.iter().take_while(|one| is_before(one.id)).count();
+            shown.insert(at, column);
+        }
+        self.columns = Some(shown);
+    }
+
+    /// The headings of those that are shown, and how important each is.
+    pub(super) fn headings_of(&self, scene: Option<&Scene>) -> Vec<Heading> {
+        let order = self.order();
+        let rank = |id: &str, at: usize| {
+            // What decides on the order is seen, or nobody would understand it.
+            if order.is_some_and(|(column, _)| column == id) {
+                return 1;
+            }
+            let important = L::IMPORTANT.iter().position(|one| *one == id);
+            // Whoever chose columns wants to see them.
+            let others = if self.columns.is_some() { 3 } else { L::IMPORTANT.len() };
+            important.unwrap_or(others + at)
+        };
+        let heading = |(at, column): (usize, &&'static Column<L>)| Heading {
+            id: column.id,
+            title: column.title,
+            align: column.align,
+            order: order.filter(|(id, _)| *id == column.id).map(|(_, is_reversed)| is_reversed),
+            rank: rank(column.id, at),
+            meaning: column.meaning,
+        };
+        self.shown(scene).iter().enumerate().map(heading).collect()
+    }
+}

@@ -1,0 +1,148 @@
+//! What a page shows, as plain text: to be copied, or kept in a file.
+
+use super::glyphs::Glyphs;
+use super::lines;
+use super::measure::width;
+use super::mode::Page;
+use super::sheet::Line;
+use super::state::State;
+use super::view::{Narrow, View};
+use crate::clock::utc_text;
+use crate::names;
+use crate::query::{Align, Value};
+use crate::render::{escape, render_findings, render_matrix};
+
+/// How wide lines of the detail pane are where no screen sets a limit.
+const ROOM: usize = 120;
+
+impl Page {
+    /// How it is called.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Rows(view, Narrow::All) => view.name().to_owned(),
+            Self::Rows(view, Narrow::Hosts(hosts)) => {
+                format!("{} of {}", view.name(), names::fold(hosts))
+            }
+            Self::Detail(_, _, name, _) => name.clone(),
+        }
+    }
+}
+
+impl State {
+    /// The conditions of the shown table.
+    pub(super) fn conditions(&self) -> Vec<String> {
+        let Some(table) = self.table() else { return Vec::new() };
+        let only = table.only_problems().then(|| "problems only".to_owned());
+        let filter = Some(table.filter().trim()).filter(|filter| !filter.is_empty());
+        only.into_iter().chain(filter.map(|filter| format!("where {filter}"))).collect()
+    }
+
+    /// Where this is from, and of when: `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
+    pub(super) fn origin_text(&self) -> String {
+        let names: Vec<String> = self.pages.iter().map(Page::name).collect();
+        let mut words = vec![format!("rdmactl top: {}", names.join(" > "))];
+        words.extend(self.conditions());
+        words.extend(self.scene().map(|scene| utc_text(scene.picture.taken_ns)));
+        escape(&words.join(", ")).into_owned()
+    }
+
+    /// The page as text: of a table all rows, not only those in view. Empty where there is nothing.
+    pub(super) fn page_text(&self) -> String {
+        let text = match self.page() {
+            Page::Rows(View::Matrix, _) => self.grid.as_ref().map(|grid| {
+                let report = &grid.report;
+                format!("{}{}", render_matrix(report, true), render_findings(report))
+            }),
+            Page::Rows(..) => return self.table_text().unwrap_or_default(),
+            Page::Detail(view, key, ..) => self.parts(*view, key).map(|parts| {
+                let lines = lines::of_parts(&parts, ROOM, Glyphs::Ascii);
+                lines.into_iter().map(plain).collect()
+            }),
+        };
+        text.map(|text: String| format!("{}\n{text}", self.origin_text())).unwrap_or_default()
+    }
+
+    /// The cells of the chosen row, parted by tabs; then of when it is and how old, and what to type.
+    pub(super) fn row_text(&self) -> Option<String> {
+        let (table, scene) = (self.table()?, self.scene()?);
+        let ids: Vec<&'static str> = table.headings(Some(scene)).iter().map(|one| one.id).collect();
+        let lines = table.lines(scene, table.at()?, 1, &ids, self.moment());
+        let line = lines.first()?;
+        let cells: Vec<String> =
+            line.cells.iter().map(|value| escape(&value.to_string()).into_owned()).collect();
+        let mut texts = vec![cells.join("\t"), self.origin_text()];
+        if let Some(silent) = &line.silent {
+            let age = silent.age.as_ref().map(|age| format!(", {age} old")).unwrap_or_default();
+            texts.push(format!("silent: {}{age}", silent.word));
+        }
+        let fix = table.said(scene, self.moment()).and_then(|said| said.fix);
+        texts.extend(fix.map(|fix| format!("fix: {}", escape(&fix))));
+        Some(texts.join("\n"))
+    }
+
+    /// All that is known of the pair that is looked at.
+    pub(super) fn pair_text(&self) -> Option<String> {
+        let grid = self.grid.as_ref()?;
+        let (key, name) = grid.looked_at()?;
+        let lines = lines::of_parts(&grid.detail(&key)?, ROOM, Glyphs::Ascii);
+        let text: String = lines.into_iter().map(plain).collect();
+        Some(format!("{}\n{text}", escape(&name)))
+    }
+
+    fn table_text(&self) -> Option<String> {
+        let (table, scene) = (self.table()?, self.scene()?);
+        let headings = table.headings(Some(scene));
+        let ids: Vec<&'static str> = headings.iter().map(|heading| heading.id).collect();
+        let has_ages = table.has_ages(scene);
+        let before = |text: &str| has_ages.then(|| text.to_owned());
+        let titles = headings.iter().map(|heading| heading.title.to_owned());
+        let titles: Vec<String> = before("AGE").into_iter().chain(titles).collect();
+        let lines = table.lines(scene, 0, table.len(), &ids, self.moment());
+        let rows = lines.iter().map(|line| {
+            let cells = line.cells.iter().map(|value| escape(&value.to_string()).into_owned());
+            before(&mark(line)).into_iter().chain(cells).collect()
+        });
+        let rows: Vec<Vec<String>> = std::iter::once(titles).chain(rows).collect();
+        let sides = before("").map(|_| Align::Left).into_iter();
+        let sides: Vec<Align> = sides.chain(headings.iter().map(|one| one.align)).collect();
+        let count = format!("{} of {} rows", table.len(), table.total());
+        Some(format!("{}, {count}\n{}", self.origin_text(), aligned(&rows, &sides)))
+    }
+}
+
+/// `~2 min`, `*`: what stands before a row.
+fn mark(line: &Line<'_>) -> String {
+    match &line.silent {
+        Some(silent) => {
+            format!("~{}", silent.age.as_ref().map(Value::to_string).unwrap_or_default())
+        }
+        None if line.is_fresh => "*".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn plain(line: lines::Styled) -> String {
+    let pieces: String = line.into_iter().map(|(text, _)| text).collect();
+    format!("{}\n", pieces.trim_end())
+}
+
+/// Rows of cells below each other.
+fn aligned(rows: &[Vec<String>], sides: &[Align]) -> String {
+    let widest =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max();
+    let widths: Vec<usize> = (0..sides.len()).map(|at| widest(at).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, side), wide) in row.iter().zip(sides).zip(&widths) {
+            let pad = " ".repeat(wide - width(cell));
+            match side {
+                Align::Left => line.extend([cell, pad.as_str(), "  "]),
+                Align::Right => line.extend([pad.as_str(), cell, "  "]),
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

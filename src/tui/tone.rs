@@ -1,0 +1,28 @@
+//! What a value looks like; the word or the mark is there anyway.
+
+use super::theme::Token;
+use crate::model::{PerSecond, Severity};
+use crate::query::{Meaning, Value};
+
+/// By what a column is about, and the kind of the value.
+pub(super) fn tone(meaning: Meaning, value: &Value) -> Token {
+    match (meaning, value) {
+        (_, Value::Bad(_)) => Token::Bad,
+        (Meaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
+        (_, Value::Failed) | (Meaning::Severity, Value::Text(_)) => Token::Unknown,
+        // Of what should not be there, nothing is nothing to look at.
+        (_, Value::Absent)
+        | (Meaning::Unwanted, Value::Int(0) | Value::PerSecond(PerSecond(0))) => Token::Dim,
+        (Meaning::State, Value::Text(word)) => match word.as_str() {
+            "up" | "ACTIVE" | "ok" | "RDMA" => Token::Ok,
+            "connecting" => Token::Warn,
+            _ => Token::Plain,
+        },
+        (Meaning::Received, _) => Token::Rx,
+        (Meaning::Sent, _) => Token::Tx,
+        (Meaning::Unwanted, Value::PerSecond(_)) => Token::Bad,
+        (Meaning::Unwanted, Value::Int(_)) => Token::Warn,
+        (Meaning::Fix, _) => Token::Accent,
+        _ => Token::Plain,
+    }
+}

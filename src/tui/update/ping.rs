@@ -1,0 +1,58 @@
+//! A matrix on demand: of which hosts, and not without a yes.
+
+use crate::tui::event::Effect;
+use crate::tui::mode::{Mode, Page, Question};
+use crate::tui::state::State;
+use crate::tui::view::{Narrow, View};
+
+impl State {
+    /// Asks whether to ping; where that goes on already, ends it.
+    pub(super) fn ping(&mut self) -> Vec<Effect> {
+        if self.pinging.is_some() {
+            self.say("the ping is being ended", false);
+            return vec![Effect::CancelPing];
+        }
+        if !self.settings.timeline.is_live() {
+            self.say("a matrix needs hosts that can be asked: start with -H", true);
+            return Vec::new();
+        }
+        let hosts = self.hosts_to_ping();
+        let is_alone = self.scene().is_some_and(|scene| scene.picture.reports.len() < 2);
+        match hosts.len() {
+            _ if is_alone => self.say("a matrix needs two hosts: start with -H", true),
+            0 | 1 => {
+                self.say("a matrix needs two hosts that are there, and that Hosts shows", true);
+            }
+            count => {
+                let text = question(count, self.settings.may_upload);
+                self.mode = Mode::Ask(Question { text, effect: Effect::Ping(hosts) });
+            }
+        }
+        Vec::new()
+    }
+
+    /// The hosts that the table of hosts shows, whatever view is looked at: those that are there.
+    fn hosts_to_ping(&mut self) -> Vec<String> {
+        let narrow = match self.page() {
+            Page::Rows(_, narrow) => narrow.clone(),
+            Page::Detail(..) => Narrow::All,
+        };
+        let moment = self.moment();
+        let Some(scene) = self.frozen.as_ref().or(self.live.as_ref()) else { return Vec::new() };
+        let Some(table) = self.tables.of_mut(View::Hosts) else { return Vec::new() };
+        table.rebuild(Some(scene), &narrow, moment);
+        let lines = table.lines(scene, 0, table.len(), &["host"], moment).into_iter();
+        let there = lines.filter(|line| line.silent.is_none());
+        there.filter_map(|line| line.cells.first()?.name()).collect()
+    }
+}
+
+/// Messages are sent, memory is pinned, and a program may be left behind by whoever is killed.
+fn question(count: usize, may_upload: bool) -> String {
+    let pairs = count * (count - 1);
+    if may_upload {
+        format!("Ping {count} hosts ({pairs} pairs), uploading rdmactl where needed?")
+    } else {
+        format!("Ping {count} hosts over RDMA, each with each ({pairs} pairs)?")
+    }
+}
