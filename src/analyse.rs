@@ -7,6 +7,7 @@ pub mod errors;
 pub mod findings;
 pub mod holding;
 pub mod lossless;
+pub mod operations;
 pub mod rate;
 pub mod share;
 pub mod standing;

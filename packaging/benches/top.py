@@ -82,6 +82,9 @@ def measure(binary, player, frame_player, say, window_s=WINDOW_S):
     """The rows of BENCHMARKS.md."""
     with Loopback(binary, 8, "Match LocalAddress 127.2.0.0/16\n  SetEnv SHLVL=2 PATH={folder}/played:/usr/bin:/bin\n") as bed:
         play_agents(bed, player)
+        # Hosts are other machines, and take no processor from whoever looks at them.
+        for process in bed.processes:
+            os.setpriority(os.PRIO_PGRP, process.pid, 10)
         report = json.loads((bed.folder / "reports.json").read_text())["hosts"][0]
         say(f"top, pictures and frames of {HOSTS} hosts")
         took = frames(frame_player, bed.folder / "reports.json")

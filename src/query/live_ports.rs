@@ -7,6 +7,7 @@ use super::place::{
 use super::{Column, DeviceRow, Key, Listing, Meaning, Shown, Value};
 use crate::analyse::congestion::Congestion;
 use crate::analyse::errors::errors;
+use crate::analyse::operations::Operation;
 use crate::analyse::traffic::Traffic;
 use crate::model::{Port, PortState};
 
@@ -58,6 +59,12 @@ impl Listing for LivePorts {
             |row| row.errors_since.map_or(Value::Absent, |count| {
                 Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
             });
+        "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads, each second, in the directions that the driver counts"
+            |row| operations(row, Operation::Read);
+        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes, as above"
+            |row| operations(row, Operation::Write);
+        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives, as above"
+            |row| operations(row, Operation::Send);
         [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
         "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notifications sent, each second"
             |row| congestion(row, Congestion::CnpSent);
@@ -84,6 +91,11 @@ fn errors_text(port: &Port) -> Option<String> {
         .filter_map(|one| Some(format!("{} +{}", one.name, one.rate?.delta?)))
         .collect();
     Some(words.join(", ")).filter(|text| !text.is_empty())
+}
+
+fn operations(row: &LivePortRow<'_>, what: Operation) -> Value {
+    let counters = row.place.port.and_then(|port| port.counters.as_deref());
+    counters.and_then(|all| what.rate(all)).map_or(Value::Absent, Value::PerSecond)
 }
 
 fn congestion(row: &LivePortRow<'_>, what: Congestion) -> Value {

@@ -160,7 +160,7 @@ impl Track {
     }
 
     fn new(device: &str, port: u32) -> Self {
-        let samples = std::collections::VecDeque::with_capacity(8);
+        let samples = std::collections::VecDeque::with_capacity(KEPT);
         Self { device: device.to_owned(), port, unit: Unit::Kilobits, samples }
     }
 }

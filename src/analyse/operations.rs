@@ -1,0 +1,100 @@
+//! What the work requests of a port's users ask for, under the drivers' different names.
+
+use crate::model::{Counter, CounterGroup, PerSecond};
+
+/// A kind of work request, counted where it was asked for or where it was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// RDMA reads.
+    Read,
+    /// RDMA writes.
+    Write,
+    /// Sends and receives.
+    Send,
+}
+
+impl Operation {
+    /// The names of mlx5 and mana, `bnxt_re`, irdma (before and since Linux 7), EFA and rxe, in that order: of
+    /// each kind none has two names of one count.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Read => &[
+                "rx_read_requests",
+                "tx_read_req",
+                "rx_read_req",
+                "iwInRdmaReads",
+                "iwOutRdmaReads",
+                "InRdmaReads",
+                "OutRdmaReads",
+                "rdma_read_wrs",
+            ],
+            Self::Write => &[
+                "rx_write_requests",
+                "tx_write_req",
+                "rx_write_req",
+                "iwInRdmaWrites",
+                "iwOutRdmaWrites",
+                "InRdmaWrites",
+                "OutRdmaWrites",
+                "rdma_write_wrs",
+            ],
+            Self::Send => &[
+                "rx_send_requests",
+                "tx_send_req",
+                "rx_send_req",
+                "iwInRdmaSends",
+                "iwOutRdmaSends",
+                "InRdmaSends",
+                "OutRdmaSends",
+                "send_wrs",
+                "recv_wrs",
+                "rdma_sends",
+                "rdma_recvs",
+            ],
+        }
+    }
+
+    /// How many there were each second, in all directions that the driver counts; `None` where it counts
+    /// none of them, and in a first reading.
+    #[must_use]
+    pub fn rate(self, counters: &[Counter]) -> Option<PerSecond> {
+        let ours = |counter: &&Counter| {
+            counter.group == CounterGroup::Hardware && self.names().contains(&counter.name.as_str())
+        };
+        let rates = counters.iter().filter(ours).filter_map(|counter| counter.rate?.rate_per_s);
+        rates.reduce(|one, other| PerSecond(one.0.saturating_add(other.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CounterChange, CounterRate, CounterUnit};
+
+    #[test]
+    fn both_directions_are_one_rate_and_what_is_not_counted_is_none() {
+        let counter = |name: &str, per_s: Option<u64>| Counter {
+            name: name.into(),
+            group: CounterGroup::Hardware,
+            value: Some(9),
+            unit: CounterUnit::Events,
+            saturated: false,
+            read_ns: None,
+            rate: per_s.map(|per_s| CounterRate {
+                change: CounterChange::Counted,
+                interval_ns: 1_000_000_000,
+                delta: Some(per_s),
+                rate_per_s: Some(PerSecond(per_s * 1_000)),
+                rate_bps: None,
+            }),
+        };
+        let irdma = [
+            counter("InRdmaReads", Some(2)),
+            counter("OutRdmaReads", Some(3)),
+            counter("OutRdmaWrites", None),
+        ];
+        assert_eq!(Operation::Read.rate(&irdma), Some(PerSecond(5_000)));
+        assert_eq!(Operation::Write.rate(&irdma), None);
+        assert_eq!(Operation::Send.rate(&irdma), None);
+    }
+}
