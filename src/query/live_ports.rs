@@ -9,7 +9,7 @@ use crate::analyse::congestion::Congestion;
 use crate::analyse::errors::errors;
 use crate::analyse::operations::Operation;
 use crate::analyse::traffic::Traffic;
-use crate::model::{Port, PortState};
+use crate::model::{Counter, PerSecond, Port, PortState};
 
 /// The ports of `rdmactl top`: one row for each, with what goes through it.
 #[derive(Debug)]
@@ -94,12 +94,14 @@ fn errors_text(port: &Port) -> Option<String> {
 }
 
 fn operations(row: &LivePortRow<'_>, what: Operation) -> Value {
-    let counters = row.place.port.and_then(|port| port.counters.as_deref());
-    counters.and_then(|all| what.rate(all)).map_or(Value::Absent, Value::PerSecond)
+    per_second(row, |counters| what.rate(counters))
 }
 
 fn congestion(row: &LivePortRow<'_>, what: Congestion) -> Value {
+    per_second(row, |counters| what.find(counters)?.rate?.rate_per_s)
+}
+
+fn per_second(row: &LivePortRow<'_>, rate: impl FnOnce(&[Counter]) -> Option<PerSecond>) -> Value {
     let counters = row.place.port.and_then(|port| port.counters.as_deref());
-    let rate = counters.and_then(|all| what.find(all)?.rate?.rate_per_s);
-    rate.map_or(Value::Absent, Value::PerSecond)
+    counters.and_then(rate).map_or(Value::Absent, Value::PerSecond)
 }
