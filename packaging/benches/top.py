@@ -108,15 +108,17 @@ def measure(binary, player, frame_player, say, window_s=WINDOW_S):
             cores = (stat(pid) - used) / (time.monotonic() - at)
             grown = rss_mb(pid) - memory
             os.write(screen.master, b"q")
-            if screen.process.wait(timeout=30):
-                sys.exit("bench: top failed")
+            code = screen.process.wait(timeout=30)
         finally:
             screen.process.kill()
     ports = sum(len(device["ports"]) for device in report["devices"])
     what = f"{HOSTS:,} hosts of {ports} ports at 1 Hz: `top`"
-    return [f"| {what}, CPU | {window_s} s | {cores:.3f} of a core | at most 1 | {cores:.2f} |",
+    rows = [f"| {what}, CPU | {window_s} s | {cores:.3f} of a core | at most 1 | {cores:.2f} |",
             f"| the same, memory after settling | 1 | {memory:.0f} MB | | |",
             f"| the same, growth since | {window_s} s | {grown:.1f} MB | at most 10 MB | {grown / 10:.2f} |",
             f"| the same, from a key to the screen, p99 | {PRESSES} | {p99(answers):.1f} ms | at most 50 ms | {p99(answers) / 50:.2f} |",
             f"| a frame of it, p99 | {FRAMES * 3} | {took['frame']:.1f} ms | at most 16 ms | {took['frame'] / 16:.2f} |",
             f"| a picture taken in, p99 | {FRAMES} | {took['picture']:.1f} ms | at most 50 ms | {took['picture'] / 50:.2f} |"]
+    if code:
+        sys.exit("\n".join([*rows, f"bench: top ended with {code}: hosts were silent"]))
+    return rows

@@ -4,6 +4,7 @@ mod fate;
 mod followed;
 mod outbox;
 mod reader;
+mod timed;
 mod way;
 
 use std::io::{self, BufReader};
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use outbox::Outbox;
 use reader::Inbox;
+use timed::Timed;
 use way::Way;
 
 use super::last_words::last_words;
@@ -97,10 +99,9 @@ impl Agent {
     fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, HostFailure> {
         let stream = pipe.stream();
         let broken = |error: io::Error| lost(&error);
-        let patience = deadline.remaining().max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(patience)).map_err(broken)?;
+        let output = Timed::new(stream.try_clone().map_err(broken)?, deadline);
         // The greeting is read byte by byte, and what follows it belongs to the frames.
-        let mut output = BufReader::with_capacity(READ, stream.try_clone().map_err(broken)?);
+        let mut output = BufReader::with_capacity(READ, output);
         let greeting = read_greeting(&mut output, &nonce, NO_AGENT)
             .map_err(|error| no_greeting(&error, &pipe))?;
         if greeting.protocol != PROTOCOL {
@@ -110,8 +111,7 @@ impl Agent {
             );
             return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION));
         }
-        stream.set_read_timeout(None).map_err(broken)?;
-        let inbox = Inbox::start(output).map_err(broken)?;
+        let inbox = Arc::new(Inbox::new(output));
         let writing = stream.try_clone().map_err(broken)?;
         let outbox = Outbox::new(writing, Arc::clone(&inbox)).map_err(broken)?;
         Ok(Self {
@@ -225,6 +225,10 @@ impl Agent {
     /// # Errors
     /// The system gives no thread.
     pub fn start_worker(&self) -> Result<(), HostFailure> {
+        let no_thread = |error: io::Error| {
+            HostFailure::new(Reason::Transport, format!("this machine: no thread: {error}"))
+        };
+        self.inbox.listen().map_err(no_thread)?;
         self.way.set_deadline(None);
         self.outbox.send(&ToAgent::StartWorker);
         let (outbox, over) = (Arc::clone(&self.outbox), Arc::clone(&self.over));
@@ -234,9 +238,7 @@ impl Agent {
             }
         };
         let thread = thread::Builder::new().name("heartbeat".into()).stack_size(128 * 1024);
-        thread.spawn(beat).map(drop).map_err(|error| {
-            HostFailure::new(Reason::Transport, format!("this machine: no thread: {error}"))
-        })
+        thread.spawn(beat).map(drop).map_err(no_thread)
     }
 
     /// Says goodbye and makes sure that nothing stays; else the process that is left.

@@ -11,19 +11,20 @@ mod greeting;
 pub(super) mod identity;
 mod line;
 mod login;
+mod mailbox;
 mod pump;
 mod road;
 mod verify;
 mod wire;
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
 use super::choice::Refusal;
 use super::pipe::{Pipe, Waker};
-use super::watchdog::{Guard, Watchdog};
+use super::watchdog::Guard;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 pub(super) use login::{Login, RETRIES, Stage, jitter};
@@ -34,9 +35,6 @@ const STACK: usize = 512 * 1024;
 /// How much later than its deadline a step may end that no shut socket can end: a look-up of a
 /// name, or an agent that does not answer.
 const GRACE: Duration = Duration::from_millis(300);
-
-/// How often a waiting thread looks whether the run was cancelled.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long the steps of opening a connection may take, each cut by the host's own deadline.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +84,15 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
     let (requests, inbox) = mpsc::channel();
     let (ready, answer) = mpsc::sync_channel(1);
+    let ready = Arc::new(ready);
+    // Only the thread keeps it, so that its end is known at once.
+    let to_cancel = Arc::downgrade(&ready);
+    let _alarm = watchdog.when_cancelled(move || {
+        if let Some(ready) = to_cancel.upgrade() {
+            // It fails where the answer is there already.
+            let _ = ready.try_send(Err(fault::cancelled().into()));
+        }
+    });
     let for_pump = Arc::clone(&waker);
     let serve = move || match login.run() {
         Ok(wire) => {
@@ -104,7 +111,8 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
         .stack_size(STACK)
         .spawn(serve)
         .map_err(|error| fault::local(&error))?;
-    let guard = match await_login(&answer, &watchdog, deadline) {
+    // A look-up and an agent may hang where no shut socket ends them.
+    let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
         Ok(answer) => answer?,
         Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name()).into()),
         Err(RecvTimeoutError::Disconnected) => {
@@ -114,22 +122,6 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     };
     let handle = Handle { requests: Some(requests), waker, guard };
     Ok(BuiltIn { handle: Arc::new(handle) })
-}
-
-/// Waits for a login, which may hang where no shut socket ends it: no later than its deadline or a
-/// cancelled run.
-fn await_login<T>(
-    answer: &Receiver<T>,
-    watchdog: &Watchdog,
-    deadline: Deadline,
-) -> Result<T, RecvTimeoutError> {
-    let limit = Deadline::after(deadline.remaining() + GRACE);
-    loop {
-        match answer.recv_timeout(limit.remaining().min(LOOK_AGAIN)) {
-            Err(RecvTimeoutError::Timeout) if !limit.is_over() && !watchdog.is_cancelled() => {}
-            answer => return answer,
-        }
-    }
 }
 
 impl BuiltIn {

@@ -129,7 +129,7 @@ impl Resolver {
     /// was cancelled.
     pub fn resolve(&self, host: &Host, watchdog: &Watchdog) -> Result<Target, HostFailure> {
         let call = self.call(host);
-        if !exists(&call.program) {
+        if !self.classes.has_program(|| exists(&call.program)) {
             return Ok(self.plain(host));
         }
         let ask = |call: &SshCall| Ok(SshConfig::parse(&ask_ssh(call, watchdog)?));

@@ -4,6 +4,7 @@
 //! busy for ever. A socket that is shut down ends every call on it, blocking or not.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,13 @@ pub struct Guard {
     expired: Arc<AtomicBool>,
 }
 
+/// What is called when the run is cancelled, until this is dropped.
+#[derive(Debug)]
+pub struct Alarm {
+    leash: Arc<Leash>,
+    id: u64,
+}
+
 #[derive(Debug, Default)]
 struct Kennel {
     state: Mutex<State>,
@@ -42,6 +50,7 @@ struct State {
     next_id: u64,
     watched: HashMap<u64, Watched>,
     deadlines: BTreeSet<(Instant, u64)>,
+    alarms: HashMap<u64, Call>,
     cancelled: bool,
     over: bool,
 }
@@ -52,6 +61,14 @@ struct Watched {
     /// `None` has no deadline: only a cancelled run shuts it down.
     at: Option<Instant>,
     expired: Arc<AtomicBool>,
+}
+
+struct Call(Box<dyn FnOnce() + Send>);
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a call")
+    }
 }
 
 /// What the owners of the thread hold; it ends with the last of them.
@@ -89,8 +106,7 @@ impl Watchdog {
         let socket = socket.as_fd().try_clone_to_owned()?;
         let expired = Arc::new(AtomicBool::new(false));
         let mut state = self.leash.0.lock();
-        let id = state.next_id;
-        state.next_id += 1;
+        let id = state.new_id();
         let at = if state.cancelled { clock::now() } else { deadline.instant() };
         state.watched.insert(id, Watched { socket, at: Some(at), expired: Arc::clone(&expired) });
         state.deadlines.insert((at, id));
@@ -106,8 +122,25 @@ impl Watchdog {
         for id in ids {
             state.expire(id);
         }
+        let alarms = std::mem::take(&mut state.alarms);
         drop(state);
         self.leash.0.changed.notify_all();
+        for Call(call) in alarms.into_values() {
+            call();
+        }
+    }
+
+    /// Calls back once when the run is cancelled; at once where it is already.
+    pub fn when_cancelled(&self, call: impl FnOnce() + Send + 'static) -> Alarm {
+        let mut state = self.leash.0.lock();
+        let id = state.new_id();
+        if state.cancelled {
+            drop(state);
+            call();
+        } else {
+            state.alarms.insert(id, Call(Box::new(call)));
+        }
+        Alarm { leash: Arc::clone(&self.leash), id }
     }
 
     /// Whether the run was cancelled.
@@ -171,6 +204,14 @@ impl Drop for Guard {
     }
 }
 
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        let call = self.leash.0.lock().alarms.remove(&self.id);
+        // What it holds may come back here when it goes.
+        drop(call);
+    }
+}
+
 impl Kennel {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -206,6 +247,12 @@ impl Kennel {
 }
 
 impl State {
+    fn new_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
     /// Shuts a socket down; the entry stays until its guard goes.
     fn expire(&mut self, id: u64) {
         let Some(watched) = self.watched.get(&id) else { return };
@@ -238,6 +285,22 @@ mod tests {
         watchdog.cancel();
         assert_eq!(near.read(&mut [0]).unwrap(), 0);
         assert!(guard.is_expired() && guard.is_cancelled());
+    }
+
+    #[test]
+    fn a_cancelled_run_calls_back_once_whoever_asked_for_it() {
+        let watchdog = Watchdog::start().unwrap();
+        let (told, heard) = std::sync::mpsc::channel();
+        let say = |word: &'static str| {
+            let told = told.clone();
+            move || told.send(word).unwrap()
+        };
+        let _early = watchdog.when_cancelled(say("early"));
+        drop(watchdog.when_cancelled(say("gone")));
+        watchdog.cancel();
+        watchdog.cancel();
+        let _late = watchdog.when_cancelled(say("late"));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["early", "late"]);
     }
 
     #[test]

@@ -58,58 +58,71 @@ impl<W: Write> FrameWriter<W> {
     }
 }
 
+/// The bytes of a frame's length.
+const PREFIX: usize = 4;
+
 /// Reads what a [`FrameWriter`] wrote, and trusts none of it.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     stream: R,
+    /// The frame under way, its length first.
     frame: Vec<u8>,
+    /// How much of it has come.
+    filled: usize,
 }
 
 impl<R: Read> FrameReader<R> {
     /// A reader of the frames that follow on a stream.
     pub fn new(stream: R) -> Self {
-        Self { stream, frame: Vec::new() }
+        Self { stream, frame: Vec::new(), filled: 0 }
+    }
+
+    /// What it reads from, of which nothing is to be read beside it.
+    pub fn stream_mut(&mut self) -> &mut R {
+        &mut self.stream
     }
 
     /// The next message; `None` when the stream ended between two frames.
     ///
     /// # Errors
-    /// The stream broke, or what came is no frame, no message, or over the limit.
+    /// The stream broke, or what came is no frame, no message, or over the limit. Where the stream had
+    /// no more for now, the next call goes on with what came.
     pub fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>, WireError> {
-        let mut prefix = [0; 4];
-        match read_full(&mut self.stream, &mut prefix)? {
-            0 => return Ok(None),
-            4 => {}
-            _ => return Err(WireError::Truncated),
+        if !self.fill(PREFIX)? {
+            return if self.filled == 0 { Ok(None) } else { Err(WireError::Truncated) };
         }
+        let mut prefix = [0; PREFIX];
+        prefix.copy_from_slice(&self.frame[..PREFIX]);
         let length = usize::try_from(u32::from_be_bytes(prefix)).unwrap_or(usize::MAX);
         if length > FRAME_LIMIT {
             return Err(WireError::TooBig(length));
         }
-        self.frame.resize(length, 0);
-        if read_full(&mut self.stream, &mut self.frame)? != length {
+        if !self.fill(PREFIX + length)? {
             return Err(WireError::Truncated);
         }
-        let message = serde_json::from_slice(&self.frame)?;
+        let message = serde_json::from_slice(&self.frame[PREFIX..PREFIX + length]);
+        self.filled = 0;
         // There may be a thousand readers, whose first frame is the largest.
         self.frame.clear();
         self.frame.shrink_to(KEPT);
-        Ok(Some(message))
+        Ok(Some(message?))
     }
-}
 
-/// Reads until the buffer is full or the stream ends; how many bytes came.
-fn read_full(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match stream.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    /// Reads until so much of the frame is there; `false` when the stream ended before.
+    fn fill(&mut self, wanted: usize) -> io::Result<bool> {
+        if self.frame.len() < wanted {
+            self.frame.resize(wanted, 0);
         }
+        while self.filled < wanted {
+            match self.stream.read(&mut self.frame[self.filled..wanted]) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
-    Ok(filled)
 }
 
 #[cfg(test)]
@@ -133,6 +146,35 @@ mod tests {
             assert_eq!(reader.read::<String>().unwrap().as_deref(), Some(message));
         }
         assert!(reader.read::<String>().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_frame_that_comes_in_pieces_with_waits_between_is_whole() {
+        struct Slow(Vec<u8>, bool);
+        impl Read for Slow {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.1 = !self.1;
+                if self.1 && !self.0.is_empty() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                let count = buffer.len().min(3).min(self.0.len());
+                buffer[..count].copy_from_slice(&self.0.drain(..count).collect::<Vec<_>>());
+                Ok(count)
+            }
+        }
+        let mut reader = FrameReader::new(Slow(frames(&["a longer message", "b"]), false));
+        let mut messages = Vec::new();
+        let mut waits = 0;
+        loop {
+            match reader.read::<String>() {
+                Ok(Some(message)) => messages.push(message),
+                Ok(None) => break,
+                Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => waits += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(messages, ["a longer message", "b"]);
+        assert!(waits > 5, "{waits}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
-use std::io::{self, Read};
+use std::io::{self, BufReader};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::followed::{FollowError, Followed};
+use super::timed::Timed;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostReport, Reason};
@@ -18,10 +19,19 @@ pub(super) const SILENCE: Duration = Duration::from_secs(2);
 /// How often a waiting thread looks whether the agent has gone silent.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// What has come from an agent; filled by a thread of its own, which ends with the stream.
+/// What reading takes of that which came in time, and which nobody was there to read.
+const LEAST: Duration = Duration::from_millis(5);
+
+/// What an agent says is read from here.
+type Reader = FrameReader<BufReader<Timed>>;
+
+/// What has come from an agent.
 ///
-/// That thread parses no answer: whoever asked does, and of a thousand agents only a few are asked at once.
+/// Whoever waits for something reads it. An agent with a worker also speaks unasked, and has a thread of its
+/// own that listens.
 pub(super) struct Inbox {
+    /// `None` once a thread of its own reads.
+    reader: Mutex<Option<Reader>>,
     state: Mutex<State>,
     changed: Condvar,
     /// The last answer of an agent that is asked again and again.
@@ -36,6 +46,8 @@ enum ReportText {
 }
 
 pub(super) struct State {
+    /// Whether a thread of its own reads.
+    listens: bool,
     replies: HashMap<u64, Result<StepResult, StepError>>,
     awaited: HashSet<u64>,
     report: Option<ReportText>,
@@ -56,8 +68,9 @@ pub(super) struct State {
 }
 
 impl Inbox {
-    pub(super) fn start(stream: impl Read + Send + 'static) -> io::Result<Arc<Self>> {
+    pub(super) fn new(stream: BufReader<Timed>) -> Self {
         let state = State {
+            listens: false,
             replies: HashMap::new(),
             awaited: HashSet::new(),
             report: None,
@@ -71,32 +84,45 @@ impl Inbox {
             frames: 0,
             beats: false,
         };
-        let inbox =
-            Self { state: Mutex::new(state), changed: Condvar::new(), followed: Mutex::default() };
-        let inbox = Arc::new(inbox);
-        let filled = Arc::clone(&inbox);
-        thread::Builder::new().name("agent reader".into()).stack_size(256 * 1024).spawn(
-            move || {
-                let mut reader = FrameReader::new(stream);
-                loop {
-                    let message = reader.read();
-                    let mut state = filled.lock();
-                    match message {
-                        Ok(Some(message)) => state.take(message),
-                        Ok(None) if state.ended => {}
-                        Ok(None) => state.broken = Some((Reason::Lost, "its output ended".into())),
-                        Err(error) => state.broken = Some((reason_of(&error), error.to_string())),
-                    }
-                    let is_over = state.ended || state.broken.is_some();
-                    drop(state);
-                    filled.changed.notify_all();
-                    if is_over {
-                        return;
-                    }
-                }
-            },
-        )?;
-        Ok(inbox)
+        Self {
+            reader: Mutex::new(Some(FrameReader::new(stream))),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            followed: Mutex::default(),
+        }
+    }
+
+    /// From now on a thread reads, which ends with the stream.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn listen(self: &Arc<Self>) -> io::Result<()> {
+        let Some(mut reader) = self.reader().take() else { return Ok(()) };
+        self.lock().listens = true;
+        reader.stream_mut().get_mut().without_deadline()?;
+        let inbox = Arc::clone(self);
+        let listen = move || while inbox.take(reader.read()) {};
+        let thread = thread::Builder::new().name("agent reader".into()).stack_size(256 * 1024);
+        thread.spawn(listen).map(drop)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what was read; whether there may be more.
+    fn take(&self, message: Result<Option<FromAgent>, WireError>) -> bool {
+        let mut state = self.lock();
+        match message {
+            Ok(Some(message)) => state.take(message),
+            Ok(None) if state.ended => {}
+            Ok(None) => state.broken = Some((Reason::Lost, "its output ended".into())),
+            Err(error) => state.broken = Some((reason_of(&error), error.to_string())),
+        }
+        let goes_on = !state.is_over();
+        drop(state);
+        self.changed.notify_all();
+        goes_on
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -110,16 +136,35 @@ impl Inbox {
         mut look: impl FnMut(&mut State) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.lock();
+        let deadline =
+            if state.listens { deadline } else { Deadline::after(deadline.remaining().max(LEAST)) };
         loop {
             if let Some(found) = look(&mut state) {
                 return Some(found);
             }
             let left = deadline.remaining();
-            if left.is_zero() || state.broken.is_some() || state.ended {
+            if left.is_zero() || state.is_over() {
                 return None;
             }
-            let waited = self.changed.wait_timeout(state, left.min(LOOK_AGAIN));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = if state.listens {
+                let waited = self.changed.wait_timeout(state, left.min(LOOK_AGAIN));
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                drop(state);
+                self.read_by(deadline);
+                self.lock()
+            };
+        }
+    }
+
+    /// Takes in what comes next, if it comes by then.
+    fn read_by(&self, deadline: Deadline) {
+        let mut reader = self.reader();
+        let Some(reader) = reader.as_mut() else { return };
+        reader.stream_mut().get_mut().set_deadline(deadline);
+        match reader.read() {
+            Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {}
+            message => drop(self.take(message)),
         }
     }
 
@@ -186,8 +231,7 @@ impl Inbox {
 
     /// Whether nothing more comes.
     pub(super) fn is_over(&self) -> bool {
-        let state = self.lock();
-        state.broken.is_some() || state.ended
+        self.lock().is_over()
     }
 
     pub(super) fn broken(&self) -> Option<(Reason, String)> {
@@ -213,6 +257,10 @@ impl Inbox {
 }
 
 impl State {
+    fn is_over(&self) -> bool {
+        self.broken.is_some() || self.ended
+    }
+
     fn is_silent(&self) -> bool {
         self.beats && clock::silence_since(self.heard) > SILENCE
     }

@@ -105,13 +105,6 @@ impl Line {
         self.from_host.rest();
     }
 
-    /// Whether a step may call the library, which may then have something to send.
-    pub(super) fn may_call(&self, fed: u64) -> bool {
-        let is_quiet = !self.is_ready && self.to_host.is_empty() && self.heard == Some(fed);
-        let is_open = self.input != Flow::Ended && self.output == Flow::Open;
-        !(matches!(self.stage, Stage::Running) && is_quiet && is_open)
-    }
-
     /// Moves what can be moved; whether anything was. So many bytes the library has been fed.
     pub(super) fn step(&mut self, session: &Session, fed: u64) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_doomed() {

@@ -91,11 +91,8 @@ impl Pump {
         self.transfer();
         for _ in 0..ROUNDS {
             let fed = self.wire.fed;
-            // What a call could not finish may have sent something all the same.
-            self.wire.is_library_ready |= !self.waiting.is_empty();
             let mut moved = self.open_next()?;
             for line in &mut self.lines {
-                self.wire.is_library_ready |= line.may_call(fed);
                 moved |= line.step(&self.wire.session, fed)?;
             }
             self.lines.retain(|line| !line.is_done());

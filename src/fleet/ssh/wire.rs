@@ -1,42 +1,39 @@
 //! One SSH session of the library, which never sees the network.
 //!
-//! libssh2 holds one end of a socketpair; this side moves bytes between the other end and the
-//! host's socket. So no call of the library ever waits or spins, whatever a host sends: it gets
+//! libssh2 reads and writes a [`Mailbox`]; this side moves bytes between that and the host's
+//! socket. So no call of the library ever waits or spins, whatever a host sends: it gets
 //! what was fed and no more. And between two feeds nothing new can arrive, which makes "nothing
 //! moved" exact: without that, reading one channel may take in, unseen, the last packet that
 //! another one waits for.
 
-use std::io::{self, Read as _};
-use std::net::Shutdown;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
-use super::buffer::{Buffer, Source};
+use super::buffer::Source;
 use super::fault;
 use super::greeting::Greeting;
+use super::mailbox::Mailbox;
 use super::road::{Helper, Road};
 use crate::fleet::poll;
 use crate::fleet::watchdog::Guard;
+use crate::sys;
 
 pub(super) struct Wire {
     pub(super) session: ssh2::Session,
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     /// What holds the way to the host open, if it is no plain connection.
     helper: Option<Helper>,
-    library: UnixStream,
-    inbound: Buffer,
-    outbound: Buffer,
+    mailbox: Arc<Mutex<Mailbox>>,
     greeting: Greeting,
     /// The host sends nothing more.
     ended: bool,
-    /// What may have something to read: an attempt in vain costs as much as one that is not.
+    /// Whether the host may have sent something: a look in vain costs as much as one that is not.
     pub(super) is_host_ready: bool,
-    pub(super) is_library_ready: bool,
     /// How many bytes from the host the library was given; more than before where there is news for it.
     pub(super) fed: u64,
     guard: Arc<Guard>,
@@ -45,24 +42,18 @@ pub(super) struct Wire {
 impl Wire {
     /// A session on a non-blocking socket.
     pub(super) fn new(road: Road, guard: Guard) -> io::Result<Self> {
-        let Road { socket, helper } = road;
-        let (library, near) = UnixStream::pair()?;
-        library.set_nonblocking(true)?;
-        near.set_nonblocking(true)?;
-        let mut session = ssh2::Session::new()?;
-        session.set_tcp_stream(near);
+        let socket = Arc::new(road.socket);
+        let mailbox = Arc::new(Mutex::default());
+        let session = sys::ssh::session(Arc::clone(&socket), Arc::clone(&mailbox))?;
         session.set_blocking(false);
         Ok(Self {
             session,
             socket,
-            helper,
-            library,
-            inbound: Buffer::default(),
-            outbound: Buffer::default(),
+            helper: road.helper,
+            mailbox,
             greeting: Greeting::default(),
             ended: false,
             is_host_ready: true,
-            is_library_ready: true,
             fed: 0,
             guard: Arc::new(guard),
         })
@@ -88,32 +79,29 @@ impl Wire {
 
     /// Moves what can be moved between the library and the host; whether anything was.
     pub(super) fn transfer(&mut self) -> bool {
-        // Each way: take in what there is room for, then hand on what the other side takes.
-        let mut moved = false;
-        if self.outbound.is_empty() && self.is_library_ready {
-            let read = self.outbound.fill(|room| (&self.library).read(room));
-            self.is_library_ready = matches!(read, Ok(Source::MayHaveMore));
-            moved |= !self.outbound.is_empty();
-        }
-        moved |= self.send_outbound();
-        if self.inbound.is_empty() && self.is_host_ready && !self.ended {
-            moved |= self.receive();
-        }
-        moved | self.feed()
+        let sent = self.send();
+        sent | (self.is_host_ready && !self.ended && self.receive())
     }
 
     fn receive(&mut self) -> bool {
+        let mut mailbox = lock(&self.mailbox);
+        let inbound = &mut mailbox.inbound;
+        if !inbound.is_empty() {
+            return false;
+        }
         let socket = &self.socket;
         let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
             Ok((count, _)) => Ok(count),
             Err(errno) => Err(io::Error::from(errno)),
         };
-        match self.inbound.fill(from_host) {
+        match inbound.fill(from_host) {
             Ok(Source::Ended) => self.ended = true,
             Ok(host) => {
                 self.is_host_ready = host == Source::MayHaveMore;
-                if !self.greeting.look(self.inbound.bytes()) {
-                    self.inbound.clear();
+                if self.greeting.look(inbound.bytes()) {
+                    self.fed += inbound.bytes().len() as u64;
+                } else {
+                    inbound.clear();
                     self.ended = true;
                 }
             }
@@ -126,45 +114,33 @@ impl Wire {
         true
     }
 
-    fn feed(&mut self) -> bool {
-        if self.inbound.is_empty() {
+    fn send(&mut self) -> bool {
+        let mut mailbox = lock(&self.mailbox);
+        let outbound = &mut mailbox.outbound;
+        if outbound.is_empty() {
             return false;
         }
-        match send(&self.library, self.inbound.bytes(), SendFlags::NOSIGNAL) {
-            Ok(count) => {
-                self.inbound.drop_front(count);
-                self.fed += count as u64;
-                true
-            }
-            Err(_) => false,
-        }
-    }
-
-    fn send_outbound(&mut self) -> bool {
-        if self.outbound.is_empty() {
-            return false;
-        }
-        match send(&self.socket, self.outbound.bytes(), SendFlags::NOSIGNAL) {
-            Ok(count) => self.outbound.drop_front(count),
+        match send(&self.socket, outbound.bytes(), SendFlags::NOSIGNAL) {
+            Ok(count) => outbound.drop_front(count),
             Err(Errno::AGAIN | Errno::INTR) => return false,
             Err(_) => {
-                self.outbound.clear();
+                outbound.clear();
                 self.ended = true;
             }
         }
         true
     }
 
-    /// Whether the host has closed and all it sent is with the library, which learns it by this.
+    /// Whether the host has closed and the library has taken all it sent; it learns the end by this.
     pub(super) fn pass_end_on(&mut self) -> bool {
-        let all_fed = self.ended && self.inbound.is_empty();
-        if all_fed {
-            // Fails only when the library is gone.
-            let _ = self.library.shutdown(Shutdown::Both);
+        let mut mailbox = lock(&self.mailbox);
+        let all_taken = self.ended && mailbox.inbound.is_empty();
+        if all_taken {
+            mailbox.close();
             // The end is something to hear of, too.
             self.fed += 1;
         }
-        all_fed
+        all_taken
     }
 
     /// Repeats a call of the library until it is done. The watchdog ends the wait: a socket that
@@ -174,9 +150,7 @@ impl Wire {
         mut call: impl FnMut(&mut ssh2::Session) -> Result<T, ssh2::Error>,
     ) -> Result<T, ssh2::Error> {
         loop {
-            let done = call(&mut self.session);
-            self.is_library_ready = true;
-            match done {
+            match call(&mut self.session) {
                 Err(error) if fault::is_again(&error) => {
                     if !self.transfer() && !self.pass_end_on() {
                         self.hurry_acks();
@@ -193,11 +167,12 @@ impl Wire {
 
     /// What the socket must be ready for.
     pub(super) fn interest(&self) -> PollFlags {
+        let mailbox = lock(&self.mailbox);
         let mut interest = PollFlags::empty();
-        if self.inbound.is_empty() && !self.ended {
+        if mailbox.inbound.is_empty() && !self.ended {
             interest |= PollFlags::IN;
         }
-        if !self.outbound.is_empty() {
+        if !mailbox.outbound.is_empty() {
             interest |= PollFlags::OUT;
         }
         interest
@@ -205,8 +180,9 @@ impl Wire {
 
     /// Gives back what it needs only while something is on its way.
     pub(super) fn rest(&mut self) {
-        self.inbound.rest();
-        self.outbound.rest();
+        let mut mailbox = lock(&self.mailbox);
+        mailbox.inbound.rest();
+        mailbox.outbound.rest();
     }
 
     /// sshd's small packets wait for our acknowledgement; the option holds until the next wait.
@@ -224,12 +200,15 @@ impl AsFd for Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        self.is_library_ready = true;
-        self.transfer();
-        let _ = shutdown(&self.socket, rustix::net::Shutdown::Both);
+        self.send();
+        let _ = shutdown(&self.socket, Shutdown::Both);
         // Before the library's own clean-up, which would ask the host for answers.
-        let _ = self.library.shutdown(Shutdown::Both);
+        lock(&self.mailbox).close();
     }
+}
+
+fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_wait(error: &io::Error) -> bool {

@@ -37,6 +37,8 @@ struct Shared {
     /// Of the file that the first call named, as all of a run do.
     lines: OnceLock<(Option<PathBuf>, Option<Lines>)>,
     answers: Mutex<HashMap<Class, Arc<OnceLock<Answer>>>>,
+    /// Whether there is an `ssh` program, of which a run has one.
+    has_program: OnceLock<bool>,
 }
 
 /// What hosts with the same configuration have in common.
@@ -57,6 +59,11 @@ struct Answer {
 }
 
 impl Classes {
+    /// Whether the program is there, as `look` finds when it is asked for the first time.
+    pub(super) fn has_program(&self, look: impl FnOnce() -> bool) -> bool {
+        *self.shared.has_program.get_or_init(look)
+    }
+
     /// The configuration of a host, by `ask` or as it was told for another of its class.
     pub(super) fn config(
         &self,

@@ -1,0 +1,69 @@
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+
+use crate::clock::Deadline;
+
+/// A stream that is read up to a deadline, however slowly its bytes come.
+pub(super) struct Timed {
+    stream: UnixStream,
+    by: Option<Deadline>,
+}
+
+impl Timed {
+    pub(super) fn new(stream: UnixStream, by: Deadline) -> Self {
+        Self { stream, by: Some(by) }
+    }
+
+    /// Another deadline for what is read from now on.
+    pub(super) fn set_deadline(&mut self, by: Deadline) {
+        self.by = Some(by);
+    }
+
+    /// From now on it is waited for without end.
+    pub(super) fn without_deadline(&mut self) -> io::Result<()> {
+        self.by = None;
+        self.stream.set_read_timeout(None)
+    }
+}
+
+impl Read for Timed {
+    /// [`io::ErrorKind::WouldBlock`] at the deadline.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(by) = self.by {
+            let left = by.remaining();
+            if left.is_zero() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+        }
+        self.stream.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn bytes_that_dribble_do_not_move_the_deadline() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let dribble = thread::spawn(move || {
+            while far.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let mut timed = Timed::new(near, Deadline::after(Duration::from_millis(60)));
+        let mut all = Vec::new();
+        let error = timed.read_to_end(&mut all).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(!all.is_empty());
+        timed.without_deadline().unwrap();
+        assert_eq!(timed.read(&mut [0]).unwrap(), 1);
+        drop(timed);
+        dribble.join().unwrap();
+    }
+}
