@@ -21,7 +21,7 @@ use rdmactl::analyse::rate::Counted;
 use rdmactl::clock;
 use rdmactl::model::{Counter, HostReport};
 use rdmactl::tui::{
-    Event, Glyphs, Picture, Prepared, Seen, Settings, State, Theme, Timeline, draw,
+    Event, Glyphs, Picture, Prepared, Scenes, Seen, Settings, State, Theme, Timeline, draw,
 };
 
 /// Keys that an operator presses, again and again: through views, down, and to another order.
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         may_upload: true,
         waiting_for: format!("{} hosts", hosts.len()),
     };
-    let mut state = State::new(settings, clock::now());
+    let (mut state, mut scenes) = (State::new(settings, clock::now()), Scenes::default());
     let mut terminal = Terminal::new(TestBackend::new(160, 50))?;
     state.update(clock::now(), Event::Resize(160, 50));
     let [mut gathered, mut prepared, mut taken, mut answered, mut drawn] =
@@ -51,8 +51,11 @@ fn main() -> Result<()> {
     for number in 0..pictures.parse()? {
         let (picture, counted) = timed(&mut gathered, || picture(&hosts, number, &before));
         before = counted;
-        let prepared = timed(&mut prepared, || Prepared::of(picture));
-        timed(&mut taken, || state.update(clock::now(), Event::Prepared(prepared)));
+        let scene = timed(&mut prepared, || {
+            scenes.release();
+            scenes.next(Prepared::of(picture))
+        });
+        timed(&mut taken, || state.update(clock::now(), Event::Scene(scene)));
         for key in keys.by_ref().take(3) {
             let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
             timed(&mut answered, || state.update(clock::now(), Event::Key(key)));

@@ -326,11 +326,11 @@ fn a_recording_is_stepped_through() {
     let mut screen = Screen::with(settings);
     let at = |position, is_paused| Place { position, count: 20, is_paused };
     let shown = screen.prepared(fleet, 5);
-    screen.event(Event::Prepared(shown.clone().at(at(6, true))));
+    screen.show(shown.clone().at(at(6, true)));
     let text = screen.text((80, 24));
     let header = text.lines().next().expect("a header");
     assert!(header.ends_with("PAUSED  6/20  2026-09-21 14:13:25Z"), "{header}");
-    screen.event(Event::Prepared(shown.at(at(6, false))));
+    screen.show(shown.at(at(6, false)));
     assert!(screen.text((120, 40)).contains("REPLAY  6/20"));
     let steps = [-1, 1, -10, 10, -60, 60].map(Effect::Step);
     assert_eq!(screen.keys("[]{}()"), steps);
@@ -368,12 +368,12 @@ fn whoever_steps_back_to_a_fallback_sees_it_as_it_was() {
         text.lines().find(|line| line.contains("/scratch")).map(str::to_owned)
     };
     let there = screen.prepared(marks, 12).after(screen.past(marks, 0..=11));
-    screen.event(Event::Prepared(there));
+    screen.show(there);
     let back = row(&mut screen).expect("the mount");
     assert!(back.contains('*') && back.contains("was RDMA, ok"), "{back}");
     // A moment before it, nothing of it is known.
     let there = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
-    screen.event(Event::Prepared(there));
+    screen.show(there);
     let before = row(&mut screen).expect("the mount");
     assert!(!before.contains('*') && !before.contains("was RDMA"), "{before}");
 }
@@ -395,8 +395,8 @@ fn a_picture_that_nobody_saw_is_known_to_the_one_in_its_place() {
     let mut screen = screen(marks);
     screen.keys("3");
     let missed = screen.prepared(marks, 11).after(screen.past(marks, 0..=10));
-    let there = screen.prepared(marks, 12).instead_of(missed);
-    screen.event(Event::Prepared(there));
+    screen.miss(missed);
+    screen.show(screen.prepared(marks, 12));
     let text = screen.text((120, 40));
     let row = text.lines().find(|line| line.contains("/scratch")).expect("the mount");
     assert!(row.contains("was RDMA, ok"), "{row}");

@@ -5,6 +5,7 @@ the screen changes is taken from outside. What a picture and a frame take is mea
 `examples/top_frames.rs`.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -21,7 +22,9 @@ import time
 from .live import play_agents, stat, wait_for_logins
 from .loopback import Loopback
 
-HOSTS, SETTLE_S, WINDOW_S = 1000, 10, 600
+# A minute is what filling the memories of changes takes: memory is flat after it, or not.
+HOSTS, SETTLE_S, WINDOW_S = 1000, 60, 600
+AUTOGROUP = pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled")
 PRESSES, FRAMES = 200, 60
 ROWS, COLUMNS = 50, 160
 
@@ -70,6 +73,22 @@ def p99(values):
     return statistics.quantiles(values, n=100)[98]
 
 
+@contextlib.contextmanager
+def hosts_yield(bed):
+    """Hosts are other machines, and take no processor from whoever looks at them: neither their processes nor,
+    where the kernel shares by session, their sessions, of which each would count as much as the operator's."""
+    for process in bed.processes:
+        os.setpriority(os.PRIO_PGRP, process.pid, 10)
+    before = AUTOGROUP.read_text() if AUTOGROUP.exists() else None
+    if before is not None:
+        AUTOGROUP.write_text("0")
+    try:
+        yield
+    finally:
+        if before is not None:
+            AUTOGROUP.write_text(before)
+
+
 def frames(player, reports):
     """What `top_frames` says: the 99th percentile of each of its times, in milliseconds."""
     said = subprocess.run([player, reports, str(HOSTS), "8", str(FRAMES)], check=True, capture_output=True,
@@ -80,11 +99,9 @@ def frames(player, reports):
 
 def measure(binary, player, frame_player, say, window_s=WINDOW_S):
     """The rows of BENCHMARKS.md."""
-    with Loopback(binary, 8, "Match LocalAddress 127.2.0.0/16\n  SetEnv SHLVL=2 PATH={folder}/played:/usr/bin:/bin\n") as bed:
+    with contextlib.ExitStack() as resources, Loopback(binary, 8, "Match LocalAddress 127.2.0.0/16\n  SetEnv SHLVL=2 PATH={folder}/played:/usr/bin:/bin\n") as bed:
         play_agents(bed, player)
-        # Hosts are other machines, and take no processor from whoever looks at them.
-        for process in bed.processes:
-            os.setpriority(os.PRIO_PGRP, process.pid, 10)
+        resources.enter_context(hosts_yield(bed))
         report = json.loads((bed.folder / "reports.json").read_text())["hosts"][0]
         say(f"top, pictures and frames of {HOSTS} hosts")
         took = frames(frame_player, bed.folder / "reports.json")

@@ -178,6 +178,7 @@ impl LiveHosts {
         self.all.watchdog.cancel();
         self.connecting.wait(Deadline::after(LEAVE));
         left.extend(self.all.end());
+        self.all.reach.end();
         left
     }
 }

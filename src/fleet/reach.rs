@@ -209,9 +209,19 @@ impl Reach {
     }
 }
 
+impl Reach {
+    /// Removes what it has on this machine: nobody is to be reached any more.
+    ///
+    /// Dropping it does so, too. But where threads have it, the last of them may be cut off by the end
+    /// of this process.
+    pub fn end(&self) {
+        self.connector.end();
+    }
+}
+
 impl Drop for Reach {
     fn drop(&mut self) {
-        self.connector.end();
+        self.end();
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::{Picture, Prepared};
+use super::Scene;
 use crate::model::ping::PingReport;
 
 /// What happens to the screen.
@@ -17,11 +17,8 @@ pub enum Event {
     Mouse(MouseEvent),
     /// The terminal has another size: columns and rows.
     Resize(u16, u16),
-    /// There is a newer picture. What is to be made of it is made here, which a large one should not:
-    /// then [`Event::Prepared`].
-    Picture(Arc<Picture>),
     /// There is a newer picture, of which everything was made.
-    Prepared(Prepared),
+    Scene(Scene),
     /// Time went by: ages grow, and marks fade.
     Tick,
     /// What became of an effect.

@@ -91,16 +91,6 @@ impl Prepared {
     pub fn after(self, past: Past) -> Self {
         Self { past: Some(past), ..self }
     }
-
-    /// The same, in place of one that nobody saw: what was gone to with that one is gone to with this.
-    #[must_use]
-    pub fn instead_of(self, missed: Self) -> Self {
-        let Some(mut past) = missed.past.filter(|_| self.past.is_none()) else { return self };
-        if !Arc::ptr_eq(&missed.picture, &self.picture) {
-            past.take(&missed.picture, &missed.derived.ports);
-        }
-        self.after(past)
-    }
 }
 
 /// Why a host is silent.

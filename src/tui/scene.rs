@@ -15,7 +15,7 @@ use crate::model::{Connection, Finding, HostFailure, HostReport, Reason, Subject
 ///
 /// It is cheap to clone: a frozen screen keeps one while others follow.
 #[derive(Debug, Clone)]
-pub(super) struct Scene {
+pub struct Scene {
     pub(super) picture: Arc<Picture>,
     pub(super) derived: Arc<Derived>,
     /// Where in a recording it is.

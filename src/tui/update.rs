@@ -17,7 +17,6 @@ use super::keys::{Action, Press, find};
 use super::layout::Layout;
 use super::matrix::{Grid, Taken};
 use super::mode::{Kept, Mode, Page, Prompt, PromptKind};
-use super::prepared::Prepared;
 use super::scene::Scene;
 use super::sheet::Sheet;
 use super::state::State;
@@ -46,8 +45,7 @@ impl State {
                 self.size = (columns, rows);
                 self.keep_in_view();
             }
-            Event::Picture(picture) => self.take(Prepared::of(picture)),
-            Event::Prepared(prepared) => self.take(prepared),
+            Event::Scene(scene) => self.take(scene),
             Event::Tick => {}
             Event::Told(notice) => self.notice = Some((self.at, notice)),
             Event::Matrix(report) => self.grid = Some(Grid::new(report, Taken::Here(self.at))),
@@ -120,8 +118,8 @@ impl State {
     }
 
     /// Takes a picture, which is shown unless another is held.
-    fn take(&mut self, prepared: Prepared) {
-        self.live = Some(Scene::next(self.live.take(), prepared));
+    fn take(&mut self, scene: Scene) {
+        self.live = Some(scene);
         if self.frozen.is_none() {
             self.rebuild();
         }

@@ -11,7 +11,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    Effect, Event, Glyphs, Past, Picture, Prepared, Settings, State, Theme, Timeline, View, draw,
+    Effect, Event, Glyphs, Past, Picture, Prepared, Scenes, Settings, State, Theme, Timeline, View, draw,
 };
 
 use crate::pictures::{Host, picture};
@@ -19,6 +19,7 @@ use crate::pictures::{Host, picture};
 /// The state, with a clock of its own.
 pub(crate) struct Screen {
     state: State,
+    scenes: Scenes,
     begin: Instant,
     at: Instant,
 }
@@ -33,7 +34,7 @@ impl Screen {
     pub(crate) fn with(settings: Settings) -> Self {
         // Far enough from the machine's start for ages of minutes.
         let begin = clock::now() + Duration::from_secs(10_000);
-        Self { state: State::new(settings, begin), begin, at: begin }
+        Self { state: State::new(settings, begin), scenes: Scenes::default(), begin, at: begin }
     }
 
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
@@ -43,7 +44,7 @@ impl Screen {
     /// Shows the hosts of a second.
     pub(crate) fn picture(&mut self, second: u64, hosts: Vec<Host>) {
         self.at = self.begin + Duration::from_secs(second);
-        self.event(Event::Picture(picture(self.begin, second, hosts)));
+        self.show(Prepared::of(picture(self.begin, second, hosts)));
     }
 
     /// The same, with another time on the wall.
@@ -51,7 +52,18 @@ impl Screen {
         self.at = self.begin + Duration::from_secs(second);
         let taken_ns = picture(self.begin, wall_s, Vec::new()).taken_ns;
         let shown = picture(self.begin, second, hosts);
-        self.event(Event::Picture(Arc::new(Picture { taken_ns, ..Picture::clone(&shown) })));
+        self.show(Prepared::of(Arc::new(Picture { taken_ns, ..Picture::clone(&shown) })));
+    }
+
+    /// Shows a picture.
+    pub(crate) fn show(&mut self, prepared: Prepared) {
+        let scene = self.scenes.next(prepared);
+        self.event(Event::Scene(scene));
+    }
+
+    /// Has a picture come that is not shown, because another one is there before it can be.
+    pub(crate) fn miss(&mut self, prepared: Prepared) {
+        self.scenes.next(prepared);
     }
 
     /// The hosts of a second, and all that is made of them.

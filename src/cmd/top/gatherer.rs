@@ -10,6 +10,9 @@ use crate::cmd::local;
 use crate::model::{HostReport, Parts};
 use crate::tui::Prepared;
 
+/// How far the threads of a thousand hosts stand behind the one that draws, as `nice` counts.
+const YIELD: i32 = 5;
+
 /// Asks hosts again and again, and makes pictures of what they say.
 pub(super) struct Gatherer {
     pub(super) subject: Subject,
@@ -30,15 +33,19 @@ pub(super) enum Subject {
 impl Gatherer {
     /// Goes on until nobody gives orders any more.
     pub(super) fn run(mut self, ways: &Ways) -> Ended {
+        // Whoever types is served first; every thread that is started from here has it from this one.
+        // Where it fails, all are alike.
+        let _ = rustix::process::nice(YIELD);
         loop {
             let due = self.every.map(Deadline::after);
+            self.baton.scenes.release();
             match self.read() {
                 Ok((read, taken_ns)) => {
                     let picture = self.baton.pictures.next(read, clock::now(), taken_ns);
                     if let Some(recording) = &self.baton.recording {
                         recording.put(Arc::clone(&picture));
                     }
-                    ways.slot.put(Prepared::of(picture));
+                    ways.slot.put(self.baton.scenes.next(Prepared::of(picture)));
                 }
                 Err(error) => ways.teller.complain(format!("{error:#}")),
             }

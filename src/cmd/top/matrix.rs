@@ -17,7 +17,7 @@ use crate::cmd::ping::all_pairs;
 use crate::fleet::{Host, Watchdog};
 use crate::model::ping::PingReport;
 use crate::render::Note;
-use crate::tui::{Picture, Prepared};
+use crate::tui::{Picture, Prepared, Scenes};
 
 /// Kind and version of the file.
 const SCHEMA: &str = "rdmactl.ping/1";
@@ -128,7 +128,7 @@ impl Saved {
         let (reports, seen, connections) = Default::default();
         let (at, taken_ns) = (clock::now(), self.written_ns.unwrap_or_default());
         let picture = Picture { at, taken_ns, reports, seen, connections };
-        ways.slot.put(Prepared::of(Arc::new(picture)));
+        ways.slot.put(Scenes::default().next(Prepared::of(Arc::new(picture))));
         ways.teller.send(Input::Opened(self));
         while ways.orders.recv().is_ok() {}
         Ended::default()

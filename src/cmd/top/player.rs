@@ -8,7 +8,7 @@ use crate::capture::{CaptureError, Recording, Sighting};
 use crate::clock::{self, Deadline};
 use crate::cmd::live_hosts::Dated;
 use crate::model::HostReport;
-use crate::tui::{Past, Picture, Place, Prepared};
+use crate::tui::{Past, Picture, Place, Prepared, Scenes};
 
 /// Between two moments nobody waits for longer, however long it was.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ pub(super) struct Player {
     last: Option<usize>,
     /// What is shown, and its place.
     shown: Option<(usize, Prepared)>,
+    /// What is made of what is shown.
+    scenes: Scenes,
     /// What was put into the slot last.
     told: Option<Place>,
     /// How long it took lately to look at a moment.
@@ -50,6 +52,7 @@ impl Player {
             pictures: Pictures::default(),
             last: None,
             shown: None,
+            scenes: Scenes::default(),
             told: None,
             cost: Duration::ZERO,
         }
@@ -126,10 +129,12 @@ impl Player {
         let place = Place { position, count, is_paused: self.is_paused };
         if self.told.replace(place) != Some(place) {
             let prepared = prepared.at(place);
-            ways.slot.put(match past {
+            let prepared = match past {
                 Some(past) => prepared.after(past),
                 None => prepared,
-            });
+            };
+            self.scenes.release();
+            ways.slot.put(self.scenes.next(prepared));
         }
     }
 

@@ -214,7 +214,7 @@ impl<'global> Session<'global> {
             Input::Resized => self.measure(inputs),
             Input::Continued => self.reclaim(inputs),
             Input::Fresh => match self.slot.take() {
-                Some(picture) => self.update(Event::Prepared(picture), false, inputs),
+                Some(scene) => self.update(Event::Scene(scene), false, inputs),
                 None => Ok(ControlFlow::Continue(())),
             },
             Input::Matrix(report) => self.update(Event::Matrix(report), false, inputs),

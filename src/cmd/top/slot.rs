@@ -2,13 +2,13 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::Input;
-use crate::tui::Prepared;
+use crate::tui::Scene;
 
 /// The newest picture that nobody took yet: whoever makes them waits for nobody who draws them, and the
 /// other way round.
 #[derive(Clone)]
 pub(super) struct Slot {
-    newest: Arc<Mutex<Option<Prepared>>>,
+    newest: Arc<Mutex<Option<Scene>>>,
     inputs: Sender<Input>,
 }
 
@@ -18,23 +18,16 @@ impl Slot {
     }
 
     /// Puts a picture in the place of one that was not taken; says so when there was none.
-    pub(super) fn put(&self, picture: Prepared) {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let missed = newest.take();
-        let is_first = missed.is_none();
-        *newest = Some(match missed {
-            Some(missed) => picture.instead_of(missed),
-            None => picture,
-        });
-        drop(newest);
-        if is_first {
+    pub(super) fn put(&self, scene: Scene) {
+        let missed = self.newest.lock().unwrap_or_else(PoisonError::into_inner).replace(scene);
+        if missed.is_none() {
             // Nobody takes it any more at the end of the run.
             let _ = self.inputs.send(Input::Fresh);
         }
     }
 
     /// Takes the newest one.
-    pub(super) fn take(&self) -> Option<Prepared> {
+    pub(super) fn take(&self) -> Option<Scene> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -15,6 +15,7 @@ use super::player::Player;
 use super::recorder::Feed;
 use super::slot::Slot;
 use crate::fleet::Watchdog;
+use crate::tui::Scenes;
 
 /// How long whoever makes pictures may take to come to an end before its connections are cut.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -44,6 +45,8 @@ pub(super) struct Supply {
 pub(super) struct Baton {
     /// The pictures to go on from.
     pub(super) pictures: Pictures,
+    /// What is made of them.
+    pub(super) scenes: Scenes,
     /// Where they are recorded.
     pub(super) recording: Option<Feed>,
 }
