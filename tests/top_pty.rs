@@ -2,6 +2,8 @@
 //! whatever ended it.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without a terminal fails")]
 
+#[path = "top/pods.rs"]
+mod pods;
 #[path = "top/terminal.rs"]
 mod terminal;
 
@@ -9,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use pods::Pods;
 use portable_pty::CommandBuilder;
 use rdmactl::capture::Recording;
 use rdmactl::clock::Deadline;
@@ -378,93 +381,6 @@ fn await_moments(path: &Path, count: usize) {
     while moments(path).is_none_or(|there| there < count) {
         assert!(!deadline.is_over(), "{} has {:?}", path.display(), moments(path));
         std::thread::yield_now();
-    }
-}
-
-/// A place that is many hosts: each is this machine, where a copy of the program is the agent.
-struct Pods(tempfile::TempDir);
-
-impl Pods {
-    fn new() -> Self {
-        let folder = folder();
-        std::fs::copy(PROGRAM, folder.path().join("rdmactl")).expect("a copy");
-        let carrier = folder.path().join("carrier");
-        let script = "#!/bin/sh\ncd \"${0%/*}\" || exit\n\
-                      [ ! -e down-$1 ] || { echo no such pod >&2; exit 1; }\n\
-                      [ ! -e slow-$1 ] || exec cat\nexec sh -c \"$2\"\n";
-        std::fs::write(&carrier, script).expect("a script");
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(carrier, mode).expect("a script");
-        Self(folder)
-    }
-
-    /// The words of a command that shows them.
-    fn top(&self, every: &str) -> [String; 8] {
-        let carrier = format!("{}/carrier {{host}} {{command}}", self.0.path().display());
-        let words = [PROGRAM, "top", "-H", "pod-[1-2]", every, "--launcher", "exec"];
-        let mut words = words.iter().map(|word| (*word).to_owned()).chain([carrier]);
-        std::array::from_fn(|_| words.next().expect("eight words"))
-    }
-
-    /// A terminal that shows them.
-    fn show(&self, every: &str) -> Terminal {
-        let mut command = CommandBuilder::new("env");
-        command.arg(format!("PATH={}", self.path()));
-        command.args(self.top(every));
-        let terminal = Terminal::run(self.0.path(), command);
-        terminal.await_frame("top  2 hosts up");
-        terminal
-    }
-
-    fn signal(&self, signal: Signal) {
-        for agent in self.agents() {
-            rustix::process::kill_process(agent, signal).expect("an agent");
-        }
-    }
-
-    /// Where the agents are found.
-    fn path(&self) -> String {
-        format!("{}:/usr/bin:/bin", self.0.path().display())
-    }
-
-    /// The agents that run.
-    fn agents(&self) -> Vec<Pid> {
-        let agent = self.0.path().join("rdmactl");
-        let processes = std::fs::read_dir("/proc").expect("processes").flatten();
-        let number = |entry: std::fs::DirEntry| {
-            let is_one = std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == agent);
-            let number = entry.file_name().to_string_lossy().parse().ok();
-            number.filter(|_| is_one).and_then(Pid::from_raw)
-        };
-        processes.filter_map(number).collect()
-    }
-
-    /// Waits until there are some.
-    fn await_agents(&self) {
-        let deadline = Deadline::after(Duration::from_secs(20));
-        while self.agents().is_empty() {
-            assert!(!deadline.is_over(), "no agent comes");
-            std::thread::yield_now();
-        }
-    }
-
-    /// The file that makes a pod `down` or `slow`.
-    fn mark(&self, how: &str, pod: &str) -> PathBuf {
-        self.0.path().join(format!("{how}-{pod}"))
-    }
-
-    /// A shell in which that command runs.
-    fn shell(&self) -> Terminal {
-        let mut command = CommandBuilder::new("bash");
-        command.args(["--norc", "--noprofile", "-i"]);
-        command.env("PATH", self.path());
-        let mut shell = Terminal::run(self.0.path(), command);
-        shell.await_prompt();
-        let words: Vec<String> =
-            self.top("--every=200ms").iter().map(|word| format!("'{word}'")).collect();
-        shell.press(&format!("{}\r", words.join(" ")));
-        shell.await_frame("top  2 hosts up");
-        shell
     }
 }
 

@@ -44,18 +44,6 @@ pub enum ViewName {
     Resources,
 }
 
-impl ViewName {
-    /// The key that shows it: they are numbered in their order.
-    #[must_use]
-    pub fn digit(self) -> char {
-        let before = Self::value_variants().iter().take_while(|view| **view != self).count();
-        u32::try_from(before + 1)
-            .ok()
-            .and_then(|number| char::from_digit(number, 10))
-            .unwrap_or('1')
-    }
-}
-
 /// The sets of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ThemeName {

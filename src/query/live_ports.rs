@@ -61,9 +61,9 @@ impl Listing for LivePorts {
             });
         "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads, each second, in the directions that the driver counts"
             |row| operations(row, Operation::Read);
-        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes, as above"
+        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes, each second, in the directions that the driver counts"
             |row| operations(row, Operation::Write);
-        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives, as above"
+        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives, each second, in the directions that the driver counts"
             |row| operations(row, Operation::Send);
         [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
         "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notifications sent, each second"

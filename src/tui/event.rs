@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::Scene;
+use super::{Scene, View};
 use crate::model::ping::PingReport;
 
 /// What happens to the screen.
@@ -38,6 +38,8 @@ pub enum Event {
     PingEnded,
     /// Pictures are recorded no more; that they are is taken for granted when [`Effect::Record`] is given.
     RecordingEnded,
+    /// A view is wanted, as if its digit was pressed.
+    Show(View),
     /// A condition for the rows of the view, as if it was typed.
     Condition(String),
 }

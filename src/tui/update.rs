@@ -54,6 +54,7 @@ impl State {
             }
             Event::PingEnded => self.pinging = None,
             Event::RecordingEnded => self.is_recording = false,
+            Event::Show(view) => self.show_all(view),
             Event::Condition(text) => self.filter(&text),
         }
         Vec::new()

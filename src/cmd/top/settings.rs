@@ -7,7 +7,7 @@ use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
 use crate::cmd::Advice;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
-use crate::tui::{Event, Glyphs, Settings, Theme};
+use crate::tui::{Event, Glyphs, Settings, Theme, View};
 
 /// What the flags say of the look.
 pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -> Settings {
@@ -44,11 +44,10 @@ pub(super) fn wanted(
     args: &TopArgs,
     origin: &Origin,
 ) -> anyhow::Result<Vec<Event>> {
-    let mut events = Vec::new();
     // A matrix alone has no other view.
-    let only = matches!(origin, Origin::Matrix(_)).then_some(ViewName::Matrix);
-    let view = args.view.or(only).unwrap_or(ViewName::Hosts);
-    events.push(key(view.digit()));
+    let only = matches!(origin, Origin::Matrix(_)).then_some(View::Matrix);
+    let view = args.view.map(named).or(only).unwrap_or(View::Hosts);
+    let mut events = vec![Event::Show(view)];
     if let Some(filter) = &global.filter {
         check(filter, view)?;
         events.push(Event::Condition(filter.clone()));
@@ -62,15 +61,26 @@ fn key(letter: char) -> Event {
     Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
 }
 
+fn named(view: ViewName) -> View {
+    match view {
+        ViewName::Hosts => View::Hosts,
+        ViewName::Ports => View::Ports,
+        ViewName::Connections => View::Connections,
+        ViewName::Matrix => View::Matrix,
+        ViewName::Problems => View::Problems,
+        ViewName::Resources => View::Resources,
+    }
+}
+
 /// Whether a condition is one for the rows of a view.
-fn check(filter: &str, view: ViewName) -> anyhow::Result<()> {
+fn check(filter: &str, view: View) -> anyhow::Result<()> {
     let wrong = match view {
-        ViewName::Hosts => Filter::<LiveHosts>::parse(filter).err(),
-        ViewName::Ports => Filter::<LivePorts>::parse(filter).err(),
-        ViewName::Connections => Filter::<Connections>::parse(filter).err(),
-        ViewName::Problems => Filter::<Findings>::parse(filter).err(),
-        ViewName::Resources => Filter::<Processes>::parse(filter).err(),
-        ViewName::Matrix => {
+        View::Hosts => Filter::<LiveHosts>::parse(filter).err(),
+        View::Ports => Filter::<LivePorts>::parse(filter).err(),
+        View::Connections => Filter::<Connections>::parse(filter).err(),
+        View::Problems => Filter::<Findings>::parse(filter).err(),
+        View::Resources => Filter::<Processes>::parse(filter).err(),
+        View::Matrix => {
             let fix = "leave it out, or begin with another view, as in rdmactl top ports -w ...";
             return Err(Advice::error("--where is for rows, and the matrix has none", fix));
         }
