@@ -33,7 +33,7 @@ mod layout;
 mod plain;
 pub mod rds;
 mod readable;
-pub mod ssh;
+pub(crate) mod ssh;
 pub mod verbs;
 
 pub use dl::LoadError;

@@ -22,11 +22,16 @@ import time
 from .live import play_agents, stat, wait_for_logins
 from .loopback import Loopback
 
-# A minute is what filling the memories of changes takes: memory is flat after it, or not.
-HOSTS, SETTLE_S, WINDOW_S = 1000, 60, 600
+# Trends have 120 readings: memory is flat when these are full, or never.
+HOSTS, SETTLE_S, WINDOW_S = 1000, 130, 600
 AUTOGROUP = pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled")
 PRESSES, FRAMES = 200, 60
 ROWS, COLUMNS = 50, 160
+
+
+def hurry():
+    """What measures waits for no processor."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
 
 
 class Screen:
@@ -42,6 +47,7 @@ class Screen:
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
+        hurry()
         while True:
             try:
                 written = os.read(self.master, 1 << 16)
@@ -114,6 +120,7 @@ def measure(binary, player, frame_player, say, window_s=WINDOW_S):
             pid, at = screen.process.pid, time.monotonic()
             used, memory = stat(pid), rss_mb(pid)
             answers = []
+            hurry()
             # Pictures are taken in, and not shown: what is seen is the answer, or an age that grew.
             screen.answer_ms(b" ")
             for number in range(PRESSES):

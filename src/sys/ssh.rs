@@ -25,7 +25,7 @@ unsafe extern "C" {
 }
 
 /// What a session has in place of its socket. Neither call may panic or wait.
-pub trait Carrier: Send + 'static {
+pub(crate) trait Carrier: Send + 'static {
     /// Takes bytes for the host.
     fn send(&mut self, bytes: &[u8]) -> Carried;
 
@@ -35,7 +35,7 @@ pub trait Carrier: Send + 'static {
 
 /// What became of bytes on their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carried {
+pub(crate) enum Carried {
     /// So many of them moved, one at least.
     Bytes(usize),
     /// None can move for now.
@@ -64,11 +64,12 @@ impl<C> Carriage<C> {
 
 /// A session whose bytes go by the carrier and never by the socket, which only lends it its number.
 ///
-/// It keeps both. It must not be given another stream: it would lose its carrier.
+/// It keeps both, and must not be given another stream: the callbacks would lose what they point to. That
+/// is why nobody outside of this crate has it.
 ///
 /// # Errors
 /// The library has no memory for one.
-pub fn session<C: Carrier>(
+pub(crate) fn session<C: Carrier>(
     socket: Arc<OwnedFd>,
     carrier: Arc<Mutex<C>>,
 ) -> Result<ssh2::Session, ssh2::Error> {
