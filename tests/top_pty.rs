@@ -425,7 +425,7 @@ fn a_recording_goes_on_where_the_shell_lets_it() {
     let pods = Pods::new();
     let mut shell = pods.shell();
     shell.press("w");
-    let file = await_files(pods.0.path(), 1).pop().expect("a file");
+    let file = await_files(pods.folder(), 1).pop().expect("a file");
     await_moments(&file, 2);
     stop_and_go_on(&mut shell);
     shell.await_frame("REC");
@@ -435,7 +435,7 @@ fn a_recording_goes_on_where_the_shell_lets_it() {
     shell.await_frame("moments are in");
     shell.press("q");
     shell.await_prompt();
-    assert_eq!(await_files(pods.0.path(), 1), [file]);
+    assert_eq!(await_files(pods.folder(), 1), [file]);
 }
 
 #[test]

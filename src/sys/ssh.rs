@@ -80,17 +80,31 @@ pub(crate) fn session<C: Carrier>(
     {
         let mut session = session.raw();
         let session = &raw mut *session;
-        // SAFETY: the session is a live one, locked by the guard. The place is that of a box which the
-        // session owns as its stream and drops after `libssh2_session_free`, so that it outlives every
-        // callback. Both callbacks have the types of `libssh2.h`, and know the place by the same type.
-        unsafe {
-            *libssh2_session_abstract(session) = place.cast_mut().cast();
-            let (send, receive) = (send::<C> as *mut c_void, receive::<C> as *mut c_void);
-            libssh2_session_callback_set(session, LIBSSH2_CALLBACK_SEND, send);
-            libssh2_session_callback_set(session, LIBSSH2_CALLBACK_RECV, receive);
+        // SAFETY: the session is a live one, locked by the guard, and has this place as long as it lives.
+        let known = unsafe { libssh2_session_abstract(session) };
+        // SAFETY: the place is that of a box which the session owns as its stream and drops after
+        // `libssh2_session_free`, so that it outlives every callback.
+        unsafe { *known = place.cast_mut().cast() };
+        for (kind, callback) in [
+            (LIBSSH2_CALLBACK_SEND, send::<C> as *mut c_void),
+            (LIBSSH2_CALLBACK_RECV, receive::<C> as *mut c_void),
+        ] {
+            // SAFETY: both callbacks have the types of `libssh2.h`, and know the place by the type of the box.
+            unsafe { libssh2_session_callback_set(session, kind, callback) };
         }
     }
     Ok(session)
+}
+
+/// What `session` stored.
+///
+/// # Safety
+/// The place must hold what `session` stored for a carrier of this type, and its session must live.
+unsafe fn carriage<'session, C>(place: *const *mut c_void) -> &'session Carriage<C> {
+    // SAFETY: whoever calls says so; the library lends its own place.
+    let stored = unsafe { *place };
+    // SAFETY: it is the place of a box that lives as long as the session, and is only read.
+    unsafe { &*stored.cast::<Carriage<C>>() }
 }
 
 /// `LIBSSH2_SEND_FUNC`: how many bytes were taken, or an errno below zero.
@@ -101,8 +115,8 @@ unsafe extern "C" fn send<C: Carrier>(
     flags: c_int,
     place: *mut *mut c_void,
 ) -> ssize_t {
-    // SAFETY: the place is the one that `session` stored, of a box that is still there.
-    let carriage = unsafe { &*(*place).cast::<Carriage<C>>() };
+    // SAFETY: the library gives back what `session` stored for this kind of carrier.
+    let carriage = unsafe { carriage::<C>(place) };
     if socket != carriage.as_raw_fd() {
         // SAFETY: the library's own arguments for a call of this kind, of an agent's socket.
         return answer(|| unsafe { libc::send(socket, bytes, length, flags | libc::MSG_NOSIGNAL) });
@@ -121,7 +135,7 @@ unsafe extern "C" fn receive<C: Carrier>(
     place: *mut *mut c_void,
 ) -> ssize_t {
     // SAFETY: as in `send`.
-    let carriage = unsafe { &*(*place).cast::<Carriage<C>>() };
+    let carriage = unsafe { carriage::<C>(place) };
     if socket != carriage.as_raw_fd() {
         // SAFETY: as in `send`.
         return answer(|| unsafe { libc::recv(socket, room, length, flags) });

@@ -169,7 +169,9 @@ mod tests {
             match reader.read::<String>() {
                 Ok(Some(message)) => messages.push(message),
                 Ok(None) => break,
-                Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => waits += 1,
+                Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    waits += 1;
+                }
                 Err(error) => panic!("{error}"),
             }
         }

@@ -1,6 +1,6 @@
 //! Hosts that are pods: a launcher's carrier runs the agent here, and a file makes a pod hang or go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use portable_pty::CommandBuilder;
@@ -48,6 +48,11 @@ impl Pods {
         for agent in self.agents() {
             rustix::process::kill_process(agent, signal).expect("an agent");
         }
+    }
+
+    /// Where the program runs.
+    pub(crate) fn folder(&self) -> &Path {
+        self.0.path()
     }
 
     /// Where the agents are found.

@@ -11,7 +11,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use rdmactl::clock;
 use rdmactl::tui::{
-    Effect, Event, Glyphs, Past, Picture, Prepared, Scenes, Settings, State, Theme, Timeline, View, draw,
+    Effect, Event, Glyphs, Past, Picture, Prepared, Scenes, Settings, State, Theme, Timeline, View,
+    draw,
 };
 
 use crate::pictures::{Host, picture};

@@ -53,7 +53,7 @@ mod tests {
         let (near, mut far) = UnixStream::pair().unwrap();
         let dribble = thread::spawn(move || {
             while far.write_all(b"x").is_ok() {
-                thread::sleep(Duration::from_millis(5));
+                thread::park_timeout(Duration::from_millis(5));
             }
         });
         let mut timed = Timed::new(near, Deadline::after(Duration::from_millis(60)));
