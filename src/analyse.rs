@@ -8,6 +8,8 @@ pub mod findings;
 pub mod holding;
 pub mod lossless;
 pub mod operations;
+pub mod outliers;
+mod peel;
 pub mod rate;
 pub mod share;
 pub mod standing;

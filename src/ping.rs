@@ -3,18 +3,23 @@
 //! Two halves: [`worker`] is the far end, a process that owns queue pairs and does the steps it
 //! is told; [`matrix`] is the operator's end, which plans the pairs, asks both workers for the
 //! steps of each, and has `analyse` judge what came back. Between them stands [`Node`], so that
-//! the matrix runs over SSH, over local processes, or over a made-up fabric.
+//! the matrix runs over SSH, over local processes, or over a made-up node.
+//!
+//! Thousands of hosts that are not there stand in a [`fabric`]: a [`simulation`] of a run has what
+//! pairs show from it, and everything else from the same plan and the same judges.
 
 mod address;
 mod choose;
 mod end;
 mod error;
 mod exchange;
+pub mod fabric;
 pub mod matrix;
 mod message;
 mod node;
 mod pair;
 mod plan;
+pub mod simulation;
 mod statistics;
 mod tcp;
 pub mod worker;

@@ -27,7 +27,7 @@ pub use json::{
     ping_schema, report_schema, to_json, to_json_lines,
 };
 pub use notes::{Note, notes};
-pub use ping::{render_findings, render_matrix};
+pub use ping::{render_findings, render_matrix, render_origin};
 pub use plain::plain;
 pub use prom::prom;
 pub use table::table;

@@ -8,7 +8,8 @@ use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Code, Finding, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort, Side, Verdict,
+    Code, Finding, Latency, Outlier, OutlierKind, Pair, PingHost, PingReport, Quantiles, Route,
+    RoutePort, Side, Summary, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -52,7 +53,7 @@ fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdic
 fn pair(source: usize, target: usize) -> Pair {
     let is = |host| source == host || target == host;
     let unrouted =
-        |verdict| Pair { source, target, verdict, route: None, rdma: None, tcp: None, first: None };
+        |verdict| Pair { rail: 0, source, target, verdict, route: None, rdma: None, tcp: None, first: None };
     let ns = 1_629 + 100 * source as u64 + 10 * target as u64;
     let driver = if is(HOSTILE) { "siw" } else { "mlx5_core" };
     let routed = Pair {
@@ -101,6 +102,39 @@ fn pair(source: usize, target: usize) -> Pair {
     }
 }
 
+/// One of each kind, though so few hosts would show none.
+fn outliers() -> Vec<Outlier> {
+    let outlier = |kind, host, target| Outlier {
+        kind,
+        host,
+        target,
+        both_ways: false,
+        leaves: Vec::new(),
+        rails: Vec::new(),
+        slower_permille: 252,
+        slower_ns: 1_408,
+        z_tenths: 112,
+        slow: 7,
+        of: 8,
+        retested: true,
+        software: false,
+    };
+    let leaves = |kind, names: &[&str]| Outlier {
+        leaves: names.iter().map(|&name| name.to_owned()).collect(),
+        ..outlier(kind, None, None)
+    };
+    vec![
+        leaves(OutlierKind::Leaf, &["leaf\x1b1"]),
+        leaves(OutlierKind::Path, &["leaf1", "leaf2"]),
+        outlier(OutlierKind::Host, Some(HOSTILE), None),
+        Outlier { rails: vec![1, 3], ..outlier(OutlierKind::Rail, Some(0), None) },
+        Outlier { software: true, ..outlier(OutlierKind::Transmit, Some(0), None) },
+        Outlier { retested: false, ..outlier(OutlierKind::Receive, Some(0), None) },
+        outlier(OutlierKind::Pair, Some(0), Some(1)),
+        Outlier { both_ways: true, ..outlier(OutlierKind::Pair, Some(0), Some(3)) },
+    ]
+}
+
 fn report() -> PingReport {
     let mut hosts: Vec<PingHost> = ["n1", "n2", "n3", "n4", "evil\x1b[2J\u{202e}"].map(host).into();
     let failure = HostFailure::new(Reason::Unreachable, "no route to the host");
@@ -113,8 +147,11 @@ fn report() -> PingReport {
     let pairs = ordered.filter(|(a, b)| a != b).map(|(a, b)| pair(a, b)).collect::<Vec<_>>();
     PingReport {
         hosts,
+        summary: Summary::of(&pairs),
         findings: findings(&pairs),
         pairs,
+        outliers: outliers(),
+        simulated: None,
         elapsed_ms: 7_123,
         left_behind: vec!["n2: pid\x07 17".into()],
     }
@@ -183,6 +220,7 @@ fn pairs_that_were_not_tested_are_neither_well_nor_failed() {
     let mut report = report();
     report.pairs.truncate(2);
     report.pairs[0].verdict = not_tested();
+    report.summary = Summary::of(&report.pairs);
     let text = render_findings(&report);
     assert!(text.contains("\n2 pairs: 0 ok, 1 failed, 1 not tested; "), "{text}");
 }

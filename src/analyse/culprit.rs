@@ -1,183 +1,226 @@
-//! Who is to blame when many pairs fail: a host is named once, not once for each of its pairs.
+//! Who is to blame when many pairs fail: a leaf or a host is named once, not once for each pair.
 
-use std::cmp::Reverse;
+mod across;
+mod leaves;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem;
 
-use crate::model::ping::{Code, Finding, Pair, Side};
+use self::across::Rails;
+use super::peel::Peel;
+use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
 
-/// Explains all failed pairs with as few names as can be, hosts before pairs.
+/// A pair that was asked for, as far as blame needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    /// Index of the host that asks.
+    pub source: usize,
+    /// Index of the host that answers.
+    pub target: usize,
+    /// What came of it.
+    pub verdict: &'a Verdict,
+    /// Whether a route was found, so that messages could be sent.
+    pub was_tried: bool,
+}
+
+impl<'a> Trial<'a> {
+    fn of(pair: &'a Pair) -> Self {
+        let Pair { source, target, ref verdict, .. } = *pair;
+        Self { source, target, verdict, was_tried: pair.route.is_some() }
+    }
+
+    fn failed(&self) -> bool {
+        self.verdict.code.is_failure()
+    }
+
+    /// A pair that does not apply, or was not tested, tells nothing of its hosts.
+    fn tells_something(&self) -> bool {
+        !matches!(self.verdict.code, Code::NoTransport | Code::NotTested)
+    }
+
+    /// The host that the verdict accuses: it said so itself, or nobody answers there.
+    ///
+    /// Of other codes the side tells only where a fault was seen.
+    fn accused(&self) -> Option<usize> {
+        let is_direct = matches!(
+            self.verdict.code,
+            Code::Unreached
+                | Code::PeerDead
+                | Code::PeerHung
+                | Code::LinkDown
+                | Code::Permission
+                | Code::Memlock
+                | Code::Library
+                | Code::Resources
+                | Code::NoPort
+        );
+        match self.verdict.side {
+            Side::Source if is_direct => Some(self.source),
+            Side::Target if is_direct => Some(self.target),
+            _ => None,
+        }
+    }
+
+    /// The finding that names nothing but this pair.
+    fn finding(&self) -> Finding {
+        Finding::of_verdict(self.source, self.target, self.verdict)
+    }
+}
+
+/// Single pairs that are told of for each rail; a rail on which more fail for no common cause has
+/// them in the summary.
+const MOST_SINGLE: usize = 10_000;
+
+/// Explains all failed pairs with as few names as can be, leaves and hosts before pairs.
 ///
 /// 1. A host that verdicts accuse by direct evidence is named. Every failed pair with it is then
 ///    explained, and counts no more against its peers.
-/// 2. Of the others, a host is named that fails with two or more of its peers, with more than half
+/// 2. Where leaves are known: one is named of which next to all pairs fail with at least half of the
+///    other leaves, then each path between two leaves on which next to all pairs fail.
+/// 3. Of the others, a host is named that fails with two or more of its peers, with at least half
 ///    of them, and with more than one of these peers does; the worst first.
-/// 3. The pairs that are left are named one by one.
+/// 4. The pairs that are left are named one by one.
+///
+/// Rails are looked at one by one. What is named on all of them is named once.
 #[must_use]
 pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
-    let mut suspects = suspects(pairs);
+    let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
+    let trials = |rail| pairs.iter().filter(|pair| pair.rail == rail).map(Trial::of).collect();
+    findings_of_rails(rails, None, &trials)
+}
+
+/// The same for trials that are made for each rail as they are needed.
+#[must_use]
+pub fn findings_of_rails<'a>(
+    rails: usize,
+    topology: Option<&Topology>,
+    trials: &dyn Fn(usize) -> Vec<Trial<'a>>,
+) -> Vec<Finding> {
+    let mut all = Rails::new(rails);
+    for rail in 0..rails {
+        all.add(rail, findings_of_rail(&trials(rail), topology));
+    }
+    all.findings()
+}
+
+/// Explains the failed pairs of one rail.
+#[must_use]
+pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Vec<Finding> {
+    if !trials.iter().any(Trial::failed) {
+        return Vec::new();
+    }
+    let records = records(trials);
     let mut findings = Vec::new();
-    for (host, suspect) in suspects.iter().enumerate() {
-        let accuses = |pair: &&Pair| accused(pair) == Some(host);
-        let accusing = suspect.failed.iter().copied().filter(accuses);
-        findings.extend(story(suspect, host, accusing.collect()));
+    let mut is_named = vec![false; records.len()];
+    for (host, record) in records.iter().enumerate() {
+        let accusing = record.failed.iter().filter(|trial| trial.accused() == Some(host));
+        if let Some(finding) = story(record, host, accusing) {
+            findings.push(finding);
+            is_named[host] = true;
+        }
     }
-    for host in findings.iter().filter_map(|finding| finding.host).collect::<Vec<_>>() {
-        name(host, &mut suspects);
+    let is_open = |trial: &Trial<'_>| !is_named[trial.source] && !is_named[trial.target];
+    let mut open: Vec<Trial<'_>> =
+        trials.iter().copied().filter(|trial| trial.tells_something() && is_open(trial)).collect();
+    if let Some(topology) = topology {
+        findings.extend(leaves::explain(&mut open, topology));
     }
-    while let Some(host) = worst(&suspects) {
-        let suspect = &suspects[host];
-        let open = suspect.failed.iter().copied().filter(|pair| is_open(pair, &suspects));
-        findings.extend(story(suspect, host, open.collect()));
-        name(host, &mut suspects);
+    let links = open.iter().map(|trial| (trial.source, trial.target, trial.failed()));
+    let mut peel = Peel::new(records.len(), links);
+    while let Some(host) = peel.worst() {
+        let mine = open.iter().filter(|trial| {
+            let is_open = !peel.is_named(trial.source) && !peel.is_named(trial.target);
+            trial.failed() && is_open && (trial.source == host || trial.target == host)
+        });
+        findings.extend(story(&records[host], host, mine));
+        peel.name(host);
     }
-    let failed = pairs.iter().filter(|pair| pair.verdict.code.is_failure());
-    let open = failed.filter(|pair| is_open(pair, &suspects));
-    findings.extend(open.map(Finding::of_pair));
+    let single = open.iter().filter(|trial| {
+        trial.failed() && !peel.is_named(trial.source) && !peel.is_named(trial.target)
+    });
+    findings.extend(single.take(MOST_SINGLE).map(Trial::finding));
     findings
 }
 
 /// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
 /// try before anybody is blamed.
+#[must_use]
+pub fn second_try(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let trials: Vec<Trial<'_>> = pairs.iter().map(Trial::of).collect();
+    second_try_of(&trials, &findings_of_rail(&trials, None))
+}
+
+/// The same for the trials of one rail, and what was found of them.
 ///
 /// A host that fails with all of its pairs does so by no chance, and more failures than two for
 /// each host are too many for it: to try these again would only take long.
 #[must_use]
-pub fn second_try(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let surely_bad: BTreeSet<usize> = findings(pairs)
+pub fn second_try_of(trials: &[Trial<'_>], findings: &[Finding]) -> BTreeSet<(usize, usize)> {
+    let surely_bad: BTreeSet<usize> = findings
         .iter()
         .filter(|finding| finding.failed == finding.of)
         .filter_map(|finding| finding.host)
         .collect();
-    let doubtful: BTreeSet<(usize, usize)> = pairs
+    let doubtful: BTreeSet<(usize, usize)> = trials
         .iter()
-        .filter(|pair| pair.verdict.code.may_be_chance())
-        .map(|pair| (pair.source, pair.target))
+        .filter(|trial| trial.verdict.code.may_be_chance())
+        .map(|trial| (trial.source, trial.target))
         .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
         .collect();
-    let hosts = pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
-    if doubtful.len() > 2 * hosts { BTreeSet::new() } else { doubtful }
+    if doubtful.len() > 2 * hosts(trials) { BTreeSet::new() } else { doubtful }
 }
 
-/// What is known of a host before it is named.
+/// How many hosts these trials number.
+fn hosts(trials: &[Trial<'_>]) -> usize {
+    trials.iter().map(|trial| trial.source.max(trial.target) + 1).max().unwrap_or(0)
+}
+
+/// What a host took part in.
 #[derive(Default)]
-struct Suspect<'a> {
-    /// Pairs that it takes part in and that tell something.
+struct Record<'a> {
+    /// Pairs that tell something.
     pairs: usize,
     /// Those that failed.
-    failed: Vec<&'a Pair>,
-    /// Its peers, each once, and whether a pair with that peer failed.
-    peers: Vec<(usize, bool)>,
-    /// How many of its peers are not named,
-    open: usize,
-    /// and with how many of these it fails.
-    failing: usize,
-    /// It is named: no pair with it counts any more.
-    is_named: bool,
+    failed: Vec<Trial<'a>>,
 }
 
-fn suspects(pairs: &[Pair]) -> Vec<Suspect<'_>> {
-    let hosts = pairs.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
-    let mut suspects: Vec<Suspect<'_>> = (0..hosts).map(|_| Suspect::default()).collect();
-    let mut links = Vec::new();
-    for pair in pairs.iter().filter(|pair| tells_something(pair)) {
-        let passed = !pair.verdict.code.is_failure();
-        for host in [pair.source, pair.target] {
-            suspects[host].pairs += 1;
-            if !passed {
-                suspects[host].failed.push(pair);
+fn records<'a>(trials: &[Trial<'a>]) -> Vec<Record<'a>> {
+    let mut records: Vec<Record<'_>> = (0..hosts(trials)).map(|_| Record::default()).collect();
+    for trial in trials.iter().filter(|trial| trial.tells_something()) {
+        for host in [trial.source, trial.target] {
+            records[host].pairs += 1;
+            if trial.failed() {
+                records[host].failed.push(*trial);
             }
         }
-        links.push((pair.source.min(pair.target), pair.source.max(pair.target), passed));
     }
-    // The failed direction of two hosts sorts first, and is the one that stays.
-    links.sort_unstable();
-    links.dedup_by_key(|&mut (a, b, _)| (a, b));
-    for (a, b, passed) in links {
-        for (host, peer) in [(a, b), (b, a)] {
-            let suspect = &mut suspects[host];
-            suspect.peers.push((peer, !passed));
-            suspect.open += 1;
-            suspect.failing += usize::from(!passed);
-        }
-    }
-    suspects
+    records
 }
 
-/// A pair that does not apply, or was not tested, tells nothing of its hosts.
-fn tells_something(pair: &Pair) -> bool {
-    !matches!(pair.verdict.code, Code::NoTransport | Code::NotTested)
+/// The finding of a host by that of some trials whose verdict is the most common one; by one that
+/// was tried, and seen from a peer, if possible. `None` without trials.
+fn story<'t, 'a: 't>(
+    record: &Record<'_>,
+    host: usize,
+    trials: impl Iterator<Item = &'t Trial<'a>>,
+) -> Option<Finding> {
+    let example = example(trials, Some(host))?;
+    let (failed, of) = (record.failed.len(), record.pairs);
+    Some(Finding { host: Some(host), failed, of, ..example.finding() })
 }
 
-/// The host that a verdict accuses: it said so itself, or nobody answers there.
-///
-/// Of other codes the side tells only where a fault was seen.
-fn accused(pair: &Pair) -> Option<usize> {
-    let is_direct = matches!(
-        pair.verdict.code,
-        Code::Unreached
-            | Code::PeerDead
-            | Code::PeerHung
-            | Code::LinkDown
-            | Code::Permission
-            | Code::Memlock
-            | Code::Library
-            | Code::Resources
-            | Code::NoPort
-    );
-    match pair.verdict.side {
-        Side::Source if is_direct => Some(pair.source),
-        Side::Target if is_direct => Some(pair.target),
-        _ => None,
-    }
-}
-
-fn is_open(pair: &Pair, suspects: &[Suspect<'_>]) -> bool {
-    !suspects[pair.source].is_named && !suspects[pair.target].is_named
-}
-
-/// Takes a host and all pairs with it out of what is left to explain.
-fn name(host: usize, suspects: &mut [Suspect<'_>]) {
-    suspects[host].is_named = true;
-    for (peer, fails) in mem::take(&mut suspects[host].peers) {
-        let peer = &mut suspects[peer];
-        peer.open -= 1;
-        peer.failing -= usize::from(fails);
-    }
-}
-
-/// The host that fails with the most peers, of those that are worse than a peer of theirs.
-fn worst(suspects: &[Suspect<'_>]) -> Option<usize> {
-    let stands_out = |suspect: &Suspect<'_>| {
-        let is_better = |&(peer, _): &(usize, bool)| {
-            !suspects[peer].is_named && suspects[peer].failing < suspect.failing
-        };
-        suspect.peers.iter().any(is_better)
-    };
-    let is_bad = |suspect: &Suspect<'_>| {
-        !suspect.is_named && suspect.failing >= 2 && 2 * suspect.failing > suspect.open
-    };
-    // Only the worst are held against their peers, which takes longer.
-    let mut bad: Vec<_> = suspects.iter().enumerate().filter(|(_, one)| is_bad(one)).collect();
-    bad.sort_by_key(|(_, suspect)| Reverse(suspect.failing));
-    bad.into_iter().find(|(_, suspect)| stands_out(suspect)).map(|(host, _)| host)
-}
-
-/// The finding of a host by that of some pairs whose verdict is the most common one; by a pair that
-/// was tried, and seen from a peer, if possible. `None` without pairs.
-fn story(suspect: &Suspect<'_>, host: usize, pairs: Vec<&Pair>) -> Option<Finding> {
+/// The trial that tells best what most of these are about.
+fn example<'t, 'a: 't>(
+    trials: impl Iterator<Item = &'t Trial<'a>>,
+    target: Option<usize>,
+) -> Option<&'t Trial<'a>> {
+    let trials: Vec<&Trial<'a>> = trials.collect();
     let mut counts: BTreeMap<Code, usize> = BTreeMap::new();
-    for pair in &pairs {
-        *counts.entry(pair.verdict.code).or_default() += 1;
+    for trial in &trials {
+        *counts.entry(trial.verdict.code).or_default() += 1;
     }
-    let example = pairs.into_iter().max_by_key(|pair| {
-        (counts.get(&pair.verdict.code).copied(), pair.route.is_some(), pair.target == host)
-    })?;
-    Some(Finding {
-        host: Some(host),
-        failed: suspect.failed.len(),
-        of: suspect.pairs,
-        ..Finding::of_pair(example)
+    trials.into_iter().max_by_key(|trial| {
+        let count = counts.get(&trial.verdict.code).copied();
+        (count, trial.was_tried, Some(trial.target) == target)
     })
 }
 
@@ -192,7 +235,8 @@ mod tests {
         let pair = |(source, target)| {
             let (code, side) = judge(source, target);
             let verdict = Verdict { code, stage: None, side, detail: String::new(), hint: None };
-            Pair { source, target, verdict, route: None, rdma: None, tcp: None, first: None }
+            let (rail, route, rdma, tcp, first) = Default::default();
+            Pair { rail, source, target, verdict, route, rdma, tcp, first }
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -10,7 +11,7 @@ const SIZE: u32 = 64;
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n2 --json\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached; 2 wrong usage."
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n2 --json\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached; 2 wrong usage."
 )]
 pub struct PingArgs {
     /// The host to ping, from this one or from the one that -H names
@@ -19,6 +20,9 @@ pub struct PingArgs {
     /// Ping every ordered pair of these hosts; -v or -o lists the pairs
     #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"])]
     pub matrix: Option<String>,
+    /// Send no message: make up what the fabric in FILE would show, and judge that
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file"], value_hint = clap::ValueHint::FilePath)]
+    pub simulate: Option<PathBuf>,
     /// Round trips to measure for each pair
     #[arg(long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub iters: u32,
@@ -34,7 +38,7 @@ impl Default for PingArgs {
     /// What `rdmactl ping` without flags does; of no host.
     fn default() -> Self {
         let slot = Duration::from_millis(300);
-        Self { host: None, matrix: None, iters: ITERS, slot, size: SIZE }
+        Self { host: None, matrix: None, simulate: None, iters: ITERS, slot, size: SIZE }
     }
 }
 

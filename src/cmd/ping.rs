@@ -1,5 +1,8 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,14 +13,15 @@ use anyhow::Context as _;
 use crate::analyse::culprit::findings;
 use crate::cli::{Format, Global, PingArgs};
 use crate::clock::{self, Deadline};
-use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
-use crate::model::ping::{Code, PingHost, PingReport};
+use crate::fleet::{Agent, Host, HostSet, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
+use crate::model::ping::{PingHost, PingReport, Summary};
 use crate::model::{HostFailure, HostReport, Part, Reason};
-use crate::ping::Node;
+use crate::ping::fabric::Fabric;
 use crate::ping::matrix::{self, Effort, Member, Pairs};
+use crate::ping::{Node, simulation};
 use crate::query::{self, pair_rows};
 use crate::render::{
-    Note, PingDocument, column_help, escape, render_findings, render_matrix, to_json, to_json_lines,
+    Note, PingDocument, column_help, escape, render_findings, render_matrix, render_origin, to_json, to_json_lines,
 };
 use crate::term::Term;
 
@@ -31,6 +35,9 @@ const REPLY: Duration = Duration::from_secs(1);
 
 /// How long agents may take to leave when all is done.
 const LEAVE: Duration = Duration::from_millis(2_500);
+
+/// The most bytes of a file with a made-up fabric: people write them.
+const MOST_OF_FABRIC: u64 = 4 << 20;
 
 /// One host of the run: its agent and inventory, or why there is none.
 type Reached = Result<(Agent, HostReport), HostFailure>;
@@ -64,13 +71,11 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         return Ok(Outcome::Complete);
     }
     let view = View::<query::Pairs>::new(global, term)?;
-    let (places, pairs) = places(global, args)?;
-    let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
-    let (reach, watchdog) = reach(global, upload(global), &hosts)?;
-    let effort = effort(args)?;
-    let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
-    let report = probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled());
-    let is_matrix = args.matrix.is_some() && !view.is_of_rows();
+    let report = match &args.simulate {
+        Some(file) => simulate(global, file)?,
+        None => real(global, args)?,
+    };
+    let is_matrix = (args.matrix.is_some() || args.simulate.is_some()) && !view.is_of_rows();
     let hosts = Hosts::Pinged(&report.hosts);
     term.answer(match global.output() {
         Format::Json => to_json(&PingDocument::new(&report))?,
@@ -82,21 +87,63 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
             } else {
                 view.print(pair_rows(&report), hosts)?
             };
-            format!("{pairs}\n{}", render_findings(&report))
+            format!("{}{pairs}\n{}", render_origin(&report), render_findings(&report))
         }
     })?;
     if matches!(global.output(), Format::Plain | Format::Csv | Format::Prom) {
+        let text = render_origin(&report).trim_end().to_owned();
+        if !text.is_empty() {
+            say(term, &Note { text, fix: None });
+        }
         for left in &report.left_behind {
             let text = format!("left on {}", escape(left));
             say(term, &Note { text, fix: None });
         }
     }
-    // A pair that nobody tested has not passed.
-    let is_well = |code| matches!(code, Code::Ok | Code::NoTransport);
-    let is_bad = !report.pairs.iter().all(|pair| is_well(pair.verdict.code))
+    // A pair that nobody tested has not passed. One that is slow has.
+    let is_bad = report.summary.failed + report.summary.not_tested > 0
         || report.hosts.iter().any(|host| host.failure.is_some())
         || !report.left_behind.is_empty();
     Ok(if is_bad { Outcome::Problem } else { Outcome::Complete })
+}
+
+/// What the hosts that are named show.
+fn real(global: &Global, args: &PingArgs) -> anyhow::Result<PingReport> {
+    let (places, pairs) = places(global, args)?;
+    let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+    let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+    let effort = effort(args)?;
+    let reached = gather(&places, &reach, &watchdog, usize::from(global.fanout))?;
+    Ok(probe(&places, reached, pairs, &effort, &|| watchdog.is_cancelled()))
+}
+
+/// What a fabric that stands in a file would show.
+fn simulate(global: &Global, file: &Path) -> anyhow::Result<PingReport> {
+    if global.names_hosts() {
+        return Err(Advice::error(
+            "--simulate contradicts the hosts that are named",
+            "name the hosts in the file, in its line hosts",
+        ));
+    }
+    let name = escape(&file.display().to_string()).into_owned();
+    let mut text = String::new();
+    let read = File::open(file).and_then(|open| open.take(MOST_OF_FABRIC + 1).read_to_string(&mut text));
+    read.with_context(|| format!("cannot read {name}"))?;
+    if text.len() as u64 > MOST_OF_FABRIC {
+        return Err(Advice::error(
+            format!("{name} has more than {MOST_OF_FABRIC} bytes"),
+            "name many hosts at once, as in: fault host n[001-100] slow 1.2",
+        ));
+    }
+    let expand = |set: &str| {
+        let hosts = HostSet::parse(set).map_err(|error| error.to_string())?;
+        Ok(hosts.iter().map(ToString::to_string).collect())
+    };
+    let fabric = Fabric::parse(&text, &expand).map_err(|error| {
+        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+        Advice::error(format!("{name}{line}: {}", error.what), error.fix)
+    })?;
+    Ok(simulation::run(&fabric, &file.display().to_string()))
 }
 
 /// Runs every ordered pair of these hosts as `ping --matrix` does, until the watchdog is cancelled; `tell`
@@ -242,8 +289,16 @@ fn probe(
     drop(members);
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (hosts, left_behind) = leave(places, reached);
-    let findings = findings(&results);
-    PingReport { hosts, pairs: results, findings, elapsed_ms, left_behind }
+    PingReport {
+        hosts,
+        summary: Summary::of(&results.pairs),
+        findings: findings(&results.pairs),
+        pairs: results.pairs,
+        outliers: results.outliers,
+        simulated: None,
+        elapsed_ms,
+        left_behind,
+    }
 }
 
 /// Ends all agents at once; which hosts there were, and which agents could not be ended.

@@ -1,7 +1,15 @@
 //! What a ping run found: hosts, directed pairs, and a verdict for each pair that failed.
 
+mod grid;
+mod outlier;
+mod summary;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use grid::{Cell, Grid, Leaf, Topology};
+pub use outlier::{Outlier, OutlierKind};
+pub use summary::Summary;
 
 use super::probe::{Method, RoundTrips, Stage, StepError};
 use super::{GidKind, GidValue, HostFailure, Protocol};
@@ -11,10 +19,20 @@ use super::{GidKind, GidValue, HostFailure, Protocol};
 pub struct PingReport {
     /// The hosts in the order in which they were asked for.
     pub hosts: Vec<PingHost>,
-    /// Every ordered pair, by source, then target.
+    /// Every ordered pair, by rail, source, then target. Of a simulation with more than 40 hosts only
+    /// those that a finding tells its story by.
     pub pairs: Vec<Pair>,
-    /// What explains the pairs that failed: hosts, then single pairs.
+    /// How many pairs there were, and what came of them.
+    #[serde(default)]
+    pub summary: Summary,
+    /// What explains the pairs that failed: leaves and hosts, then single pairs.
     pub findings: Vec<Finding>,
+    /// What works and is slow beside others of its kind; of fewer than four hosts nothing.
+    #[serde(default)]
+    pub outliers: Vec<Outlier>,
+    /// The file that this was made up from, without any message; `None` for a real run.
+    #[serde(default)]
+    pub simulated: Option<String>,
     /// From the last agent's hello to the last answer, in milliseconds.
     pub elapsed_ms: u64,
     /// Agents that could not be confirmed gone: `HOST: pid N`.
@@ -35,6 +53,9 @@ pub struct PingHost {
 /// What came of one ordered pair: the source asks, the target answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
+    /// The rail, counted from 0; real runs have one.
+    #[serde(default)]
+    pub rail: usize,
     /// Index of the source in [`PingReport::hosts`].
     pub source: usize,
     /// Index of the target.
@@ -65,12 +86,18 @@ impl Pair {
     }
 }
 
-/// What is to blame for one or more failed pairs: a host, or a pair where nothing points at one
-/// host.
+/// What is to blame for one or more failed pairs: a leaf, a path between two leaves, a host, or a
+/// pair where nothing points at any of these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Index of the host that is to blame; `None` when only the pair below can be named.
+    /// Index of the host that is to blame; `None` when it is a leaf, a path or only the pair below.
     pub host: Option<usize>,
+    /// The leaf that is to blame, or the two leaves of a path; empty for hosts and pairs.
+    #[serde(default)]
+    pub leaves: Vec<String>,
+    /// The rails on which it is; empty for all.
+    #[serde(default)]
+    pub rails: Vec<usize>,
     /// Index of the source of the pair that tells the story.
     pub source: usize,
     /// Index of its target.
@@ -91,12 +118,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The finding that names nothing but this pair.
+    /// The finding that names nothing but the pair with this verdict.
     #[must_use]
-    pub fn of_pair(pair: &Pair) -> Self {
-        let Verdict { code, stage, side: _, detail, hint } = pair.verdict.clone();
-        let (source, target) = (pair.source, pair.target);
-        Self { host: None, source, target, code, stage, detail, hint, failed: 1, of: 1 }
+    pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
+        let Verdict { code, stage, side: _, detail, hint } = verdict.clone();
+        let (leaves, rails) = (Vec::new(), Vec::new());
+        let (host, failed, of) = (None, 1, 1);
+        Self { host, leaves, rails, source, target, code, stage, detail, hint, failed, of }
     }
 }
 
@@ -195,7 +223,7 @@ pub struct Verdict {
 }
 
 /// At which end of a pair a fault is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// At the source.
@@ -231,6 +259,9 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Every code, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
             /// The code's word, as JSON and tables show it.
             #[must_use]
             pub fn word(self) -> &'static str {
@@ -298,6 +329,18 @@ codes! {
 }
 
 impl Code {
+    /// The code in a column of numbers, in which 0 is none.
+    #[must_use]
+    pub fn number(self) -> u16 {
+        self as u16 + 1
+    }
+
+    /// The code of a number.
+    #[must_use]
+    pub fn of_number(number: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
     /// Whether it was seen that applications between the two would have no RDMA.
     #[must_use]
     pub fn is_failure(self) -> bool {

@@ -1,5 +1,6 @@
 //! All asked pairs: planned in rounds of disjoint pairs, run, judged.
 
+mod suspects;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ pub use super::pair::Effort;
 use super::{pair, plan};
 use crate::analyse::culprit::second_try;
 use crate::analyse::verdict;
-use crate::model::ping::{Code, Pair, Side, Verdict};
+use crate::model::ping::{Code, Outlier, Pair, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{HostFailure, HostReport, Reason};
 
@@ -54,8 +55,18 @@ impl Pairs {
     }
 }
 
+/// What a run showed.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// Every asked pair, by source, then target.
+    pub pairs: Vec<Pair>,
+    /// What is slow beside others of its kind.
+    pub outliers: Vec<Outlier>,
+}
+
 /// Runs all pairs and judges each, until `is_over` says that the run was ended: what was not done
-/// by then is not tested. What chance may have spoilt is tried again before anybody is blamed.
+/// by then is not tested. What chance may have spoilt is tried again before anybody is blamed, and
+/// what is slow is measured again.
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
 pub fn run(
@@ -63,7 +74,7 @@ pub fn run(
     pairs: Pairs,
     effort: &Effort,
     is_over: &(dyn Fn() -> bool + Sync),
-) -> Vec<Pair> {
+) -> Results {
     let connections = AtomicU32::new(1);
     let rounds = Rounds { members, pairs, effort, is_over, connections };
     let mut results = rounds.run(&|_| true);
@@ -79,7 +90,12 @@ pub fn run(
             results[at].first = Some(first.verdict);
         }
     }
-    results
+    // Of the pairs of one source nobody can tell its part from that of its targets.
+    let outliers = match pairs {
+        Pairs::All => suspects::outliers(&rounds, &results),
+        Pairs::FromFirst => Vec::new(),
+    };
+    Results { pairs: results, outliers }
 }
 
 /// What every round of a run has in common.
@@ -149,6 +165,7 @@ fn run_pair(
     route.mtu = outcome.mtu;
     let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
     Pair {
+        rail: 0,
         source,
         target,
         verdict: verdict::judge(&outcome.evidence),
@@ -161,7 +178,8 @@ fn run_pair(
 
 /// A pair between which no message went.
 fn unrouted(source: usize, target: usize, verdict: Verdict) -> Pair {
-    Pair { source, target, verdict, route: None, rdma: None, tcp: None, first: None }
+    let (route, rdma, tcp, first) = Default::default();
+    Pair { rail: 0, source, target, verdict, route, rdma, tcp, first }
 }
 
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.

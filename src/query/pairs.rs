@@ -34,8 +34,11 @@ impl Listing for Pairs {
 
     const NAME: &'static str = "ping";
 
-    const KEYS: &'static [Key] =
-        &[Key::new("pair", "source", "source.name"), Key::new("pair", "target", "target.name")];
+    const KEYS: &'static [Key] = &[
+        Key::new("pair", "source", "source.name"),
+        Key::new("pair", "target", "target.name"),
+        Key::new("pair", "rail", "pair.rail"),
+    ];
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         []
@@ -47,6 +50,8 @@ impl Listing for Pairs {
             |row| Value::text(row.target.map(|host| &host.name));
         "target.kernel" "TO_KERNEL" Left Asked [] "Kernel release of the target"
             |row| Value::text(row.target.and_then(|host| host.kernel.as_ref()));
+        "pair.rail" "RAIL" Right Asked [] "The rail, counted from 0"
+            |row| u32::try_from(row.pair.rail).map_or(Value::Absent, Value::Id);
         "verdict.code" "VERDICT" Left Always [] "ok, or what is wrong"
             verdict;
         "verdict.stage" "STAGE" Left Asked [] "How far the pair got"

@@ -1,11 +1,13 @@
 //! A ping run as text: the matrix, who is to blame, and one line of sum.
 
+mod outliers;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use super::escape;
 use super::table::lay_out;
-use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport, Verdict};
+use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport, Summary, Verdict};
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
@@ -22,13 +24,23 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
         let hosts = report.hosts.len();
         return format!("A matrix of {hosts} hosts fits no screen: -v lists its pairs.\n");
     }
+    let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
+    let grids = (0..rails).map(|rail| {
+        let title = if rails > 1 { format!("rail {rail}\n") } else { String::new() };
+        title + &render_rail(report, rail, header)
+    });
+    grids.collect::<Vec<_>>().join("\n")
+}
+
+fn render_rail(report: &PingReport, rail: usize, header: bool) -> String {
     let name = |host: &PingHost| host.name.clone();
     let header = header.then(|| {
         let title = std::iter::once("half RTT, us".to_owned());
         title.chain(report.hosts.iter().map(name)).collect()
     });
+    let pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
     let cells: HashMap<(usize, usize), String> =
-        report.pairs.iter().map(|pair| ((pair.source, pair.target), cell(pair))).collect();
+        pairs.map(|pair| ((pair.source, pair.target), cell(pair))).collect();
     let rows = report.hosts.iter().enumerate().map(|(source, host)| {
         let cell = |target| match cells.get(&(source, target)) {
             _ if source == target => ".".to_owned(),
@@ -42,6 +54,15 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
     lay_out(&aligns, header.into_iter().chain(rows))
 }
 
+/// A line that says so where nothing of a report is real; nothing for a real run.
+#[must_use]
+pub fn render_origin(report: &PingReport) -> String {
+    let origin = |file: &String| {
+        format!("SIMULATED: no message was sent; the fabric is {}\n", escape(file))
+    };
+    report.simulated.as_ref().map_or(String::new(), origin)
+}
+
 fn name(report: &PingReport, host: usize) -> String {
     report.hosts.get(host).map_or("?".into(), |host| escape(&host.name).into_owned())
 }
@@ -51,7 +72,7 @@ fn name(report: &PingReport, host: usize) -> String {
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
     let (hosts, pairs): (Vec<_>, Vec<_>) =
-        report.findings.iter().partition(|finding| finding.host.is_some());
+        report.findings.iter().partition(|one| one.host.is_some() || !one.leaves.is_empty());
     let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
     for finding in hosts.iter().chain(told) {
         write_finding(&mut text, report, finding);
@@ -59,6 +80,7 @@ pub fn render_findings(report: &PingReport) -> String {
     if !counted.is_empty() {
         let _ = writeln!(text, "! {} more pairs: {}", counted.len(), count_codes(counted));
     }
+    outliers::write(&mut text, report);
     write_spoilt(&mut text, report);
     for left in &report.left_behind {
         let _ = writeln!(text, "! left on {}", escape(left));
@@ -69,18 +91,43 @@ pub fn render_findings(report: &PingReport) -> String {
 
 fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
     let pair = format!("{} -> {}", name(report, finding.source), name(report, finding.target));
-    let who = finding.host.map_or_else(|| pair.clone(), |host| name(report, host));
+    let who = match (finding.host, finding.leaves.as_slice()) {
+        (Some(host), _) => name(report, host),
+        (None, []) => pair.clone(),
+        (None, leaves) => name_leaves(leaves),
+    };
+    let who = who + &name_rails(&finding.rails);
     let how_often = match finding.of {
         1 => "1 pair".to_owned(),
         of => format!("{} of {of} pairs", finding.failed),
     };
     let stage = finding.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
     let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
-    let is_told_by_pair = finding.host.is_some_and(|host| was_reached(report, host));
+    let is_told_by_pair = match finding.host {
+        Some(host) => was_reached(report, host),
+        None => !finding.leaves.is_empty(),
+    };
     let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
     let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
     if let Some(hint) = &finding.hint {
         let _ = writeln!(text, "    fix: {}", escape(hint));
+    }
+}
+
+/// `leaf leaf1`, `path leaf1 - leaf2`.
+fn name_leaves(leaves: &[String]) -> String {
+    let names: Vec<_> = leaves.iter().map(|leaf| escape(leaf)).collect();
+    let noun = if names.len() == 1 { "leaf" } else { "path" };
+    format!("{noun} {}", names.join(" - "))
+}
+
+/// ` rail 1`, ` rails 1,2`; nothing for all.
+fn name_rails(rails: &[usize]) -> String {
+    let numbers: Vec<String> = rails.iter().map(ToString::to_string).collect();
+    match numbers.as_slice() {
+        [] => String::new(),
+        [one] => format!(" rail {one}"),
+        many => format!(" rails {}", many.join(",")),
     }
 }
 
@@ -116,31 +163,30 @@ fn count_codes(findings: &[&Finding]) -> String {
 }
 
 fn sum(report: &PingReport) -> String {
-    let count =
-        |keep: &dyn Fn(&Pair) -> bool| report.pairs.iter().filter(|pair| keep(pair)).count();
-    let all = report.pairs.len();
-    let ok = count(&|pair| pair.verdict.code == Code::Ok);
-    let not_applicable = count(&|pair| pair.verdict.code == Code::NoTransport);
-    let over_tcp = count(&Pair::falls_back);
-    let not_tested = count(&|pair| pair.verdict.code == Code::NotTested);
-    let failed = count(&|pair| pair.verdict.code.is_failure());
-    let noun = if all == 1 { "pair" } else { "pairs" };
-    let mut text = format!("{all} {noun}: {ok} ok");
-    let spoilt = count(&|pair| pair.spoilt().is_some());
-    if spoilt > 0 {
-        let _ = write!(text, " ({spoilt} of them at the second try)");
+    let Summary { pairs, ok, ok_at_second_try, failed, tcp_fallback, not_applicable, not_tested } =
+        report.summary;
+    let noun = if pairs == 1 { "pair" } else { "pairs" };
+    let mut text = format!("{pairs} {noun}: {ok} ok");
+    if ok_at_second_try > 0 {
+        let _ = write!(text, " ({ok_at_second_try} of them at the second try)");
     }
     if failed > 0 {
         let _ = write!(text, ", {failed} failed");
     }
-    if over_tcp > 0 {
-        let _ = write!(text, " ({over_tcp} of them would fall back to TCP)");
+    if tcp_fallback > 0 {
+        let _ = write!(text, " ({tcp_fallback} of them would fall back to TCP)");
     }
     if not_applicable > 0 {
         let _ = write!(text, ", {not_applicable} not applicable");
     }
     if not_tested > 0 {
         let _ = write!(text, ", {not_tested} not tested");
+    }
+    if !report.outliers.is_empty() {
+        let _ = write!(text, "; {} slow", report.outliers.len());
+    }
+    if report.simulated.is_some() {
+        return text + "; simulated";
     }
     let (seconds, tenths) = (report.elapsed_ms / 1_000, report.elapsed_ms % 1_000 / 100);
     let _ = write!(text, "; {seconds}.{tenths} s from the agents' hello");

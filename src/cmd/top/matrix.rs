@@ -176,7 +176,7 @@ fn schema(start: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::PingHost;
+    use crate::model::ping::{PingHost, Summary};
     use crate::render::{PingDocument, to_json};
 
     #[test]
@@ -185,7 +185,10 @@ mod tests {
         let report = PingReport {
             hosts: vec![host],
             pairs: Vec::new(),
+            summary: Summary::default(),
             findings: Vec::new(),
+            outliers: Vec::new(),
+            simulated: None,
             elapsed_ms: 1,
             left_behind: Vec::new(),
         };

@@ -21,7 +21,7 @@ fn run_unreachable(
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
     let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
-    run(&members, pairs, &EFFORT, is_over)
+    run(&members, pairs, &EFFORT, is_over).pairs
 }
 
 fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
@@ -141,7 +141,7 @@ fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
         failure: None,
     };
     let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    run(&members, Pairs::All, &EFFORT, &|| false)
+    run(&members, Pairs::All, &EFFORT, &|| false).pairs
 }
 
 fn probes(hosts: &[Lossy]) -> Vec<u32> {

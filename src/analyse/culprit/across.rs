@@ -1,0 +1,54 @@
+//! What was found on each rail, as findings over all of them.
+
+use std::collections::BTreeMap;
+
+use crate::model::ping::{Code, Finding};
+
+/// What the findings of several rails have in common when they are one: host, leaves, a pair where
+/// nothing else is named, and what is wrong.
+type Name = (Option<usize>, Vec<String>, Option<(usize, usize)>, Code);
+
+/// Findings by whom they name, in the order in which they came.
+pub(super) struct Rails {
+    rails: usize,
+    known: BTreeMap<Name, usize>,
+    findings: Vec<Finding>,
+}
+
+impl Rails {
+    pub(super) fn new(rails: usize) -> Self {
+        Self { rails, known: BTreeMap::new(), findings: Vec::new() }
+    }
+
+    /// Adds what was found on a rail; the rails come in their order.
+    pub(super) fn add(&mut self, rail: usize, findings: Vec<Finding>) {
+        for mut finding in findings {
+            let is_pair = finding.host.is_none() && finding.leaves.is_empty();
+            let pair = is_pair.then_some((finding.source, finding.target));
+            let name = (finding.host, finding.leaves.clone(), pair, finding.code);
+            match self.known.get(&name).and_then(|&at| self.findings.get_mut(at)) {
+                Some(known) => {
+                    known.rails.push(rail);
+                    known.failed += finding.failed;
+                    known.of += finding.of;
+                }
+                None => {
+                    finding.rails.push(rail);
+                    self.known.insert(name, self.findings.len());
+                    self.findings.push(finding);
+                }
+            }
+        }
+    }
+
+    /// All findings: leaves, paths and hosts before pairs. Those of every rail name none.
+    pub(super) fn findings(mut self) -> Vec<Finding> {
+        for finding in &mut self.findings {
+            if finding.rails.len() == self.rails {
+                finding.rails.clear();
+            }
+        }
+        self.findings.sort_by_key(|finding| finding.host.is_none() && finding.leaves.is_empty());
+        self.findings
+    }
+}

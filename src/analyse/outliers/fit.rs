@@ -1,0 +1,255 @@
+//! What the latencies of one rail are made of: on logarithms, the block of two leaves, the
+//! source's own part, the target's own part, and the rest, which is the pair's.
+
+use super::robust::{NORMAL, lower_median, median};
+use crate::model::ping::{Grid, Topology};
+
+/// Passes of the polish. One bad host shifts the block of a leaf with two in the first; the second
+/// takes that back, and the others are for faults upon faults.
+const PASSES: usize = 5;
+
+/// A pass that moves nothing by more than this is the last: a hundredth of a per cent.
+const SETTLED: f32 = 1e-4;
+
+/// A host that was measured with fewer peers in a direction says nothing of itself there.
+const FEWEST_PEERS: usize = 3;
+
+/// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
+const MEDIAN_ERROR: f32 = 1.2533;
+
+/// Nothing is told more exactly than this: a fabric of equal numbers has no spread at all.
+const FINEST: f32 = 0.002;
+
+/// The parts of one rail's latencies, as natural logarithms of nanoseconds.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    leaf_of: Vec<usize>,
+    members: Vec<Vec<usize>>,
+    /// Leaves times leaves; `None` where nothing was measured.
+    blocks: Vec<Option<f32>>,
+    pub(super) sources: Vec<Own>,
+    pub(super) targets: Vec<Own>,
+    /// The standard deviation of a single pair.
+    pub(super) noise: f32,
+    /// The median latency in nanoseconds.
+    pub(super) typical_ns: f32,
+}
+
+/// The part that a host adds in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Own {
+    pub(super) log: f32,
+    /// Peers that it was measured with.
+    pub(super) peers: usize,
+}
+
+impl Own {
+    /// Whether it was measured with enough peers.
+    pub(super) fn is_known(self) -> bool {
+        self.peers >= FEWEST_PEERS
+    }
+}
+
+/// Logarithms of one rail, source by source; not a number where nothing was measured.
+pub(super) struct Logs {
+    hosts: usize,
+    logs: Vec<f32>,
+}
+
+impl Logs {
+    /// Those of a rail of the grid.
+    pub(super) fn of(grid: &Grid, rail: usize) -> Self {
+        let hosts = grid.hosts();
+        #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
+        let log = |&ns: &u32| if ns == 0 { f32::NAN } else { (ns as f32).ln() };
+        let mut logs: Vec<f32> = grid.medians(rail).iter().map(log).collect();
+        // A host with itself is another measurement.
+        for host in 0..hosts {
+            logs[host * hosts + host] = f32::NAN;
+        }
+        Self { hosts, logs }
+    }
+
+    pub(super) fn at(&self, source: usize, target: usize) -> Option<f32> {
+        let log = self.logs[source * self.hosts + target];
+        (!log.is_nan()).then_some(log)
+    }
+
+    /// The same where the source is known: quicker.
+    fn row(&self, source: usize) -> &[f32] {
+        &self.logs[source * self.hosts..(source + 1) * self.hosts]
+    }
+}
+
+impl Fit {
+    /// Polishes by medians until nothing moves.
+    pub(super) fn of(logs: &Logs, topology: Option<&Topology>) -> Self {
+        let hosts = logs.hosts;
+        let one_leaf = || (vec![0; hosts], 1);
+        let known = topology.map(|known| (known.leaf_of.clone(), known.leaves.len()));
+        let (leaf_of, leaves) = known.unwrap_or_else(one_leaf);
+        let mut members = vec![Vec::new(); leaves];
+        for (host, &leaf) in leaf_of.iter().enumerate() {
+            members[leaf].push(host);
+        }
+        let (blocks, own) = (vec![None; leaves * leaves], vec![Own::default(); hosts]);
+        let (sources, targets) = (own.clone(), own);
+        let (noise, typical_ns) = (0.0, 0.0);
+        let mut fit = Self { leaf_of, members, blocks, sources, targets, noise, typical_ns };
+        for _ in 0..PASSES {
+            if fit.pass(logs) < SETTLED {
+                break;
+            }
+        }
+        fit.measure(logs);
+        fit
+    }
+
+    pub(super) fn leaves(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(super) fn leaf_of(&self, host: usize) -> usize {
+        self.leaf_of[host]
+    }
+
+    pub(super) fn members(&self, leaf: usize) -> &[usize] {
+        &self.members[leaf]
+    }
+
+    /// The part of two leaves.
+    pub(super) fn block(&self, from: usize, to: usize) -> Option<f32> {
+        self.blocks[from * self.leaves() + to]
+    }
+
+    /// What a pair should take.
+    pub(super) fn expected(&self, source: usize, target: usize) -> f32 {
+        let block = self.block(self.leaf_of[source], self.leaf_of[target]).unwrap_or(0.0);
+        block + self.sources[source].log + self.targets[target].log
+    }
+
+    /// The standard error of a median of so many pairs.
+    pub(super) fn error_of(&self, pairs: usize) -> f32 {
+        #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
+        let root = (pairs.max(1) as f32).sqrt();
+        (MEDIAN_ERROR * self.noise / root).max(FINEST)
+    }
+
+    /// What a single pair is uncertain by.
+    pub(super) fn error_of_one(&self) -> f32 {
+        self.noise.max(FINEST)
+    }
+
+    /// Estimates blocks, then sources, then targets, each from what the others leave; by how much
+    /// the largest change of a host was.
+    fn pass(&mut self, logs: &Logs) -> f32 {
+        let mut scratch = Vec::with_capacity(logs.hosts);
+        self.estimate_blocks(logs, &mut scratch);
+        let mut moved = 0.0_f32;
+        for source in 0..logs.hosts {
+            scratch.clear();
+            for (target, &log) in logs.row(source).iter().enumerate() {
+                if !log.is_nan() {
+                    let rest = self.expected(source, target) - self.sources[source].log;
+                    scratch.push(log - rest);
+                }
+            }
+            moved = moved.max(update(&mut self.sources[source], &mut scratch));
+        }
+        for target in 0..logs.hosts {
+            scratch.clear();
+            for source in 0..logs.hosts {
+                if let Some(log) = logs.at(source, target) {
+                    let rest = self.expected(source, target) - self.targets[target].log;
+                    scratch.push(log - rest);
+                }
+            }
+            moved = moved.max(update(&mut self.targets[target], &mut scratch));
+        }
+        self.anchor(&mut scratch);
+        moved
+    }
+
+    fn estimate_blocks(&mut self, logs: &Logs, scratch: &mut Vec<f32>) {
+        for from in 0..self.leaves() {
+            for to in 0..self.leaves() {
+                scratch.clear();
+                for &source in &self.members[from] {
+                    let row = logs.row(source);
+                    let own = self.sources[source].log;
+                    let rests = self.members[to].iter().map(|&target| {
+                        row[target] - own - self.targets[target].log
+                    });
+                    scratch.extend(rests.filter(|rest| !rest.is_nan()));
+                }
+                let at = from * self.leaves() + to;
+                self.blocks[at] = median(scratch);
+            }
+        }
+    }
+
+    /// What the hosts of a leaf have in common is the leaf's: of a leaf with two hosts, the better
+    /// one is what it should be.
+    fn anchor(&mut self, scratch: &mut Vec<f32>) {
+        let leaves = self.leaves();
+        for leaf in 0..leaves {
+            for is_source in [true, false] {
+                let own = if is_source { &mut self.sources } else { &mut self.targets };
+                scratch.clear();
+                let known = self.members[leaf].iter().filter(|&&host| own[host].is_known());
+                scratch.extend(known.map(|&host| own[host].log));
+                let Some(common) = lower_median(scratch) else { continue };
+                for &host in &self.members[leaf] {
+                    if own[host].is_known() {
+                        own[host].log -= common;
+                    }
+                }
+                for other in 0..leaves {
+                    let at = if is_source { leaf * leaves + other } else { other * leaves + leaf };
+                    self.blocks[at] = self.blocks[at].map(|block| block + common);
+                }
+            }
+        }
+    }
+
+    /// How much single pairs vary, and what is usual.
+    fn measure(&mut self, logs: &Logs) {
+        let mut rests: Vec<f32> = self.rests(logs).map(|(_, rest)| rest.abs()).collect();
+        // A fit by medians goes through as many points as it estimates numbers: these say nothing
+        // of the noise, and of few hosts they are half of all.
+        let fitted = (2 * logs.hosts + self.leaves() * self.leaves()).min(rests.len());
+        let half = fitted + (rests.len() - fitted) / 2;
+        self.noise = middle(&mut rests, half) / NORMAL;
+        rests.clear();
+        rests.extend(logs.logs.iter().copied().filter(|log| !log.is_nan()));
+        self.typical_ns = median(&mut rests).map_or(0.0, f32::exp);
+    }
+
+    /// What is left of each measured pair.
+    pub(super) fn rests<'a>(
+        &'a self,
+        logs: &'a Logs,
+    ) -> impl Iterator<Item = ((usize, usize), f32)> + 'a {
+        (0..logs.hosts).flat_map(move |source| {
+            let row = logs.row(source).iter().enumerate().filter(|(_, log)| !log.is_nan());
+            row.map(move |(target, log)| ((source, target), log - self.expected(source, target)))
+        })
+    }
+}
+
+/// The value at this place in order; 0 where there is none.
+fn middle(values: &mut [f32], at: usize) -> f32 {
+    let at = at.min(values.len().saturating_sub(1));
+    if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f32::total_cmp).1 }
+}
+
+/// Takes the median of what the other parts leave; by how much it moved.
+fn update(own: &mut Own, rests: &mut [f32]) -> f32 {
+    own.peers = rests.len();
+    if !own.is_known() {
+        return 0.0;
+    }
+    let before = own.log;
+    own.log = median(rests).unwrap_or(0.0);
+    (own.log - before).abs()
+}

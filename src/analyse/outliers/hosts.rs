@@ -1,0 +1,171 @@
+//! Hosts that are slow with everybody: in which direction, and on which rails.
+
+use std::collections::BTreeMap;
+
+use super::excess::{Excess, Floor, Likes};
+use super::fit::{Fit, Logs, Own};
+use super::robust::median;
+use super::{Slow, told};
+use crate::model::ping::{Outlier, OutlierKind};
+
+/// What was seen of the hosts on one rail.
+pub(super) struct Seen {
+    /// Of each host as source and as target; `None` where it was measured with too few.
+    directions: Vec<(Option<Excess>, Option<Excess>)>,
+    /// Those that stand out.
+    slow: BTreeMap<usize, Slowness>,
+}
+
+/// How a host is slow on a rail.
+#[derive(Clone, Copy)]
+struct Slowness {
+    way: Way,
+    /// In how many of its pairs it is seen.
+    slow: usize,
+    of: usize,
+}
+
+/// In which direction a host is slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Both,
+    Out,
+    In,
+}
+
+impl Seen {
+    /// Looks at the hosts of a rail.
+    pub(super) fn on_rail(fit: &Fit, logs: &Logs) -> Self {
+        let sources = excesses(fit, &fit.sources);
+        let targets = excesses(fit, &fit.targets);
+        let directions: Vec<_> = sources.into_iter().zip(targets).collect();
+        let stands_out = |excess: Option<Excess>| {
+            excess.is_some_and(|excess| excess.stands_out(Floor::MANY, fit.typical_ns))
+        };
+        let suspects: Vec<usize> = (0..directions.len())
+            .filter(|&host| stands_out(directions[host].0) || stands_out(directions[host].1))
+            .collect();
+        let slow = suspects.iter().filter_map(|&host| {
+            let way = way(directions[host]);
+            let log = along(directions[host], way).log;
+            if is_far_away(fit, logs, host, way, log, &suspects) {
+                return None;
+            }
+            let all: Vec<f32> = own_parts(fit, logs, host, way, 0..directions.len()).collect();
+            let slow = all.iter().filter(|&&part| part > log / 2.0).count();
+            Some((host, Slowness { way, slow, of: all.len() }))
+        });
+        Self { slow: slow.collect(), directions }
+    }
+}
+
+fn excesses(fit: &Fit, own: &[Own]) -> Vec<Option<Excess>> {
+    let known = own.iter().filter(|own| own.is_known()).map(|own| own.log);
+    let Some(likes) = Likes::of(known) else { return vec![None; own.len()] };
+    let excess = |own: &Own| likes.excess(own.log, fit.error_of(own.peers));
+    own.iter().map(|own| own.is_known().then(|| excess(own))).collect()
+}
+
+/// A direction that has not half of the other's part has none. One that was not measured is not
+/// known to be well.
+fn way(directions: (Option<Excess>, Option<Excess>)) -> Way {
+    match directions {
+        (Some(out), Some(back)) if out.log < back.log / 2.0 => Way::In,
+        (Some(out), Some(back)) if back.log < out.log / 2.0 => Way::Out,
+        _ => Way::Both,
+    }
+}
+
+/// The part of a host in these directions.
+fn along(directions: (Option<Excess>, Option<Excess>), way: Way) -> Excess {
+    match (way, directions) {
+        (Way::Both, (Some(out), Some(back))) => {
+            Excess { log: f32::midpoint(out.log, back.log), z: out.z.max(back.z) }
+        }
+        (Way::Out | Way::Both, (Some(one), _)) | (Way::In | Way::Both, (_, Some(one))) => one,
+        _ => Excess::default(),
+    }
+}
+
+/// What single pairs say of a host's part in these directions.
+fn own_parts(
+    fit: &Fit,
+    logs: &Logs,
+    host: usize,
+    way: Way,
+    peers: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = f32> {
+    peers.flat_map(move |peer| {
+        let (own_out, own_in) = (fit.sources[host].log, fit.targets[host].log);
+        let part = |log: Option<f32>, expected: f32, own: f32| Some(log? - expected + own);
+        let out = || part(logs.at(host, peer), fit.expected(host, peer), own_out);
+        let back = || part(logs.at(peer, host), fit.expected(peer, host), own_in);
+        match way {
+            Way::Both => [out(), back()],
+            Way::Out => [out(), None],
+            Way::In => [back(), None],
+        }
+        .into_iter()
+        .flatten()
+    })
+}
+
+/// Hosts that are slow with all others and not with each other stand farther away, on another
+/// leaf that nobody told of: they are no worse than the others.
+fn is_far_away(
+    fit: &Fit,
+    logs: &Logs,
+    host: usize,
+    way: Way,
+    log: f32,
+    suspects: &[usize],
+) -> bool {
+    let others = suspects.iter().copied().filter(|&other| other != host);
+    let mut parts: Vec<f32> = own_parts(fit, logs, host, way, others).collect();
+    median(&mut parts).is_some_and(|part| part < log / 2.0)
+}
+
+/// The slow hosts of all rails: on all of them it is the host, on some the rail.
+pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
+    let mut by_host: BTreeMap<(usize, Way), Vec<usize>> = BTreeMap::new();
+    for (rail, seen) in rails.iter().enumerate() {
+        for (&host, slowness) in &seen.slow {
+            by_host.entry((host, slowness.way)).or_default().push(rail);
+        }
+    }
+    by_host
+        .into_iter()
+        .map(|((host, way), mut slow_on)| {
+            let part = |rail: usize| along(rails[rail].directions[host], way);
+            let mut logs: Vec<f32> = slow_on.iter().map(|&rail| part(rail).log).collect();
+            let log = median(&mut logs).unwrap_or(0.0);
+            let first = slow_on.first().and_then(|&rail| rails[rail].slow.get(&host));
+            // A rail on which it only just stays below a bound is as slow as the others.
+            let known_on: Vec<usize> = (0..rails.len())
+                .filter(|&rail| rails[rail].directions[host] != (None, None))
+                .collect();
+            let as_slow = |rail: &usize| part(*rail).log > log / 2.0;
+            let others = known_on.iter().copied().filter(as_slow);
+            let others: Vec<usize> = others.filter(|rail| !slow_on.contains(rail)).collect();
+            slow_on.extend(others);
+            slow_on.sort_unstable();
+            let z = slow_on.iter().map(|&rail| part(rail).z).fold(0.0, f32::max);
+            let is_everywhere = slow_on.len() == known_on.len();
+            let kind = match way {
+                Way::Both if is_everywhere => OutlierKind::Host,
+                Way::Both => OutlierKind::Rail,
+                Way::Out => OutlierKind::Transmit,
+                Way::In => OutlierKind::Receive,
+            };
+            let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);
+            let slow = Slow { kind, log, z, typical_ns };
+            Outlier {
+                host: Some(host),
+                rails: if is_everywhere { Vec::new() } else { slow_on },
+                slow: first.map_or(0, |slowness| slowness.slow),
+                of: first.map_or(0, |slowness| slowness.of),
+                ..told(slow)
+            }
+        })
+        .collect()
+}

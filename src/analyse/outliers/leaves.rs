@@ -1,0 +1,182 @@
+//! Leaves that are slow with all other leaves, and paths between two that are.
+
+use std::collections::BTreeMap;
+
+use super::excess::{Excess, Floor, Likes};
+use super::fit::Fit;
+use super::robust::median;
+use super::{Slow, told};
+use crate::model::ping::{Outlier, OutlierKind, Topology};
+
+/// With no more leaves than these one that is slow is in half of all blocks: the best leaf is what
+/// the others should be, not the middle one.
+const FEW: usize = 4;
+
+/// What was seen of the leaves on one rail.
+#[derive(Default)]
+pub(super) struct Seen {
+    leaves: BTreeMap<usize, Apart>,
+    paths: BTreeMap<(usize, usize), Apart>,
+}
+
+/// What stands out.
+struct Apart {
+    excess: Excess,
+    typical_ns: f32,
+    /// With how many other leaves it is slow.
+    slow: usize,
+    of: usize,
+}
+
+impl Seen {
+    /// Looks at the leaves of a rail.
+    pub(super) fn on_rail(fit: &Fit, topology: &Topology) -> Self {
+        let ways = ways(fit, topology);
+        let leaves = slow_leaves(fit, &ways);
+        let paths = slow_paths(fit, ways, &leaves);
+        Self { leaves, paths }
+    }
+}
+
+/// Both directions between every two leaves, as what is beyond the usual of the same stratum:
+/// within a pod, or across.
+fn ways(fit: &Fit, topology: &Topology) -> BTreeMap<(usize, usize), f32> {
+    let mut ways = BTreeMap::new();
+    for from in 0..fit.leaves() {
+        for to in from + 1..fit.leaves() {
+            let way = match (fit.block(from, to), fit.block(to, from)) {
+                (Some(there), Some(back)) => Some(f32::midpoint(there, back)),
+                (one, other) => one.or(other),
+            };
+            ways.extend(way.map(|way| ((from, to), way)));
+        }
+    }
+    let is_within = |(a, b): (usize, usize)| topology.leaves[a].pod == topology.leaves[b].pod;
+    for stratum in [true, false] {
+        let of_stratum = ways.iter().filter(|(ends, _)| is_within(**ends) == stratum);
+        let mut values: Vec<f32> = of_stratum.map(|(_, &way)| way).collect();
+        let usual = median(&mut values).unwrap_or(0.0);
+        for (_, way) in ways.iter_mut().filter(|(ends, _)| is_within(**ends) == stratum) {
+            *way -= usual;
+        }
+    }
+    ways
+}
+
+fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usize, Apart> {
+    let mut with: Vec<Vec<(f32, usize)>> = vec![Vec::new(); fit.leaves()];
+    for (&(a, b), &way) in ways {
+        with[a].push((way, b));
+        with[b].push((way, a));
+    }
+    // Every way of a bad leaf is slow, and of a good one those to bad leaves: the lower quartile
+    // bears three bad ones in four.
+    let mut parts = BTreeMap::new();
+    for (leaf, ways) in with.iter_mut().enumerate() {
+        ways.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let quartile = ways.len().saturating_sub(1) / 4;
+        parts.extend(ways.get(quartile).map(|&(way, _)| (leaf, way)));
+    }
+    // With two leaves there is one way, and nothing to hold it against.
+    if parts.len() < 3 {
+        return BTreeMap::new();
+    }
+    let likes = if parts.len() <= FEW {
+        parts.values().copied().min_by(f32::total_cmp).map(Likes::exactly)
+    } else {
+        Likes::of(parts.values().copied())
+    };
+    let Some(likes) = likes else { return BTreeMap::new() };
+    let mut slow = BTreeMap::new();
+    for (&leaf, &part) in &parts {
+        let others = with[leaf].iter().map(|&(_, other)| other);
+        let fewest = others.map(|other| pairs(fit, leaf, other)).min().unwrap_or(0);
+        let excess = likes.excess(part, fit.error_of(fewest));
+        if excess.stands_out(Floor::MANY, fit.typical_ns) {
+            let is_slow = |(way, _): &&(f32, usize)| way - likes.center > excess.log / 2.0;
+            let seen = with[leaf].iter().filter(is_slow).count();
+            let (typical_ns, of) = (fit.typical_ns, with[leaf].len());
+            slow.insert(leaf, Apart { excess, typical_ns, slow: seen, of });
+        }
+    }
+    slow
+}
+
+fn slow_paths(
+    fit: &Fit,
+    mut ways: BTreeMap<(usize, usize), f32>,
+    leaves: &BTreeMap<usize, Apart>,
+) -> BTreeMap<(usize, usize), Apart> {
+    for ((a, b), way) in &mut ways {
+        for leaf in [a, b] {
+            *way -= leaves.get(leaf).map_or(0.0, |apart| apart.excess.log);
+        }
+    }
+    let likes = Likes::of(ways.values().copied()).filter(|_| ways.len() >= 3);
+    let Some(likes) = likes else { return BTreeMap::new() };
+    let slow = ways.into_iter().filter_map(|((a, b), way)| {
+        let excess = likes.excess(way, fit.error_of(pairs(fit, a, b)));
+        let typical_ns = fit.typical_ns;
+        let apart = Apart { excess, typical_ns, slow: 1, of: 1 };
+        excess.stands_out(Floor::MANY, typical_ns).then_some(((a, b), apart))
+    });
+    slow.collect()
+}
+
+/// Ordered pairs between two leaves.
+fn pairs(fit: &Fit, a: usize, b: usize) -> usize {
+    2 * fit.members(a).len() * fit.members(b).len()
+}
+
+/// The slow leaves and paths of all rails. A leaf with one host is that host.
+pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
+    let mut named: BTreeMap<Vec<usize>, Vec<(usize, &Apart)>> = BTreeMap::new();
+    for (rail, seen) in rails.iter().enumerate() {
+        for (&leaf, apart) in &seen.leaves {
+            named.entry(vec![leaf]).or_default().push((rail, apart));
+        }
+        for (&(a, b), apart) in &seen.paths {
+            named.entry(vec![a, b]).or_default().push((rail, apart));
+        }
+    }
+    let Some(fit) = fits.first() else { return Vec::new() };
+    let only = |leaf: usize| match fit.members(leaf) {
+        [host] => Some(*host),
+        _ => None,
+    };
+    named
+        .into_iter()
+        .filter_map(|(leaves, slow_on)| {
+            let mut logs: Vec<f32> = slow_on.iter().map(|(_, apart)| apart.excess.log).collect();
+            let log = median(&mut logs)?;
+            let z = slow_on.iter().map(|(_, apart)| apart.excess.z).fold(0.0, f32::max);
+            let (_, first) = slow_on.first()?;
+            let is_everywhere = slow_on.len() == rails.len();
+            let (kind, host, target) = match leaves.as_slice() {
+                &[leaf] => match only(leaf) {
+                    Some(host) if is_everywhere => (OutlierKind::Host, Some(host), None),
+                    Some(host) => (OutlierKind::Rail, Some(host), None),
+                    None => (OutlierKind::Leaf, None, None),
+                },
+                &[a, b] => match only(a).zip(only(b)) {
+                    Some((a, b)) => (OutlierKind::Pair, Some(a), Some(b)),
+                    None => (OutlierKind::Path, None, None),
+                },
+                _ => return None,
+            };
+            let name = |&leaf: &usize| topology.leaves[leaf].name.clone();
+            let names = if host.is_none() { leaves.iter().map(name).collect() } else { Vec::new() };
+            let rails = slow_on.iter().map(|&(rail, _)| rail).collect();
+            Some(Outlier {
+                host,
+                target,
+                both_ways: target.is_some(),
+                leaves: names,
+                rails: if is_everywhere { Vec::new() } else { rails },
+                slow: first.slow,
+                of: first.of,
+                ..told(Slow { kind, log, z, typical_ns: first.typical_ns })
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,73 @@
+//! Pairs that are slow though both ends are well with others.
+
+use std::collections::BTreeMap;
+
+use super::excess::{Excess, Floor, Likes};
+use super::fit::{Fit, Logs};
+use super::robust::median;
+use super::{Slow, told};
+use crate::model::ping::{Outlier, OutlierKind};
+
+/// A slow pair on one rail.
+pub(super) struct Seen {
+    pub(super) ends: (usize, usize),
+    excess: Excess,
+    usual_ns: f32,
+}
+
+/// The slow pairs of a rail: so many for each host at the most, the slowest. More are no faults of
+/// pairs, but a fabric that is built otherwise than is known.
+const MOST_PER_HOST: usize = 4;
+
+impl Seen {
+    /// Looks at the pairs of a rail.
+    pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
+        let uncertain = fit.error_of_one();
+        let likes = Likes::exactly(0.0);
+        let mut slow: Vec<Self> = fit
+            .rests(logs)
+            .filter_map(|(ends, rest)| {
+                let excess = likes.excess(rest, uncertain);
+                let usual_ns = fit.expected(ends.0, ends.1).exp();
+                excess
+                    .stands_out(Floor::SINGLE, usual_ns)
+                    .then_some(Self { ends, excess, usual_ns })
+            })
+            .collect();
+        slow.sort_by(|one, other| other.excess.log.total_cmp(&one.excess.log));
+        slow.truncate(hosts * MOST_PER_HOST);
+        slow
+    }
+}
+
+/// The slow pairs of all rails, the two directions of one told together.
+pub(super) fn name(rails: &[Vec<Seen>]) -> Vec<Outlier> {
+    let mut by_pair: BTreeMap<(usize, usize), Vec<(usize, &Seen)>> = BTreeMap::new();
+    for (rail, seen) in rails.iter().enumerate() {
+        for one in seen {
+            let (a, b) = one.ends;
+            by_pair.entry((a.min(b), a.max(b))).or_default().push((rail, one));
+        }
+    }
+    let outliers = by_pair.into_iter().filter_map(|((a, b), slow)| {
+        let &(_, first) = slow.first()?;
+        let both_ways = slow.iter().any(|(_, one)| one.ends != first.ends);
+        let (source, target) = if both_ways { (a, b) } else { first.ends };
+        let mut logs: Vec<f32> = slow.iter().map(|(_, one)| one.excess.log).collect();
+        let log = median(&mut logs)?;
+        let z = slow.iter().map(|(_, one)| one.excess.z).fold(0.0, f32::max);
+        let mut slow_on: Vec<usize> = slow.iter().map(|&(rail, _)| rail).collect();
+        slow_on.dedup();
+        let is_everywhere = slow_on.len() == rails.len();
+        Some(Outlier {
+            host: Some(source),
+            target: Some(target),
+            both_ways,
+            rails: if is_everywhere { Vec::new() } else { slow_on },
+            slow: 1,
+            of: 1,
+            ..told(Slow { kind: OutlierKind::Pair, log, z, typical_ns: first.usual_ns })
+        })
+    });
+    outliers.collect()
+}

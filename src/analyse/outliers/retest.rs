@@ -1,0 +1,208 @@
+//! Suspects with known-good peers, measured again before anybody is blamed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::excess::Floor;
+use super::robust::median;
+use super::{Judgement, Slow, told};
+use crate::model::ping::{Cell, Outlier, OutlierKind};
+
+/// Known-good hosts that a suspect is measured with.
+const PEERS: usize = 8;
+
+/// Hosts of a suspected leaf that are.
+const OF_LEAF: usize = 4;
+
+impl Judgement {
+    /// Who stands out, leaves before hosts before pairs, the slowest of each first.
+    #[must_use]
+    pub fn outliers(&self) -> &[Outlier] {
+        &self.outliers
+    }
+
+    /// The pairs to measure again: every suspect with hosts that none suspects, and some of these
+    /// with each other, which tell whether all has become slower since. Suspects that would take
+    /// more than `most` pairs with those before them are left out.
+    #[must_use]
+    pub fn retest(&self, most: usize) -> BTreeSet<Cell> {
+        let good = self.good();
+        let mut cells = BTreeSet::new();
+        for outlier in &self.outliers {
+            let more = self.cells(outlier, &good);
+            if cells.len() + more.len() <= most {
+                cells.extend(more);
+            }
+        }
+        let rails: BTreeSet<usize> = cells.iter().map(|cell: &Cell| cell.rail).collect();
+        for rail in rails {
+            cells.extend(ring(rail, &good));
+        }
+        cells
+    }
+
+    /// Who is slow in the second measurement, too, in nanoseconds; with what that showed. Suspects
+    /// that were not measured again stay, and say so.
+    #[must_use]
+    pub fn confirm(self, again: &BTreeMap<Cell, u32>) -> Vec<Outlier> {
+        let good = self.good();
+        let drifts: Vec<f32> = (0..self.fits.len())
+            .map(|rail| {
+                let cells = ring(rail, &good).into_iter();
+                let mut beyond: Vec<f32> =
+                    cells.filter_map(|cell| self.beyond(cell, again)).collect();
+                median(&mut beyond).unwrap_or(0.0)
+            })
+            .collect();
+        let confirmed =
+            self.outliers.iter().filter_map(|outlier| self.again(outlier, again, &good, &drifts));
+        confirmed.collect()
+    }
+
+    /// What a second measurement makes of an outlier; `None` where it is well again.
+    fn again(
+        &self,
+        outlier: &Outlier,
+        again: &BTreeMap<Cell, u32>,
+        good: &[usize],
+        drifts: &[f32],
+    ) -> Option<Outlier> {
+        let before = log(outlier);
+        // A pair's own part is not in what was expected of it, but where both ends are leaves of
+        // their own; that of all others is.
+        let is_alone = |host: usize| {
+            self.fits.first().is_some_and(|fit| fit.members(fit.leaf_of(host)).len() == 1)
+        };
+        let known = match (outlier.host, outlier.target) {
+            (Some(source), Some(target)) if !(is_alone(source) && is_alone(target)) => 0.0,
+            _ => before,
+        };
+        let (mut out, mut back) = (Vec::new(), Vec::new());
+        for cell in self.cells(outlier, good) {
+            let Some(beyond) = self.beyond(cell, again) else { continue };
+            let part = beyond + known - drifts.get(cell.rail).copied().unwrap_or(0.0);
+            let is_back = outlier.host.is_some_and(|host| cell.target == host);
+            if is_back { back.push(part) } else { out.push(part) }
+        }
+        if out.is_empty() && back.is_empty() {
+            return Some(outlier.clone());
+        }
+        let floor = match outlier.kind {
+            OutlierKind::Pair => Floor::SINGLE,
+            _ => Floor::MANY,
+        };
+        let rail = outlier.rails.first().copied().unwrap_or(0);
+        let usual_ns = match (outlier.host, outlier.target) {
+            (Some(source), Some(target)) => {
+                self.fits.get(rail)?.expected(source, target).exp()
+            }
+            _ => self.fits.get(rail)?.typical_ns,
+        };
+        let parts: Vec<f32> = [out, back].iter_mut().filter_map(|parts| median(parts)).collect();
+        let is_slow = |&part: &f32| floor.is_passed(part, usual_ns) && part > before / 2.0;
+        if !parts.iter().all(is_slow) {
+            return None;
+        }
+        let found = parts.iter().copied().reduce(f32::midpoint)?;
+        let slow = Slow { kind: outlier.kind, log: found, z: 0.0, typical_ns: usual_ns };
+        let figures = told(slow);
+        Some(Outlier {
+            slower_permille: figures.slower_permille,
+            slower_ns: figures.slower_ns,
+            retested: true,
+            ..outlier.clone()
+        })
+    }
+
+    /// How much longer a pair takes than was expected of it, as a logarithm.
+    fn beyond(&self, cell: Cell, again: &BTreeMap<Cell, u32>) -> Option<f32> {
+        let &ns = again.get(&cell).filter(|&&ns| ns > 0)?;
+        let fit = self.fits.get(cell.rail)?;
+        #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
+        Some((ns as f32).ln() - fit.expected(cell.source, cell.target))
+    }
+
+    /// The pairs that tell of an outlier, on every rail on which it is.
+    fn cells(&self, outlier: &Outlier, good: &[usize]) -> BTreeSet<Cell> {
+        let rails: Vec<usize> = if outlier.rails.is_empty() {
+            (0..self.fits.len()).collect()
+        } else {
+            outlier.rails.clone()
+        };
+        let ends = self.ends(outlier, good);
+        let cells = rails.into_iter().flat_map(|rail| {
+            let cell = move |&(source, target): &(usize, usize)| Cell { rail, source, target };
+            ends.iter().map(cell)
+        });
+        cells.collect()
+    }
+
+    /// The same as sources and targets.
+    fn ends(&self, outlier: &Outlier, good: &[usize]) -> Vec<(usize, usize)> {
+        let there = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
+            let all = mine.iter().flat_map(|&one| others.iter().map(move |&other| (one, other)));
+            all.filter(|(one, other)| one != other).collect()
+        };
+        let both = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
+            there(mine, others).into_iter().chain(there(others, mine)).collect()
+        };
+        let of_leaf = |leaf: usize| match self.fits.first() {
+            Some(fit) => some_of(fit.members(leaf), OF_LEAF),
+            None => Vec::new(),
+        };
+        let leaves: Vec<usize> = self.leaves_of(outlier).collect();
+        match (outlier.kind, outlier.host, outlier.target) {
+            (OutlierKind::Transmit, Some(host), _) => there(&[host], good),
+            (OutlierKind::Receive, Some(host), _) => there(good, &[host]),
+            (_, Some(source), Some(target)) if outlier.both_ways => both(&[source], &[target]),
+            (_, Some(source), Some(target)) => vec![(source, target)],
+            (_, Some(host), None) => both(&[host], good),
+            _ => match leaves.as_slice() {
+                &[leaf] => both(&of_leaf(leaf), good),
+                &[one, other] => both(&of_leaf(one), &of_leaf(other)),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// Hosts that no outlier is about, spread over all; those of suspected leaves and paths only
+    /// where there are no others.
+    fn good(&self) -> Vec<usize> {
+        let Some(fit) = self.fits.first() else { return Vec::new() };
+        let mut suspected = BTreeSet::new();
+        let mut leaves = BTreeSet::new();
+        for outlier in &self.outliers {
+            suspected.extend(outlier.host.into_iter().chain(outlier.target));
+            leaves.extend(self.leaves_of(outlier));
+        }
+        let hosts = fit.sources.len();
+        let free: Vec<usize> = (0..hosts).filter(|host| !suspected.contains(host)).collect();
+        let outside: Vec<usize> =
+            free.iter().copied().filter(|&host| !leaves.contains(&fit.leaf_of(host))).collect();
+        some_of(if outside.len() > 1 { &outside } else { &free }, PEERS)
+    }
+
+    /// The leaves of an outlier, as numbers.
+    fn leaves_of<'a>(&'a self, outlier: &'a Outlier) -> impl Iterator<Item = usize> + 'a {
+        let number = |name: &String| self.leaves.iter().position(|leaf| leaf == name);
+        outlier.leaves.iter().filter_map(number)
+    }
+}
+
+/// As many of these, evenly spread.
+fn some_of(all: &[usize], most: usize) -> Vec<usize> {
+    let count = all.len().min(most);
+    (0..count).filter_map(|at| all.get(at * all.len() / count)).copied().collect()
+}
+
+/// Each of the good hosts with the next one.
+fn ring(rail: usize, good: &[usize]) -> Vec<Cell> {
+    let next = good.iter().cycle().skip(1);
+    let pairs = good.iter().zip(next).filter(|(one, other)| one != other);
+    pairs.map(|(&source, &target)| Cell { rail, source, target }).collect()
+}
+
+/// How slow an outlier is, as a logarithm.
+fn log(outlier: &Outlier) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "thousandths of what was slow")]
+    (outlier.slower_permille as f32 / 1_000.0).ln_1p()
+}

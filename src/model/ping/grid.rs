@@ -1,0 +1,180 @@
+use super::{Code, Pair};
+
+/// All pairs of a run as columns of numbers: for each rail and ordered pair of hosts a median and a
+/// verdict, six bytes together.
+///
+/// A thousand hosts with eight rails are eight million pairs: 50 MB here, more than a gigabyte as
+/// one [`Pair`] each. Objects are for the few pairs that are told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    hosts: usize,
+    rails: usize,
+    /// Median half round trips in nanoseconds; 0 is not measured.
+    medians: Vec<u32>,
+    /// [`Code::number`]; 0 is not tested.
+    codes: Vec<u16>,
+    topology: Option<Topology>,
+}
+
+/// An ordered pair of hosts on one rail, by their indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// The rail.
+    pub rail: usize,
+    /// The host that asks.
+    pub source: usize,
+    /// The host that answers.
+    pub target: usize,
+}
+
+/// Which hosts hang on which leaf switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    /// The leaf of each host, as an index of `leaves`.
+    pub leaf_of: Vec<usize>,
+    /// The leaves.
+    pub leaves: Vec<Leaf>,
+}
+
+/// A switch that hosts hang on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its name.
+    pub name: String,
+    /// A number that leaves of one pod share.
+    pub pod: usize,
+}
+
+impl Grid {
+    /// A grid in which nothing is tested yet.
+    ///
+    /// A topology that does not tell each host's leaf is none.
+    #[must_use]
+    pub fn new(hosts: usize, rails: usize, topology: Option<Topology>) -> Self {
+        let cells = hosts.saturating_mul(hosts).saturating_mul(rails);
+        let is_whole = |topology: &Topology| {
+            let leaves = topology.leaves.len();
+            topology.leaf_of.len() == hosts && topology.leaf_of.iter().all(|&leaf| leaf < leaves)
+        };
+        let topology = topology.filter(is_whole);
+        Self { hosts, rails, medians: vec![0; cells], codes: vec![0; cells], topology }
+    }
+
+    /// The grid of pairs that were run over this many hosts, on one rail.
+    #[must_use]
+    pub fn of_pairs(hosts: usize, pairs: &[Pair]) -> Self {
+        let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
+        let mut grid = Self::new(hosts, rails, None);
+        for pair in pairs {
+            let cell = Cell { rail: pair.rail, source: pair.source, target: pair.target };
+            grid.set(cell, pair.verdict.code, pair.rdma.map(|rdma| rdma.half_rtt_ns.p50));
+        }
+        grid
+    }
+
+    /// How many hosts there are.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    /// How many rails there are.
+    #[must_use]
+    pub fn rails(&self) -> usize {
+        self.rails
+    }
+
+    /// Which hosts hang on which leaf, where that is known of all of them.
+    #[must_use]
+    pub fn topology(&self) -> Option<&Topology> {
+        self.topology.as_ref()
+    }
+
+    /// Notes what came of a pair. A cell that the grid does not have is left out.
+    pub fn set(&mut self, cell: Cell, code: Code, half_rtt_ns: Option<u64>) {
+        let Some(at) = self.at(cell) else { return };
+        self.codes[at] = code.number();
+        // 0 stands for nothing, and four seconds are as bad as any more.
+        self.medians[at] =
+            half_rtt_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
+    }
+
+    /// The median half round trip in nanoseconds.
+    #[must_use]
+    pub fn half_rtt_ns(&self, cell: Cell) -> Option<u32> {
+        self.at(cell).map(|at| self.medians[at]).filter(|&ns| ns > 0)
+    }
+
+    /// The verdict; `None` for what was not asked for.
+    #[must_use]
+    pub fn code(&self, cell: Cell) -> Option<Code> {
+        self.at(cell).and_then(|at| Code::of_number(self.codes[at]))
+    }
+
+    /// The medians of a rail in nanoseconds, source by source; 0 is not measured.
+    #[must_use]
+    pub fn medians(&self, rail: usize) -> &[u32] {
+        let cells = self.hosts * self.hosts;
+        self.medians.get(rail * cells..(rail + 1) * cells).unwrap_or_default()
+    }
+
+    /// All ordered pairs of a rail that were asked for, each with its verdict.
+    pub fn told(&self, rail: usize) -> impl Iterator<Item = (Cell, Code)> {
+        let cells = self.hosts * self.hosts;
+        let codes = self.codes.get(rail * cells..(rail + 1) * cells).unwrap_or_default();
+        let hosts = self.hosts;
+        codes.iter().enumerate().filter_map(move |(at, &number)| {
+            let cell = Cell { rail, source: at / hosts, target: at % hosts };
+            Some((cell, Code::of_number(number)?))
+        })
+    }
+
+    fn at(&self, cell: Cell) -> Option<usize> {
+        let Cell { rail, source, target } = cell;
+        (rail < self.rails && source < self.hosts && target < self.hosts)
+            .then(|| (rail * self.hosts + source) * self.hosts + target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_of_a_pair_is_found_again() {
+        let mut grid = Grid::new(3, 2, None);
+        let cell = Cell { rail: 1, source: 2, target: 0 };
+        assert_eq!((grid.code(cell), grid.half_rtt_ns(cell)), (None, None));
+        grid.set(cell, Code::Ok, Some(1_700));
+        assert_eq!((grid.code(cell), grid.half_rtt_ns(cell)), (Some(Code::Ok), Some(1_700)));
+        assert_eq!(grid.medians(1).iter().filter(|&&ns| ns > 0).count(), 1);
+        assert_eq!(grid.told(1).collect::<Vec<_>>(), [(cell, Code::Ok)]);
+        assert_eq!(grid.told(0).count(), 0);
+    }
+
+    #[test]
+    fn absurd_numbers_have_a_place_or_none() {
+        let mut grid = Grid::new(2, 1, None);
+        let cell = Cell { rail: 0, source: 0, target: 1 };
+        grid.set(cell, Code::Ok, Some(u64::MAX));
+        assert_eq!(grid.half_rtt_ns(cell), Some(u32::MAX));
+        grid.set(cell, Code::Ok, Some(0));
+        assert_eq!(grid.half_rtt_ns(cell), Some(1));
+        for rail in [1, usize::MAX] {
+            let nowhere = Cell { rail, source: 9, target: 0 };
+            grid.set(nowhere, Code::Ok, Some(1));
+            assert_eq!(grid.code(nowhere), None);
+        }
+        let nothing = Grid::new(0, 0, None);
+        assert!(nothing.medians(0).is_empty() && nothing.told(0).next().is_none());
+    }
+
+    #[test]
+    fn a_topology_that_lacks_a_host_is_none() {
+        let leaves = vec![Leaf { name: "leaf1".into(), pod: 0 }];
+        let topology = |leaf_of| Some(Topology { leaf_of, leaves: leaves.clone() });
+        assert!(Grid::new(2, 1, topology(vec![0, 0])).topology().is_some());
+        assert!(Grid::new(2, 1, topology(vec![0])).topology().is_none());
+        assert!(Grid::new(2, 1, topology(vec![0, 1])).topology().is_none());
+    }
+}

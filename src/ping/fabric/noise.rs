@@ -1,0 +1,64 @@
+//! Chance that is the same on every run: a hash of what it is for, and no state.
+
+use crate::model::ping::Cell;
+
+/// The random numbers of one pass of one pair.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Draw(u64);
+
+impl Draw {
+    pub(super) fn of(seed: u64, pass: u64, cell: Cell) -> Self {
+        let Cell { rail, source, target } = cell;
+        let words = [pass, rail as u64, source as u64, target as u64];
+        Self(words.into_iter().fold(mix(seed), |state, word| mix(state ^ word)))
+    }
+
+    /// Evenly between 0, which it may be, and 1, which it is not.
+    pub(super) fn uniform(self) -> f64 {
+        fraction(mix(self.0 ^ 1))
+    }
+
+    /// Normal, with mean 0 and standard deviation 1 (Box and Muller).
+    pub(super) fn normal(self) -> f64 {
+        let radius = (-2.0 * (1.0 - fraction(mix(self.0 ^ 2))).ln()).sqrt();
+        radius * (std::f64::consts::TAU * fraction(mix(self.0 ^ 3))).cos()
+    }
+}
+
+/// 53 bits are what a mantissa holds.
+fn fraction(bits: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let (number, all) = ((bits >> 11) as f64, (1_u64 << 53) as f64);
+    number / all
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one of its steps.
+fn mix(state: u64) -> u64 {
+    let mut bits = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_is_normal_and_the_same_each_time() {
+        let draw = |target| Draw::of(7, 0, Cell { rail: 1, source: 2, target }).normal();
+        let all: Vec<f64> = (0..10_000).map(draw).collect();
+        let mean = all.iter().sum::<f64>() / 10_000.0;
+        let variance = all.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 10_000.0;
+        assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+        assert!(all.iter().all(|value| value.is_finite()));
+        assert_eq!(all[17].to_bits(), draw(17).to_bits());
+    }
+
+    #[test]
+    fn every_pass_has_noise_of_its_own() {
+        let cell = Cell { rail: 0, source: 0, target: 1 };
+        let draws = [(1, 0), (1, 1), (2, 0)].map(|(seed, pass)| Draw::of(seed, pass, cell).0);
+        assert!(draws[0] != draws[1] && draws[0] != draws[2] && draws[1] != draws[2]);
+    }
+}

@@ -1,0 +1,540 @@
+//! The text of a fabric: one fact a line, `#` before a remark.
+//!
+//! ```text
+//! hosts SET
+//! rails N
+//! leaf NAME SET
+//! pod NAME LEAF [LEAF ...]
+//! latency TIME | latency same-leaf|same-pod|cross TIME
+//! tcp TIME
+//! noise PERCENT
+//! seed N
+//! fault WHERE [rail N] WHAT
+//!
+//! WHERE := host SET | transmit SET | receive SET | leaf NAME | path LEAF LEAF
+//!        | pair HOST HOST | pair HOST -> HOST
+//! WHAT  := slow FACTOR | blocked | blackhole | loss PERCENT | down | dead | hung
+//! TIME  := number and ns, us or ms
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::{AtHost, Effect, Fabric, Latencies, Trouble};
+use crate::model::ping::{Cell, Leaf, Topology};
+
+/// Why a text is no fabric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The line that is wrong, counted from 1; `None` where a line is missing.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+    /// What to write.
+    pub fix: String,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Reads host sets; of one that is wrong the error says where.
+pub type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+
+/// A text with more lines is no scenario that a person wrote.
+const MOST_LINES: usize = 100_000;
+
+/// More faults would take longer to look up than to simulate; a set of hosts is one.
+const MOST_FAULTS: usize = 10_000;
+
+/// What is wrong with a line, before its number is known.
+struct Wrong {
+    what: String,
+    fix: String,
+}
+
+type Read<T> = Result<T, Wrong>;
+
+fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {
+    Err(Wrong { what: what.into(), fix: fix.into() })
+}
+
+/// The lines, read and not yet joined.
+struct Text<'a> {
+    expand: Expand<'a>,
+    hosts: Vec<String>,
+    rails: usize,
+    leaves: Vec<(String, Vec<String>)>,
+    pods: Vec<(String, Vec<String>)>,
+    latencies: Latencies,
+    tcp_ns: f64,
+    noise: f64,
+    seed: u64,
+    faults: Vec<(usize, Vec<&'a str>)>,
+}
+
+impl Fabric {
+    /// Reads a fabric; `expand` reads its host sets.
+    ///
+    /// # Errors
+    /// The first line that is wrong, and what to write instead.
+    pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
+        let mut read = Text {
+            expand,
+            hosts: Vec::new(),
+            rails: 1,
+            leaves: Vec::new(),
+            pods: Vec::new(),
+            latencies: Latencies { same_leaf: 1_600.0, same_pod: 2_000.0, cross: 2_400.0 },
+            tcp_ns: 15_000.0,
+            noise: 0.0,
+            seed: 1,
+            faults: Vec::new(),
+        };
+        let at = |line: usize| move |Wrong { what, fix }| ScenarioError { line: Some(line), what, fix };
+        for (index, line) in text.lines().enumerate() {
+            let number = index + 1;
+            if number > MOST_LINES {
+                return wrong(
+                    format!("more than {MOST_LINES} lines"),
+                    "name many hosts at once, as in fault host n[001-100] slow 1.2",
+                )
+                .map_err(at(number));
+            }
+            let words: Vec<&str> =
+                line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            if let Some((first, rest)) = words.split_first() {
+                read.line(number, first, rest).map_err(at(number))?;
+            }
+        }
+        if read.hosts.is_empty() {
+            let (what, fix) = ("no hosts".into(), "add a line, as in: hosts n[01-16]".into());
+            return Err(ScenarioError { line: None, what, fix });
+        }
+        let topology = read.topology()?;
+        read.fabric(topology, at)
+    }
+
+    /// The same fabric with other noise.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+impl<'a> Text<'a> {
+    fn line(&mut self, number: usize, first: &str, rest: &[&'a str]) -> Read<()> {
+        match (first, rest) {
+            ("hosts", [set]) => {
+                let hosts = self.set(set)?;
+                self.hosts.extend(hosts);
+                if self.hosts.len() > Fabric::MAX_HOSTS {
+                    return wrong(
+                        format!(
+                            "{} hosts: a simulation has {} at most",
+                            self.hosts.len(),
+                            Fabric::MAX_HOSTS
+                        ),
+                        "name fewer, as in: hosts n[0001-4096]",
+                    );
+                }
+            }
+            ("rails", [count]) => {
+                let fix = format!("write 1 to {}, as in: rails 8", Fabric::MAX_RAILS);
+                self.rails = whole(count, 1..=Fabric::MAX_RAILS as u64, "rails", &fix)?;
+            }
+            ("leaf", [name, set]) => {
+                if self.leaves.iter().any(|(known, _)| known == name) {
+                    return wrong(
+                        format!("leaf {name} is there twice"),
+                        "name all its hosts in one line, as in: leaf leaf1 n[01-16]",
+                    );
+                }
+                let hosts = self.set(set)?;
+                self.leaves.push(((*name).to_owned(), hosts));
+            }
+            ("pod", [name, leaves @ ..]) if !leaves.is_empty() => {
+                let leaves = leaves.iter().map(|&leaf| leaf.to_owned()).collect();
+                self.pods.push(((*name).to_owned(), leaves));
+            }
+            ("latency", [all]) => {
+                let ns = time(all)?;
+                self.latencies = Latencies { same_leaf: ns, same_pod: ns, cross: ns };
+            }
+            ("latency", ["same-leaf", ns]) => self.latencies.same_leaf = time(ns)?,
+            ("latency", ["same-pod", ns]) => self.latencies.same_pod = time(ns)?,
+            ("latency", ["cross", ns]) => self.latencies.cross = time(ns)?,
+            ("tcp", [ns]) => self.tcp_ns = time(ns)?,
+            ("noise", [part]) => {
+                self.noise = percent(part, 0.0..=50.0, "write 0% to 50%, as in: noise 3%")?;
+            }
+            ("seed", [seed]) => {
+                let fix = "write a whole number, as in: seed 7";
+                self.seed = seed.parse().or_else(|_| wrong(format!("seed {seed}"), fix))?;
+            }
+            ("fault", _) if self.faults.len() >= MOST_FAULTS => {
+                return wrong(
+                    format!("more than {MOST_FAULTS} faults"),
+                    "name many hosts at once, as in: fault host n[001-100] slow 1.2",
+                );
+            }
+            ("fault", words) => self.faults.push((number, words.to_vec())),
+            _ => return wrong(misread(first), form_of(first)),
+        }
+        Ok(())
+    }
+
+    fn set(&self, set: &str) -> Read<Vec<String>> {
+        match (self.expand)(set) {
+            Ok(hosts) if hosts.is_empty() => {
+                wrong(format!("{set} is no host"), "name one, as in n[01-16]")
+            }
+            Ok(hosts) => Ok(hosts),
+            Err(error) => wrong(
+                format!("{set} is no host set:\n{error}"),
+                "write host sets as in n[01-16,20],gpu3, without blanks",
+            ),
+        }
+    }
+
+    /// Each host's leaf, each leaf's pod.
+    fn topology(&mut self) -> Result<Option<Topology>, ScenarioError> {
+        let mut seen = BTreeSet::new();
+        self.hosts.retain(|host| seen.insert(host.clone()));
+        if self.leaves.is_empty() {
+            return match self.pods.is_empty() {
+                true => Ok(None),
+                false => missing("pods of no leaves", "add leaves, as in: leaf leaf1 n[01-16]"),
+            };
+        }
+        let mut leaf_of = BTreeMap::new();
+        for (leaf, (name, hosts)) in self.leaves.iter().enumerate() {
+            for host in hosts {
+                if leaf_of.insert(host.as_str(), leaf).is_some() {
+                    let what = format!("host {host} is on leaf {name} and on another one");
+                    return missing(&what, "name each host behind one leaf");
+                }
+            }
+        }
+        let mut of_hosts = Vec::new();
+        for host in &self.hosts {
+            let Some(&leaf) = leaf_of.get(host.as_str()) else {
+                let what = format!("host {host} is on no leaf");
+                return missing(&what, "name every host behind a leaf, or leave all leaves out");
+            };
+            of_hosts.push(leaf);
+        }
+        // A leaf without a pod is in the one that all those are in.
+        let mut pod_of = BTreeMap::new();
+        for (pod, (_, leaves)) in self.pods.iter().enumerate() {
+            for leaf in leaves {
+                if !self.leaves.iter().any(|(name, _)| name == leaf) {
+                    let what = format!("a pod of leaf {leaf}, which is nowhere");
+                    return missing(&what, "name its hosts, as in: leaf leaf1 n[01-16]");
+                }
+                pod_of.insert(leaf.as_str(), pod + 1);
+            }
+        }
+        let leaf = |(name, _): &(String, Vec<String>)| Leaf {
+            name: name.clone(),
+            pod: pod_of.get(name.as_str()).copied().unwrap_or(0),
+        };
+        let leaves = self.leaves.iter().map(leaf).collect();
+        Ok(Some(Topology { leaf_of: of_hosts, leaves }))
+    }
+
+    fn fabric<At>(
+        self,
+        topology: Option<Topology>,
+        at: impl Fn(usize) -> At,
+    ) -> Result<Fabric, ScenarioError>
+    where
+        At: FnOnce(Wrong) -> ScenarioError,
+    {
+        let leaves = topology.as_ref().map_or(0, |topology| topology.leaves.len());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a time that was read is between 1 ns and 1 s"
+        )]
+        let tcp_ns = self.tcp_ns as u64;
+        let numbers: BTreeMap<&str, usize> =
+            self.hosts.iter().enumerate().map(|(at, host)| (host.as_str(), at)).collect();
+        let mut fabric = Fabric {
+            hosts: self.hosts.clone(),
+            rails: self.rails,
+            latencies: self.latencies,
+            tcp_ns,
+            noise: self.noise,
+            seed: self.seed,
+            at_host: vec![AtHost::default(); self.hosts.len() * self.rails],
+            at_leaf: vec![Effect::default(); leaves * self.rails],
+            on_path: BTreeMap::new(),
+            on_pair: BTreeMap::new(),
+            topology,
+        };
+        for (line, words) in &self.faults {
+            let fault = Fault { text: &self, numbers: &numbers, words };
+            fault.put(&mut fabric).map_err(at(*line))?;
+        }
+        Ok(fabric)
+    }
+}
+
+fn missing<T>(what: &str, fix: &str) -> Result<T, ScenarioError> {
+    Err(ScenarioError { line: None, what: what.into(), fix: fix.into() })
+}
+
+fn misread(first: &str) -> String {
+    match form_of(first) {
+        ALL_FORMS => format!("a line that begins with {first}"),
+        _ => format!("{first} with too few words, or too many"),
+    }
+}
+
+const ALL_FORMS: &str = "begin with hosts, rails, leaf, pod, latency, tcp, noise, seed or fault";
+
+fn form_of(first: &str) -> &'static str {
+    match first {
+        "hosts" => "write: hosts n[01-16]",
+        "rails" => "write: rails 8",
+        "leaf" => "write: leaf NAME n[01-16]",
+        "pod" => "write: pod NAME LEAF LEAF",
+        "latency" => "write: latency 1.6us, or latency same-leaf|same-pod|cross 1.6us",
+        "tcp" => "write: tcp 15us",
+        "noise" => "write: noise 3%",
+        "seed" => "write: seed 7",
+        _ => ALL_FORMS,
+    }
+}
+
+/// A line behind `fault`.
+struct Fault<'text, 'words> {
+    text: &'text Text<'words>,
+    numbers: &'text BTreeMap<&'text str, usize>,
+    words: &'text [&'words str],
+}
+
+/// What a fault does.
+enum What {
+    Effect(Effect),
+    Trouble(Trouble),
+}
+
+const WHERE: &str = "write: fault host SET, transmit SET, receive SET, leaf NAME, path LEAF LEAF, \
+                     pair HOST HOST or pair HOST -> HOST, then rail N where it is on one only, \
+                     then slow 1.25, blocked, blackhole, loss 5%, down, dead or hung";
+
+impl Fault<'_, '_> {
+    fn put(&self, fabric: &mut Fabric) -> Read<()> {
+        match self.words {
+            ["host", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, true)),
+            ["transmit", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, false)),
+            ["receive", set, rest @ ..] => self.put_hosts(fabric, set, rest, (false, true)),
+            ["leaf", leaf, rest @ ..] => {
+                let leaf = self.leaf(fabric, leaf)?;
+                let (rails, effect) = self.effect(rest)?;
+                for rail in rails {
+                    let slot = &mut fabric.at_leaf[leaf * self.text.rails + rail];
+                    *slot = slot.and(effect);
+                }
+                Ok(())
+            }
+            ["path", one, other, rest @ ..] => {
+                let (one, other) = (self.leaf(fabric, one)?, self.leaf(fabric, other)?);
+                if one == other {
+                    return wrong("a path from a leaf to itself", "name two leaves");
+                }
+                let (rails, effect) = self.effect(rest)?;
+                for rail in rails {
+                    let path = (one.min(other), one.max(other), rail);
+                    let slot = fabric.on_path.entry(path).or_default();
+                    *slot = slot.and(effect);
+                }
+                Ok(())
+            }
+            ["pair", source, "->", target, rest @ ..] => {
+                self.put_pair(fabric, source, target, rest, false)
+            }
+            ["pair", one, other, rest @ ..] => self.put_pair(fabric, one, other, rest, true),
+            _ => wrong("a fault of nothing that is known", WHERE),
+        }
+    }
+
+    fn put_hosts(
+        &self,
+        fabric: &mut Fabric,
+        set: &str,
+        rest: &[&str],
+        (out, back): (bool, bool),
+    ) -> Read<()> {
+        let (rails, is_on_one, what) = self.what(rest)?;
+        let is_whole = matches!(what, What::Trouble(Trouble::Dead | Trouble::Hung));
+        if is_whole && is_on_one {
+            return wrong(
+                "a host that is dead or hung on one rail",
+                "leave the rail out, or write down: its link is",
+            );
+        }
+        let is_slow_only =
+            matches!(what, What::Effect(effect) if effect == Effect { slow: effect.slow, ..Effect::default() });
+        if !(out && back) && !is_slow_only {
+            return wrong(
+                "a direction of a host that is more than slow",
+                "write slow, or fault host: what does not get out does not get its answers either",
+            );
+        }
+        for name in self.text.set(set)? {
+            let host = self.host(&name)?;
+            for rail in rails.clone() {
+                let at = &mut fabric.at_host[host * self.text.rails + rail];
+                match what {
+                    What::Trouble(trouble) => at.trouble = Some(trouble),
+                    What::Effect(effect) => {
+                        if out {
+                            at.source = at.source.and(effect);
+                        }
+                        if back {
+                            at.target = at.target.and(effect);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn put_pair(
+        &self,
+        fabric: &mut Fabric,
+        one: &str,
+        other: &str,
+        rest: &[&str],
+        both_ways: bool,
+    ) -> Read<()> {
+        let (source, target) = (self.host(one)?, self.host(other)?);
+        if source == target {
+            return wrong("a pair of a host with itself", "name two hosts");
+        }
+        let (rails, effect) = self.effect(rest)?;
+        for rail in rails {
+            let there = Cell { rail, source, target };
+            let back = Cell { rail, source: target, target: source };
+            for cell in [Some(there), both_ways.then_some(back)].into_iter().flatten() {
+                let slot = fabric.on_pair.entry(cell).or_default();
+                *slot = slot.and(effect);
+            }
+        }
+        Ok(())
+    }
+
+    fn host(&self, name: &str) -> Read<usize> {
+        let known = self.numbers.get(name).copied();
+        known.map_or_else(
+            || wrong(format!("{name} is none of the hosts"), "add it to the line of hosts"),
+            Ok,
+        )
+    }
+
+    fn leaf(&self, fabric: &Fabric, name: &str) -> Read<usize> {
+        let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
+        let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
+        known.map_or_else(
+            || {
+                let fix = format!("name its hosts, as in: leaf {name} n[01-16]");
+                wrong(format!("leaf {name} is nowhere"), fix)
+            },
+            Ok,
+        )
+    }
+
+    /// What is on the way: no host can be dead there.
+    fn effect(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, Effect)> {
+        match self.what(rest)? {
+            (rails, _, What::Effect(effect)) => Ok((rails, effect)),
+            (_, _, What::Trouble(_)) => wrong(
+                "down, dead and hung are of hosts",
+                "write: fault host SET dead; or slow, blocked, blackhole or loss here",
+            ),
+        }
+    }
+
+    /// On which rails, whether one was named, and what.
+    fn what(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, bool, What)> {
+        let (rails, is_on_one, rest) = match rest {
+            ["rail", rail, rest @ ..] => {
+                let last = self.text.rails - 1;
+                let fix = format!("rails count from 0 to {last} here; more are: rails N");
+                let rail = whole(rail, 0..=last as u64, "rail", &fix)?;
+                (rail..rail + 1, true, rest)
+            }
+            rest => (0..self.text.rails, false, rest),
+        };
+        let none = Effect::default();
+        let what = match rest {
+            ["slow", factor] => {
+                let known = factor.parse().ok().filter(|slow| (1.0..=1_000.0).contains(slow));
+                let Some(slow) = known else {
+                    let fix = "write how many times longer it takes, as in: slow 1.25";
+                    return wrong(format!("slow {factor}"), fix);
+                };
+                What::Effect(Effect { slow, ..none })
+            }
+            ["loss", part] => {
+                let lost = percent(part, 0.0..=100.0, "write 0% to 100%, as in: loss 5%")?;
+                What::Effect(Effect { passing: 1.0 - lost, ..none })
+            }
+            ["blocked"] => What::Effect(Effect { blocks_roce: true, ..none }),
+            ["blackhole"] => What::Effect(Effect { drops_full: true, ..none }),
+            ["down"] => What::Trouble(Trouble::LinkDown),
+            ["dead"] => What::Trouble(Trouble::Dead),
+            ["hung"] => What::Trouble(Trouble::Hung),
+            _ => return wrong("a fault that does nothing that is known", WHERE),
+        };
+        Ok((rails, is_on_one, what))
+    }
+}
+
+fn whole(
+    text: &str,
+    range: std::ops::RangeInclusive<u64>,
+    what: &str,
+    fix: &str,
+) -> Read<usize> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    let number = number.and_then(|number| usize::try_from(number).ok());
+    number.map_or_else(|| wrong(format!("{what} {text}"), fix), Ok)
+}
+
+/// `3%` as a part of one.
+fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<f64> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
+    let number = number.filter(|number| range.contains(number));
+    number.map_or_else(|| wrong(format!("{text} is no such part"), fix), |number| Ok(number / 100.0))
+}
+
+/// `1.6us` in nanoseconds: 10 ns to 1 s.
+fn time(text: &str) -> Read<f64> {
+    let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "ns" => Some(1.0),
+        "us" => Some(1e3),
+        "ms" => Some(1e6),
+        _ => None,
+    };
+    let ns = scale.zip(number.parse::<f64>().ok()).map(|(scale, number)| number * scale);
+    let ns = ns.filter(|ns| (10.0..=1e9).contains(ns));
+    ns.map_or_else(
+        || wrong(format!("{text} is no latency"), "write 10ns to 1000ms, as in: 1.6us"),
+        Ok,
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+use super::*;
+
+/// `n[1-4]` and `n1,n2`, which is all that these tests write.
+fn expand(set: &str) -> Result<Vec<String>, String> {
+    if set.contains('?') {
+        return Err(format!("{set}\n ^ no such sign"));
+    }
+    let Some((name, range)) = set.strip_suffix(']').and_then(|set| set.split_once('[')) else {
+        return Ok(set.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect());
+    };
+    let (low, high) = range.split_once('-').unwrap();
+    let (low, high): (usize, usize) = (low.parse().unwrap(), high.parse().unwrap());
+    Ok((low..=high).map(|number| format!("{name}{number}")).collect())
+}
+
+fn parse(text: &str) -> Result<Fabric, ScenarioError> {
+    Fabric::parse(text, &expand)
+}
+
+/// Where the error is, and what it says.
+fn error(text: &str) -> (Option<usize>, String) {
+    let error = parse(text).unwrap_err();
+    assert!(!error.fix.is_empty(), "{error:?}");
+    (error.line, error.what)
+}
+
+#[test]
+fn a_whole_fabric_is_read() {
+    let fabric = parse(
+        "# two leaves\nhosts n[1-8]   # all\nrails 2\nleaf a n[1-4]\nleaf b n[5-8]\npod p a b\n\
+         latency 2us\nlatency cross 3us\ntcp 20us\nnoise 3%\nseed 7\n\n\
+         fault host n3 slow 1.25\nfault host n5 rail 1 slow 1.3\nfault transmit n6 slow 1.4\n\
+         fault leaf b rail 0 slow 1.2\nfault path a b slow 1.1\nfault pair n1 n2 slow 1.6\n\
+         fault pair n1 -> n7 loss 5%\nfault host n8 dead\n",
+    )
+    .unwrap();
+    assert_eq!((fabric.hosts().len(), fabric.rails()), (8, 2));
+    assert_eq!(fabric.topology().unwrap().leaf_of, [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!((fabric.tcp_ns(), fabric.noise, fabric.seed), (20_000, 0.03, 7));
+    assert_eq!(fabric.at_host[2 * 2].source.slow, 1.25);
+    assert_eq!((fabric.at_host[4 * 2].target.slow, fabric.at_host[4 * 2 + 1].target.slow), (1.0, 1.3));
+    assert_eq!((fabric.at_host[5 * 2].source.slow, fabric.at_host[5 * 2].target.slow), (1.4, 1.0));
+    assert_eq!(fabric.at_host[7 * 2].trouble, Some(Trouble::Dead));
+    assert_eq!((fabric.at_leaf[2].slow, fabric.at_leaf[3].slow), (1.2, 1.0));
+    assert_eq!((fabric.on_path.len(), fabric.on_pair.len()), (2, 4 + 2));
+}
+
+#[test]
+fn faults_of_one_thing_add_up() {
+    let fabric = parse("hosts n[1-2]\nfault host n1 slow 2\nfault host n1 slow 3").unwrap();
+    assert_eq!(fabric.at_host[0].source.slow, 6.0);
+}
+
+#[test]
+fn the_line_that_is_wrong_is_named() {
+    let cases = [
+        ("hosts n[1-4]\nspeed 3", Some(2), "a line that begins with speed"),
+        ("\n\nhosts", Some(3), "hosts with too few words, or too many"),
+        ("hosts ?", Some(1), "? is no host set:\n?\n ^ no such sign"),
+        ("hosts ,", Some(1), ", is no host"),
+        ("hosts n[1-5000]", Some(1), "5000 hosts: a simulation has 4096 at most"),
+        ("rails 17", Some(1), "rails 17"),
+        ("rails 0", Some(1), "rails 0"),
+        ("noise 3", Some(1), "3 is no such part"),
+        ("noise NaN%", Some(1), "NaN% is no such part"),
+        ("noise 51%", Some(1), "51% is no such part"),
+        ("latency inf us", Some(1), "latency with too few words, or too many"),
+        ("latency NaNus", Some(1), "NaNus is no latency"),
+        ("latency -1us", Some(1), "-1us is no latency"),
+        ("latency 1.6", Some(1), "1.6 is no latency"),
+        ("tcp 2s", Some(1), "2s is no latency"),
+        ("seed -1", Some(1), "seed -1"),
+        ("rails 2", None, "no hosts"),
+        ("", None, "no hosts"),
+        ("hosts n[1-2]\nleaf a n1", None, "host n2 is on no leaf"),
+        ("hosts n[1-2]\nleaf a n1\nleaf b n[1-2]", None, "host n1 is on leaf b and on another one"),
+        ("leaf a n1\nleaf a n2", Some(2), "leaf a is there twice"),
+        ("hosts n[1-2]\npod p a", None, "pods of no leaves"),
+        ("hosts n1\nleaf a n1\npod p b", None, "a pod of leaf b, which is nowhere"),
+    ];
+    for (text, line, what) in cases {
+        assert_eq!(error(text), (line, what.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn a_fault_that_is_none_is_named() {
+    let cases = [
+        ("", "a fault of nothing that is known"),
+        ("cable n1 slow 2", "a fault of nothing that is known"),
+        ("host n9 slow 2", "n9 is none of the hosts"),
+        ("host n1", "a fault that does nothing that is known"),
+        ("host n1 slow", "a fault that does nothing that is known"),
+        ("host n1 slow 0.5", "slow 0.5"),
+        ("host n1 slow NaN", "slow NaN"),
+        ("host n1 slow 1e9", "slow 1e9"),
+        ("host n1 loss 101%", "101% is no such part"),
+        ("host n1 rail 1 slow 2", "rail 1"),
+        ("host n1 rail 0 dead", "a host that is dead or hung on one rail"),
+        ("transmit n1 blocked", "a direction of a host that is more than slow"),
+        ("leaf a slow 2", "leaf a is nowhere"),
+        ("path a b slow 2", "leaf a is nowhere"),
+        ("pair n1 n1 slow 2", "a pair of a host with itself"),
+        ("pair n1 n2 dead", "down, dead and hung are of hosts"),
+    ];
+    for (fault, what) in cases {
+        let text = format!("hosts n[1-4]\nfault {fault}");
+        assert_eq!(error(&text), (Some(2), what.to_owned()), "{fault}");
+    }
+    let text = "hosts n[1-2]\nleaf a n1\nleaf b n2\nfault path a a slow 2";
+    assert_eq!(error(text), (Some(4), "a path from a leaf to itself".to_owned()));
+}
+
+#[test]
+fn a_text_without_end_is_refused() {
+    let (line, what) = error(&"\n".repeat(MOST_LINES + 1));
+    assert_eq!((line, what.as_str()), (Some(MOST_LINES + 1), "more than 100000 lines"));
+    let faults = "fault host n1 slow 1.1\n".repeat(MOST_FAULTS + 1);
+    assert_eq!(error(&faults).1, "more than 10000 faults");
+}

@@ -1,0 +1,115 @@
+//! What the prober sees of a pair that does not work: the same answers and errors that workers and
+//! agents give.
+
+use crate::model::Protocol;
+use crate::model::ping::{EndEvidence, Evidence, Life, Side};
+use crate::model::probe::{Cause, RoundTrips, Stage, StepError};
+
+/// What goes wrong with a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Symptom {
+    /// Neither the agent nor SSH answers at one end.
+    Dead(Side),
+    /// SSH answers at one end, and its processes do not run.
+    Hung(Side),
+    /// The link of one end is down.
+    LinkDown(Side),
+    /// No acknowledgement comes, though TCP passes.
+    Blocked,
+    /// None comes of a packet that is full.
+    DropsFull,
+    /// None comes of one packet among many.
+    Lossy,
+}
+
+/// The smallest and the largest packet that is probed, in bytes.
+const SMALL: u32 = 64;
+const FULL: u32 = 4_096;
+
+impl Symptom {
+    /// What is known of a pair at both ends of which nothing went wrong yet: TCP passes.
+    #[must_use]
+    pub fn none(tcp_ns: u64) -> Evidence {
+        let p50_ns = 2 * tcp_ns;
+        let tcp = RoundTrips {
+            count: 100,
+            min_ns: p50_ns - p50_ns / 10,
+            p50_ns,
+            p99_ns: None,
+            max_ns: 2 * p50_ns,
+        };
+        let alive = || EndEvidence { failure: None, life: Life::Alive };
+        Evidence {
+            source: alive(),
+            target: alive(),
+            protocol: Protocol::Roce,
+            tcp: Some(Ok(tcp)),
+            rdma: None,
+        }
+    }
+
+    /// What is known of the pair after it.
+    #[must_use]
+    pub fn evidence(self, tcp_ns: u64) -> Evidence {
+        let mut evidence = Self::none(tcp_ns);
+        let silent = || {
+            let detail = "TCP: connection timed out".into();
+            StepError { detail, ..StepError::new(Stage::Tcp, Cause::Timeout) }
+        };
+        let unacknowledged = |stage, size, done| {
+            let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
+            let after =
+                if done > 0 { format!(", after {done} that went well") } else { String::new() };
+            let detail = format!(
+                "a message of {size} bytes ended with IBV_WC_RETRY_EXC_ERR{after}: transport retry \
+                 counter exceeded"
+            );
+            let size = Some(size);
+            Some(StepError { detail, size, done, ..StepError::new(stage, cause) })
+        };
+        match self {
+            Self::Dead(side) => {
+                evidence.tcp = Some(Err(silent()));
+                evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);
+                end(&mut evidence, side).life =
+                    Life::Dead("neither its agent nor its SSH service answers".into());
+            }
+            Self::Hung(side) => {
+                evidence.tcp = Some(Err(silent()));
+                let cause = Cause::NoReply;
+                let detail = format!(
+                    "a message of {SMALL} bytes was acknowledged by the peer's adapter, but not \
+                     answered"
+                );
+                evidence.source.failure =
+                    Some(StepError { detail, ..StepError::new(Stage::FirstMessage, cause) });
+                end(&mut evidence, side).life =
+                    Life::Hung("its agent did not run for 1.5 s, though SSH did".into());
+            }
+            Self::LinkDown(side) => {
+                evidence.tcp = Some(Err(silent()));
+                let cause = Cause::Errno("ENETUNREACH".into());
+                let detail = "ibv_modify_qp to RTR: network is unreachable (ENETUNREACH)".into();
+                end(&mut evidence, side).failure =
+                    Some(StepError { detail, ..StepError::new(Stage::Connect, cause) });
+            }
+            Self::Blocked => {
+                evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);
+            }
+            Self::DropsFull => {
+                evidence.source.failure = unacknowledged(Stage::FullMtu, FULL, 0);
+            }
+            Self::Lossy => {
+                evidence.source.failure = unacknowledged(Stage::Latency, SMALL, 400);
+            }
+        }
+        evidence
+    }
+}
+
+fn end(evidence: &mut Evidence, side: Side) -> &mut EndEvidence {
+    match side {
+        Side::Target => &mut evidence.target,
+        Side::Source | Side::Path => &mut evidence.source,
+    }
+}

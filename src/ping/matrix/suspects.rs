@@ -1,0 +1,63 @@
+//! Who is slow in a run, measured again with known-good peers before anybody is blamed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Rounds;
+use crate::analyse::outliers;
+use crate::model::ping::{Grid, Outlier, Pair};
+use crate::ping::pair::Effort;
+
+/// A second measurement has so many times the round trips.
+const MORE: u32 = 5;
+
+/// Pairs that are measured again for each host at the most: a retest must not take longer than the
+/// run.
+const PER_HOST: usize = 8;
+
+/// Judges the medians of all pairs, and keeps who is slow twice. What was not measured again,
+/// because the run was ended, says so.
+pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
+    let hosts = rounds.members.len();
+    let judgement = outliers::judge(&Grid::of_pairs(hosts, pairs));
+    if judgement.outliers().is_empty() {
+        return Vec::new();
+    }
+    let cells = judgement.retest(hosts * PER_HOST);
+    let wanted: BTreeSet<(usize, usize)> =
+        cells.iter().map(|cell| (cell.source, cell.target)).collect();
+    let effort = Effort {
+        rounds: rounds.effort.rounds.saturating_mul(MORE),
+        slot: rounds.effort.slot.saturating_mul(MORE),
+        ..rounds.effort.clone()
+    };
+    // The numbers of connections go on where they were.
+    let connections = AtomicU32::new(rounds.connections.load(Ordering::Relaxed));
+    let thorough = Rounds { effort: &effort, connections, ..*rounds };
+    let measured = thorough.run(&|ends| wanted.contains(&ends));
+    let again: BTreeMap<_, u32> = cells
+        .into_iter()
+        .filter_map(|cell| {
+            let is_it = |pair: &&Pair| (pair.source, pair.target) == (cell.source, cell.target);
+            let rdma = measured.iter().find(is_it)?.rdma?;
+            Some((cell, u32::try_from(rdma.half_rtt_ns.p50).unwrap_or(u32::MAX)))
+        })
+        .collect();
+    let mut outliers = judgement.confirm(&again);
+    for outlier in &mut outliers {
+        outlier.software = is_software(outlier, pairs);
+    }
+    outliers
+}
+
+/// Whether the kernel does RDMA itself at an end of the pairs of a host, or of a pair.
+fn is_software(outlier: &Outlier, pairs: &[Pair]) -> bool {
+    let is_of = |pair: &&Pair| match (outlier.host, outlier.target) {
+        (Some(source), Some(target)) => (pair.source, pair.target) == (source, target),
+        (Some(host), None) => pair.source == host || pair.target == host,
+        _ => true,
+    };
+    let routes = pairs.iter().filter(is_of).filter_map(|pair| pair.route.as_ref());
+    let mut ends = routes.flat_map(|route| [&route.source, &route.target]);
+    ends.any(|port| port.is_software())
+}

@@ -1,0 +1,223 @@
+//! A run over a made-up fabric: planned, tried again, measured again and judged as a real one, but
+//! for the messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use super::fabric::{Fabric, Pass, Symptom};
+use super::plan;
+use crate::analyse::culprit::{Trial, findings_of_rail, findings_of_rails, second_try_of};
+use crate::analyse::{outliers, verdict};
+use crate::model::ping::{
+    Cell, Code, Grid, Pair, PingHost, PingReport, Route, RoutePort, Summary, Verdict,
+};
+use crate::model::probe::{Method, RoundTrips};
+use crate::model::{GidKind, GidValue, Protocol};
+
+/// With more hosts than these a report has no object for each pair.
+const MOST_HOSTS_TOLD: usize = 40;
+
+/// Pairs that suspects are measured with again.
+const MOST_RETESTED: usize = 16_384;
+
+/// Runs every ordered pair of a fabric on every rail; `file` is where the fabric stands.
+#[must_use]
+pub fn run(fabric: &Fabric, file: &str) -> PingReport {
+    Run::new(fabric).report(file)
+}
+
+/// A run, pass by pass.
+struct Run<'a> {
+    fabric: &'a Fabric,
+    grid: Grid,
+    /// Pairs whose second try counts.
+    tried_again: BTreeSet<Cell>,
+    /// The verdict on each symptom, and on a pair that works.
+    verdicts: BTreeMap<Symptom, Verdict>,
+    well: Verdict,
+}
+
+impl<'a> Run<'a> {
+    fn new(fabric: &'a Fabric) -> Self {
+        let grid = Grid::new(fabric.hosts().len(), fabric.rails(), fabric.topology().cloned());
+        let (tried_again, verdicts) = (BTreeSet::new(), BTreeMap::new());
+        let well = verdict::judge(&fabric.evidence(Ok(1)));
+        Self { fabric, grid, tried_again, verdicts, well }
+    }
+
+    fn report(mut self, file: &str) -> PingReport {
+        let hosts = self.fabric.hosts().len();
+        for round in plan::every_two(hosts) {
+            for (a, b) in round {
+                for rail in 0..self.fabric.rails() {
+                    self.probe(Cell { rail, source: a, target: b }, Pass::First);
+                    self.probe(Cell { rail, source: b, target: a }, Pass::First);
+                }
+            }
+        }
+        self.try_again();
+        let topology = self.fabric.topology();
+        let findings =
+            findings_of_rails(self.fabric.rails(), topology, &|rail| self.trials(rail));
+        let judgement = outliers::judge(&self.grid);
+        let again = judgement.retest(MOST_RETESTED).into_iter().filter_map(|cell| {
+            let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
+            Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
+        });
+        let again = again.collect();
+        let outliers = judgement.confirm(&again);
+        let told: BTreeSet<Cell> = if hosts <= MOST_HOSTS_TOLD {
+            (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
+        } else {
+            let cell = |rail: &[usize], source, target| {
+                Cell { rail: rail.first().copied().unwrap_or(0), source, target }
+            };
+            findings.iter().map(|one| cell(&one.rails, one.source, one.target)).collect()
+        };
+        let host = |name: &String| PingHost { name: name.clone(), kernel: None, failure: None };
+        PingReport {
+            hosts: self.fabric.hosts().iter().map(host).collect(),
+            pairs: told.into_iter().map(|cell| self.pair(cell)).collect(),
+            summary: self.summary(),
+            findings,
+            outliers,
+            simulated: Some(file.to_owned()),
+            elapsed_ms: 0,
+            left_behind: Vec::new(),
+        }
+    }
+
+    fn probe(&mut self, cell: Cell, pass: Pass) {
+        let seen = self.fabric.probe(cell, pass);
+        let code = match seen {
+            Ok(_) => self.well.code,
+            Err(symptom) => {
+                let judge = || verdict::judge(&self.fabric.evidence(Err(symptom)));
+                self.verdicts.entry(symptom).or_insert_with(judge).code
+            }
+        };
+        self.grid.set(cell, code, seen.ok());
+    }
+
+    /// A second try of what chance may have spoilt, as a real run has it.
+    fn try_again(&mut self) {
+        for rail in 0..self.fabric.rails() {
+            let trials = self.trials(rail);
+            let findings = findings_of_rail(&trials, self.fabric.topology());
+            let again = second_try_of(&trials, &findings).into_iter();
+            let again = again.map(|(source, target)| Cell { rail, source, target });
+            self.tried_again.extend(again);
+        }
+        for cell in self.tried_again.clone() {
+            self.probe(cell, Pass::SecondTry);
+        }
+    }
+
+    /// The trials of a rail; none where all is well, which needs no explanation.
+    fn trials(&self, rail: usize) -> Vec<Trial<'_>> {
+        if !self.grid.told(rail).any(|(_, code)| code.is_failure()) {
+            return Vec::new();
+        }
+        let trial = |(cell, code): (Cell, Code)| {
+            let verdict = if code == self.well.code { &self.well } else { self.verdict(cell) };
+            Trial { source: cell.source, target: cell.target, verdict, was_tried: true }
+        };
+        self.grid.told(rail).map(trial).collect()
+    }
+
+    /// The verdict that stands.
+    fn verdict(&self, cell: Cell) -> &Verdict {
+        let symptom = self.seen(cell).err();
+        symptom.and_then(|symptom| self.verdicts.get(&symptom)).unwrap_or(&self.well)
+    }
+
+    /// What the try that counts showed.
+    fn seen(&self, cell: Cell) -> Result<u64, Symptom> {
+        let is_second = self.tried_again.contains(&cell);
+        self.fabric.probe(cell, if is_second { Pass::SecondTry } else { Pass::First })
+    }
+
+    fn pair(&self, cell: Cell) -> Pair {
+        let Cell { rail, source, target } = cell;
+        let evidence = self.fabric.evidence(self.seen(cell));
+        let first = self.tried_again.contains(&cell).then(|| {
+            verdict::judge(&self.fabric.evidence(self.fabric.probe(cell, Pass::First)))
+        });
+        Pair {
+            rail,
+            source,
+            target,
+            verdict: verdict::judge(&evidence),
+            route: Some(route(cell)),
+            rdma: evidence.rdma.map(Into::into),
+            tcp: evidence.tcp.and_then(Result::ok).map(Into::into),
+            first,
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        let tcp_passes: BTreeMap<Code, bool> = self
+            .verdicts
+            .iter()
+            .map(|(&symptom, verdict)| {
+                let evidence = self.fabric.evidence(Err(symptom));
+                (verdict.code, matches!(evidence.tcp, Some(Ok(_))))
+            })
+            .collect();
+        for (cell, code) in (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail)) {
+            let falls_back = tcp_passes.get(&code).copied().unwrap_or(false);
+            let at_second_try = !self.tried_again.is_empty() && self.tried_again.contains(&cell);
+            summary.add(code, falls_back, at_second_try);
+        }
+        summary
+    }
+}
+
+impl Fabric {
+    /// The evidence of a probe: round trips that were measured, or the symptom's.
+    fn evidence(&self, seen: Result<u64, Symptom>) -> crate::model::ping::Evidence {
+        match seen {
+            Err(symptom) => symptom.evidence(self.tcp_ns()),
+            Ok(half_ns) => {
+                let mut evidence = Symptom::none(self.tcp_ns());
+                let p50_ns = 2 * half_ns;
+                evidence.rdma = Some(RoundTrips {
+                    count: 1_000,
+                    min_ns: p50_ns - p50_ns / 20,
+                    p50_ns,
+                    p99_ns: Some(p50_ns + p50_ns / 4),
+                    max_ns: 4 * p50_ns,
+                });
+                evidence
+            }
+        }
+    }
+}
+
+/// Ports as a `RoCE` fabric with one subnet for each rail has them.
+fn route(cell: Cell) -> Route {
+    let port = |host: usize| {
+        let [.., second, first] = host.to_be_bytes();
+        let rail = u8::try_from(cell.rail).unwrap_or(u8::MAX);
+        RoutePort {
+            device: format!("mlx5_{rail}"),
+            port: 1,
+            gid_index: 3,
+            gid: GidValue(Ipv4Addr::new(10, rail, second, first).to_ipv6_mapped()),
+            gid_kind: Some(GidKind::RoceV2),
+            netdev: Some(format!("eth{rail}")),
+            driver: Some("simulated".into()),
+        }
+    };
+    Route {
+        method: Method::Relay,
+        protocol: Protocol::Roce,
+        mtu: Some(4_096),
+        source: port(cell.source),
+        target: port(cell.target),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What is slow, one line each.
+
+use std::fmt::Write as _;
+
+use super::{name, name_leaves, name_rails};
+use crate::model::ping::{Outlier, OutlierKind, PingReport};
+
+/// How many slow pairs are told of; the others are counted.
+const MOST_PAIRS: usize = 10;
+
+/// Leaves and hosts all, pairs the slowest.
+pub(super) fn write(text: &mut String, report: &PingReport) {
+    let (pairs, others): (Vec<&Outlier>, Vec<_>) =
+        report.outliers.iter().partition(|outlier| outlier.kind == OutlierKind::Pair);
+    let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
+    for outlier in others.iter().chain(told) {
+        let _ = writeln!(text, "~ {}", line(report, outlier));
+    }
+    if !counted.is_empty() {
+        let _ = writeln!(text, "~ {} more slow pairs", counted.len());
+    }
+}
+
+/// `n3: slow host, +25.0% (0.40 us), z 11.2, 15 of 15 peers, retested`.
+fn line(report: &PingReport, outlier: &Outlier) -> String {
+    let host = |host: Option<usize>| host.map_or("?".into(), |host| name(report, host));
+    let who = match outlier.kind {
+        OutlierKind::Leaf | OutlierKind::Path => name_leaves(&outlier.leaves),
+        OutlierKind::Pair => {
+            let way = if outlier.both_ways { "<->" } else { "->" };
+            format!("{} {way} {}", host(outlier.host), host(outlier.target))
+        }
+        _ => host(outlier.host),
+    };
+    let what = match outlier.kind {
+        OutlierKind::Leaf => "slow leaf",
+        OutlierKind::Path => "slow path",
+        OutlierKind::Host => "slow host",
+        OutlierKind::Rail => "slow rail",
+        OutlierKind::Transmit => "slow as source only",
+        OutlierKind::Receive => "slow as target only",
+        OutlierKind::Pair => "slow pair",
+    };
+    let (percent, tenth) = (outlier.slower_permille / 10, outlier.slower_permille % 10);
+    let (us, hundredths) = (outlier.slower_ns / 1_000, outlier.slower_ns % 1_000 / 10);
+    let mut line = format!(
+        "{who}{}: {what}, +{percent}.{tenth}% ({us}.{hundredths:02} us), z {}.{}",
+        name_rails(&outlier.rails),
+        outlier.z_tenths / 10,
+        outlier.z_tenths % 10,
+    );
+    let peers = match outlier.kind {
+        OutlierKind::Leaf => "other leaves",
+        OutlierKind::Path | OutlierKind::Pair => "",
+        _ => "pairs",
+    };
+    if !peers.is_empty() {
+        let _ = write!(line, ", {} of {} {peers}", outlier.slow, outlier.of);
+    }
+    line.push_str(if outlier.retested { ", retested" } else { ", not retested" });
+    if outlier.software {
+        line.push_str("; software, which the processor slows, too");
+    }
+    line
+}
