@@ -20,7 +20,7 @@ impl Floor {
     pub(super) const SINGLE: Self = Self(0.20);
 
     /// Whether a part this large, as a logarithm, is over the floor where this is usual.
-    pub(super) fn is_passed(self, log: f32, usual_ns: f32) -> bool {
+    fn is_passed(self, log: f32, usual_ns: f32) -> bool {
         let slower = log.exp_m1();
         slower > self.0 && slower * usual_ns > LEAST_NS
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::excess::Floor;
+use super::excess::{Floor, Likes};
 use super::robust::median;
 use super::{Judgement, Slow, told};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
@@ -97,12 +97,18 @@ impl Judgement {
             }
             _ => self.fits.get(rail)?.typical_ns,
         };
-        let parts: Vec<f32> = [out, back].iter_mut().filter_map(|parts| median(parts)).collect();
-        let is_slow = |&part: &f32| floor.is_passed(part, usual_ns) && part > before / 2.0;
+        let parts: Vec<(f32, usize)> =
+            [out, back].iter_mut().filter_map(|parts| Some((median(parts)?, parts.len()))).collect();
+        // The same bounds once more, and half of what it was, which is no trace of it.
+        let is_slow = |&(part, pairs): &(f32, usize)| {
+            let uncertain = self.fits.get(rail).map_or(f32::INFINITY, |fit| fit.error_of(pairs));
+            let excess = Likes::exactly(0.0).excess(part, uncertain);
+            excess.stands_out(floor, usual_ns) && part > before / 2.0
+        };
         if !parts.iter().all(is_slow) {
             return None;
         }
-        let found = parts.iter().copied().reduce(f32::midpoint)?;
+        let found = parts.iter().map(|&(part, _)| part).reduce(f32::midpoint)?;
         let slow = Slow { kind: outlier.kind, log: found, z: 0.0, typical_ns: usual_ns };
         let figures = told(slow);
         Some(Outlier {

@@ -43,7 +43,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// Reads host sets; of one that is wrong the error says where.
-pub type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
 
 /// A text with more lines is no scenario that a person wrote.
 const MOST_LINES: usize = 100_000;

@@ -132,3 +132,200 @@ fn sixteen_hosts_over_two_hundred_seeds() {
 fn sixty_four_hosts_over_two_hundred_seeds() {
     assert_eq!(count(64, 2, 200), (0, 0));
 }
+
+#[test]
+fn two_hundred_and_fifty_six_hosts_over_twenty_seeds() {
+    assert_eq!(count(256, 2, 20), (0, 0));
+}
+
+#[test]
+fn a_thousand_hosts_over_three_seeds() {
+    assert_eq!(count(1_024, 2, 3), (0, 0));
+}
+
+/// The one fault on such a fabric, and what it is to be called.
+fn single(hosts: usize, head: &str, fault: &str, expected: &[&str]) {
+    for seed in 0..50 {
+        let text = format!("{}{head}noise 3%\nseed {seed}\n{fault}\n", leaves(hosts, hosts / 4));
+        let expected: BTreeSet<String> = expected.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(names(&report(&text)), expected, "{fault}, seed {seed}");
+    }
+}
+
+#[test]
+fn each_fault_alone_has_its_name_and_no_other() {
+    let head = "rails 2\n";
+    let cases: [(&str, &[&str]); 10] = [
+        ("", &[]),
+        ("fault host n3 slow 1.25", &["host n3"]),
+        ("fault host n[5-6] slow 1.25", &["host n5", "host n6"]),
+        ("fault host n3 rail 1 slow 1.25", &["rail n3 rail 1"]),
+        ("fault transmit n3 slow 1.25", &["transmit n3"]),
+        ("fault receive n3 rail 0 slow 1.25", &["receive n3 rail 0"]),
+        ("fault leaf l2 slow 1.15", &["leaf l2"]),
+        ("fault path l1 l3 rail 1 slow 1.3", &["path l1 l3 rail 1"]),
+        ("fault pair n1 n9 slow 1.6", &["pair n1 <-> n9"]),
+        ("fault pair n9 -> n2 rail 0 slow 1.6", &["pair n9 -> n2 rail 0"]),
+    ];
+    for (fault, expected) in cases {
+        single(16, head, fault, expected);
+    }
+}
+
+#[test]
+fn without_leaves_hosts_and_pairs_are_named() {
+    for hosts in [4, 5, 8, 16] {
+        for seed in 0..100 {
+            let text = |faults: &str| {
+                report(&format!("hosts n[1-{hosts}]\nlatency 2us\nnoise 3%\nseed {seed}\n{faults}"))
+            };
+            let place = format!("{hosts} hosts, seed {seed}");
+            assert!(text("").outliers.is_empty(), "{place}: {:?}", text("").outliers);
+            let bad = names(&text("fault host n2 slow 1.5"));
+            assert_eq!(bad, ["host n2".to_owned()].into(), "{place}");
+            if hosts > 5 {
+                let bad = names(&text("fault transmit n1 slow 1.5\nfault pair n2 n4 slow 2"));
+                let expected = ["transmit n1", "pair n2 <-> n4"].map(str::to_owned);
+                assert_eq!(bad, expected.into(), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_alone_blames_nobody() {
+    for percent in [0, 1, 3, 10, 20] {
+        for seed in 0..50 {
+            let text = format!("{}noise {percent}%\nseed {seed}\n", leaves(16, 4));
+            let report = report(&text);
+            assert!(report.outliers.is_empty(), "{percent} %, {seed}: {:?}", report.outliers);
+        }
+    }
+}
+
+/// Forty hosts on one leaf and eight on another, of which nobody told.
+#[test]
+fn who_stands_farther_away_is_not_blamed() {
+    for near in [9, 20, 40, 60] {
+        let all = near + 8;
+        let far = format!("leaf near n[1-{near}]\nleaf far n[{}-{all}]\n", near + 1);
+        let text = format!(
+            "hosts n[1-{all}]\n{far}latency same-leaf 1.6us\nlatency same-pod 2.2us\nnoise 3%\n\
+             fault host n2 slow 1.5\n"
+        );
+        let fabric = Fabric::parse(&text, &expand).unwrap();
+        let mut grid = Grid::new(all, 1, None);
+        for source in 0..all {
+            for target in (0..all).filter(|&target| target != source) {
+                let cell = Cell { rail: 0, source, target };
+                grid.set(cell, Code::Ok, fabric.probe(cell, Pass::First).ok());
+            }
+        }
+        let found = outliers::judge(&grid);
+        let hosts: Vec<_> = found.outliers().iter().map(|one| (one.kind, one.host)).collect();
+        // Of two halves neither is the usual one, and nobody is blamed at all.
+        let expected: &[_] = if near > 9 { &[(OutlierKind::Host, Some(1))] } else { &[] };
+        assert_eq!(hosts, expected, "{near} near hosts");
+    }
+}
+
+/// What fails on sixteen hosts behind four leaves, with two rails.
+fn failures(faults: &str) -> Vec<String> {
+    blamed(&report(&format!("{}rails 2\nnoise 3%\n{faults}", leaves(16, 4))))
+}
+
+#[test]
+fn what_fails_is_judged_by_its_evidence() {
+    let cases: [(&str, &[&str]); 13] = [
+        ("", &[]),
+        ("fault host n3 dead", &["peer.dead n3"]),
+        ("fault host n[3-4] hung", &["peer.hung n3", "peer.hung n4"]),
+        ("fault host n3 rail 1 down", &["local.link_down n3 rail 1"]),
+        ("fault host n3 blocked", &["roce.udp4791_blocked n3"]),
+        ("fault host n3 rail 0 blocked", &["roce.udp4791_blocked n3 rail 0"]),
+        ("fault host n3 blackhole", &["mtu.blackhole n3"]),
+        ("fault host n3 loss 30%", &["fabric.loss n3"]),
+        ("fault leaf l1 blackhole", &["mtu.blackhole leaf l1"]),
+        ("fault leaf l1 rail 1 blocked", &["roce.udp4791_blocked leaf l1 rail 1"]),
+        ("fault path l0 l3 blocked", &["roce.udp4791_blocked leaf l0 l3"]),
+        ("fault pair n1 -> n9 rail 0 blackhole", &["mtu.blackhole n1 -> n9 rail 0"]),
+        ("fault host n[1-16] dead", &[
+            "peer.dead n2", "peer.dead n3", "peer.dead n4", "peer.dead n5", "peer.dead n6",
+            "peer.dead n7", "peer.dead n8", "peer.dead n9", "peer.dead n10", "peer.dead n11",
+            "peer.dead n12", "peer.dead n13", "peer.dead n14", "peer.dead n15", "peer.dead n16",
+        ]),
+    ];
+    for (faults, expected) in cases {
+        let mut found = failures(faults);
+        if expected.len() == 15 {
+            found.retain(|name| name != "peer.dead n1");
+        }
+        assert_eq!(found, expected, "{faults}");
+    }
+}
+
+#[test]
+fn several_failures_have_a_name_each() {
+    let faults = "fault host n3 dead\nfault host n6 rail 1 blocked\nfault leaf l3 blackhole\n\
+                  fault pair n1 n9 rail 0 blackhole";
+    let expected = [
+        "peer.dead n3",
+        "mtu.blackhole leaf l3",
+        "roce.udp4791_blocked n6 rail 1",
+        "mtu.blackhole n1 -> n9 rail 0",
+        "mtu.blackhole n9 -> n1 rail 0",
+    ];
+    let found: BTreeSet<String> = failures(faults).into_iter().collect();
+    assert_eq!(found, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn a_loss_by_chance_is_tried_again() {
+    // One message in about ten thousand needs more than four attempts.
+    let text = "hosts n[1-8]\nfault pair n1 n2 loss 5%\nseed ";
+    let runs: Vec<PingReport> = (0..200).map(|seed| report(&format!("{text}{seed}"))).collect();
+    let spoilt = runs.iter().filter(|run| run.summary.ok_at_second_try > 0).count();
+    let failed = runs.iter().filter(|run| run.summary.failed > 0).count();
+    assert!(spoilt > 10 && failed < spoilt, "{spoilt} and {failed}");
+    for run in runs {
+        assert_eq!(Summary::of(&run.pairs), run.summary);
+        assert!(run.findings.iter().all(|one| one.host.is_none() && one.source.max(one.target) == 1));
+    }
+}
+
+#[test]
+fn dead_hosts_do_not_hide_who_is_slow() {
+    let text = format!(
+        "{}noise 3%\nfault host n[4-5] dead\nfault host n9 slow 1.3\nfault host n13 blocked",
+        leaves(16, 4)
+    );
+    let report = report(&text);
+    assert_eq!(names(&report), ["host n9".to_owned()].into());
+    assert_eq!(blamed(&report).len(), 3);
+}
+
+#[test]
+fn absurd_fabrics_are_run_and_blame_nobody_for_nothing() {
+    for hosts in ["n1", "n[1-2]", "n[1-3]"] {
+        let report = report(&format!("hosts {hosts}\nnoise 50%\nfault host n1 slow 100"));
+        assert!(report.outliers.is_empty() && report.findings.is_empty(), "{hosts}");
+        let count = report.hosts.len();
+        assert_eq!(report.summary.pairs, count * (count - 1));
+    }
+    let equal = report("hosts n[1-8]");
+    assert!(equal.outliers.is_empty() && equal.summary.ok == 56);
+    let one = report("hosts n[1-8]\nfault host n3 slow 1000\nlatency 1000ms");
+    assert_eq!(names(&one), ["host n3".to_owned()].into());
+    let all = report("hosts n[1-8]\nfault host n[1-8] slow 9");
+    assert!(all.outliers.is_empty(), "where all are slow nobody is");
+    let lost = report("hosts n[1-4]\nfault host n[1-4] loss 100%");
+    assert_eq!((lost.summary.ok, lost.summary.failed), (0, 12));
+}
+
+#[test]
+fn a_large_run_has_objects_only_for_what_is_told() {
+    let report = report("hosts n[1-64]\nrails 2\nfault host n7 blocked\nfault pair n1 n2 blackhole");
+    assert_eq!(report.summary.pairs, 64 * 63 * 2);
+    assert_eq!((report.findings.len(), report.pairs.len()), (3, 3));
+    assert_eq!(report.summary.tcp_fallback, report.summary.failed);
+}
