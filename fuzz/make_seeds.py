@@ -291,6 +291,13 @@ SEEDS = {
                         "n[1-4] compute,ib=hdr\nn5\n", "---\nall:\n  hosts:\n"),
     "host_set": texts("n[01-16,20],gpu[1-4]!gpu3", "root@[fe80::1]:2222 a.b.example.org:22",
                       "n[1-9/2]&n[3-5]^n4", "r[1-2]n[01-04]x[0-1]", "n[1", "@group", "-", "a,,b", "@src:r[1-2]!^file"),
+    "fabric": texts(
+        "hosts n[1-8]\nrails 2\nnoise 3%\nseed 7\nfault host n3 slow 1.5\nfault pair n1 -> n2 loss 5%\n",
+        "hosts n[1-4],m[1-4] # eight\nleaf a n[1-4]\nleaf b m[1-4]\npod p a b\nlatency cross 3us\ntcp 9us\n"
+        "fault leaf a slow 1.3\nfault path a b rail 0 blackhole\nfault transmit m1 slow 2\n",
+        "hosts n[1-5]\nlatency 2us\nfault host n1 dead\nfault host n2 hung\nfault host n3 down\n"
+        "fault host n4 blocked\nfault receive n5 rail 0 slow 9\n",
+        "hosts n[1-\nrails 17\nnoise 51%\n"),
     "known_hosts": texts(
         f"web\nweb,10.0.0.7 ssh-ed25519 {ED25519}\n", f"web\n@revoked * ssh-ed25519 {ED25519}\n",
         f"web\n@cert-authority *.org,!w?b ssh-ed25519 {ED25519}\n# c\n[web]:2222 ssh-rsa AAAA\n",

@@ -11,6 +11,7 @@ pub mod dcb;
 pub mod delta;
 pub mod escape;
 pub mod ethtool;
+pub mod fabric;
 pub mod filter;
 pub mod greeting;
 pub mod groups;
@@ -37,7 +38,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 24] = [
+pub const TARGETS: [(&str, Target); 25] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("connections", connections::run),
@@ -45,6 +46,7 @@ pub const TARGETS: [(&str, Target); 24] = [
     ("delta", delta::run),
     ("escape", escape::run),
     ("ethtool", ethtool::run),
+    ("fabric", fabric::run),
     ("filter", filter::run),
     ("greeting", greeting::run),
     ("groups", groups::run),

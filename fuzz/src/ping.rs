@@ -1,9 +1,12 @@
 //! What two workers say of a pair, of any content.
 
 use rdmactl::analyse::culprit::findings;
+use rdmactl::analyse::outliers::judge as judge_all;
 use rdmactl::analyse::verdict::judge;
 use rdmactl::model::Protocol;
-use rdmactl::model::ping::{EndEvidence, Evidence, Latency, Life, Pair, PingHost, PingReport};
+use rdmactl::model::ping::{
+    EndEvidence, Evidence, Grid, Latency, Life, Pair, PingHost, PingReport, Summary,
+};
 use rdmactl::model::probe::{RoundTrips, StepError};
 use rdmactl::query::{Pairs, pair_rows};
 use rdmactl::render::{PingDocument, render_findings, render_matrix, to_json};
@@ -42,8 +45,11 @@ pub fn run(data: &[u8]) {
     let host = |name: &str| PingHost { name: name.into(), kernel: None, failure: None };
     let report = PingReport {
         hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
+        summary: Summary::of(&pairs),
         findings: findings(&pairs),
+        outliers: judge_all(&Grid::of_pairs(4, &pairs)).outliers().to_vec(),
         pairs,
+        simulated: None,
         elapsed_ms: 1,
         left_behind: Vec::new(),
     };
@@ -52,6 +58,9 @@ pub fn run(data: &[u8]) {
     assert!(report.findings.len() <= failed && (failed == 0) == report.findings.is_empty());
     let mut named: Vec<usize> = report.findings.iter().filter_map(|found| found.host).collect();
     named.sort_unstable();
+    // Who is slow is one of the hosts, and was measured.
+    let mut hosts = report.outliers.iter().flat_map(|slow| slow.host.into_iter().chain(slow.target));
+    assert!(hosts.all(|host| host < 4), "{:?}", report.outliers);
     assert!(named.is_sorted_by(|a, b| a < b), "{named:?}");
     shown::rows::<Pairs>(&pair_rows(&report));
     for text in [render_matrix(&report, true), render_findings(&report)] {
@@ -71,5 +80,6 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         rdma: said.rdma,
     };
     let rdma = evidence.rdma.map(Latency::from);
-    Pair { source, target, verdict: judge(&evidence), route: None, rdma, tcp, first: None }
+    let (verdict, route, first) = (judge(&evidence), None, None);
+    Pair { rail: 0, source, target, verdict, route, rdma, tcp, first }
 }

@@ -21,7 +21,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"])]
     pub matrix: Option<String>,
     /// Send no message: make up what the fabric in FILE would show, and judge that
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file"], value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath)]
     pub simulate: Option<PathBuf>,
     /// Round trips to measure for each pair
     #[arg(long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]

@@ -1,1 +1,126 @@
+use std::collections::BTreeMap;
 
+use super::*;
+use crate::model::ping::{Cell, Code};
+
+/// A grid of one rail in which each pair takes what the function says; 0 is not measured.
+fn grid(hosts: usize, ns: impl Fn(usize, usize) -> u64) -> Grid {
+    let mut grid = Grid::new(hosts, 1, None);
+    for source in 0..hosts {
+        for target in (0..hosts).filter(|&target| target != source) {
+            let ns = Some(ns(source, target)).filter(|&ns| ns > 0);
+            let code = if ns.is_some() { Code::Ok } else { Code::NoAck };
+            grid.set(Cell { rail: 0, source, target }, code, ns);
+        }
+    }
+    grid
+}
+
+/// 2 us, give or take 2 %, and more where the function says so.
+fn usual(source: usize, target: usize, slower: impl Fn(usize, usize) -> bool) -> u64 {
+    let wobble = (source * 7 + target * 13) as u64 % 9 * 10;
+    (1_960 + wobble) * if slower(source, target) { 3 } else { 2 } / 2
+}
+
+fn named(judgement: &Judgement) -> Vec<(OutlierKind, Option<usize>, Option<usize>)> {
+    judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
+}
+
+/// Every pair that is asked for, as the function says.
+fn again(judgement: &Judgement, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Cell, u32> {
+    let cells = judgement.retest(1_000).into_iter();
+    cells.map(|cell| (cell, u32::try_from(ns(cell.source, cell.target)).unwrap())).collect()
+}
+
+#[test]
+fn a_slow_host_is_told_with_its_figures() {
+    let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
+    assert_eq!(named(&found), [(OutlierKind::Host, Some(5), None)]);
+    let slow = &found.outliers()[0];
+    assert!((450..550).contains(&slow.slower_permille), "{slow:?}");
+    assert!((900..1_100).contains(&slow.slower_ns), "{slow:?}");
+    assert!(slow.z_tenths > 35 && (slow.slow, slow.of) == (22, 22), "{slow:?}");
+    assert!(!slow.retested && slow.rails.is_empty());
+}
+
+#[test]
+fn fewer_than_four_hosts_have_no_likes() {
+    for hosts in 0..4 {
+        let found = judge(&grid(hosts, |a, b| usual(a, b, |a, _| a == 1)));
+        assert!(found.outliers().is_empty() && found.retest(100).is_empty());
+        assert!(found.confirm(&BTreeMap::new()).is_empty());
+    }
+}
+
+#[test]
+fn equal_and_missing_numbers_blame_nobody() {
+    assert!(judge(&grid(9, |_, _| 2_000)).outliers().is_empty());
+    assert!(judge(&grid(9, |_, _| 0)).outliers().is_empty());
+    assert!(judge(&grid(9, |_, _| u64::MAX)).outliers().is_empty());
+    assert!(judge(&Grid::new(9, 0, None)).outliers().is_empty());
+    // A single pair, or a host with two peers, is too little to tell anything.
+    assert!(judge(&grid(9, |a, b| u64::from((a, b) == (0, 1)))).outliers().is_empty());
+    let two_peers = |a: usize, b: usize| match (a.min(b), a.max(b)) {
+        (0, 1 | 2) => 9_000,
+        (0, _) => 0,
+        _ => usual(a, b, |_, _| false),
+    };
+    assert!(named(&judge(&grid(9, two_peers))).iter().all(|one| one.0 == OutlierKind::Pair));
+}
+
+#[test]
+fn half_of_the_matrix_is_enough() {
+    let found = judge(&grid(16, |a, b| match (a + b) % 2 {
+        0 => 0,
+        _ => usual(a, b, |a, b| a == 5 || b == 5),
+    }));
+    assert_eq!(named(&found), [(OutlierKind::Host, Some(5), None)]);
+}
+
+#[test]
+fn who_is_well_at_the_second_look_is_not_named() {
+    let slow = |a: usize, b: usize| usual(a, b, |a, b| a == 5 || b == 5);
+    let well = |a: usize, b: usize| usual(a, b, |_, _| false);
+    let found = judge(&grid(12, slow));
+    assert!(found.clone().confirm(&again(&found, well)).is_empty());
+    let confirmed = found.clone().confirm(&again(&found, slow));
+    assert_eq!(confirmed.len(), 1);
+    assert!(confirmed[0].retested && (450..550).contains(&confirmed[0].slower_permille));
+    // Slow one way only is another fault than the one that is retested.
+    let one_way = |a: usize, b: usize| usual(a, b, |a, _| a == 5);
+    assert!(found.clone().confirm(&again(&found, one_way)).is_empty());
+}
+
+#[test]
+fn where_all_has_become_slower_since_nobody_is_blamed_for_it() {
+    let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
+    let all_slow = |a: usize, b: usize| 2 * usual(a, b, |_, _| false);
+    assert!(found.clone().confirm(&again(&found, all_slow)).is_empty());
+    let both = |a: usize, b: usize| 2 * usual(a, b, |a, b| a == 5 || b == 5);
+    assert_eq!(found.clone().confirm(&again(&found, both)).len(), 1);
+}
+
+#[test]
+fn what_was_not_measured_again_says_so() {
+    let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
+    let outliers = found.confirm(&BTreeMap::new());
+    assert!(outliers.len() == 1 && !outliers[0].retested);
+}
+
+#[test]
+fn a_retest_keeps_to_its_budget() {
+    let slow = |a: usize, b: usize| usual(a, b, |a, b| a < 3 || b < 3);
+    let found = judge(&grid(20, slow));
+    assert_eq!(found.outliers().len(), 3);
+    // Eight peers both ways for each, and a ring of the peers.
+    assert_eq!(found.retest(1_000).len(), 3 * 16 + 8);
+    assert_eq!(found.retest(40).len(), 2 * 16 + 8);
+    assert!(found.retest(0).is_empty());
+    let again: BTreeMap<Cell, u32> = found
+        .retest(40)
+        .into_iter()
+        .map(|cell| (cell, u32::try_from(slow(cell.source, cell.target)).unwrap()))
+        .collect();
+    let retested: Vec<bool> = found.confirm(&again).iter().map(|one| one.retested).collect();
+    assert_eq!(retested, [true, true, false]);
+}

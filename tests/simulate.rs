@@ -1,0 +1,128 @@
+//! `rdmactl ping --simulate`: a fabric in a file, and who is blamed there.
+#![expect(clippy::expect_used, reason = "a test without the program fails")]
+
+#[path = "support/committed.rs"]
+mod committed;
+
+use std::fs;
+use std::process::Command;
+
+use committed::{compare, package};
+use serde_json::Value;
+
+/// Exit code, stdout, stderr; file names are those of the package.
+fn rdmactl(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .current_dir(package("."))
+        .args(arguments)
+        .output()
+        .expect("rdmactl runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+const FABRIC: &str = "tests/fixtures/ping/fabric.txt";
+
+/// The same with a fabric of this text.
+fn simulate(text: &str, arguments: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("fabric.txt");
+    fs::write(&file, text).expect("a file");
+    let file = file.display().to_string();
+    let (code, stdout, stderr) =
+        rdmactl(&[&["ping", "--simulate", file.as_str()], arguments].concat());
+    let short = |text: String| text.replace(&file, "FILE");
+    (code, short(stdout), short(stderr))
+}
+
+#[test]
+fn the_example_is_judged_as_committed() {
+    let forms: [(&str, &[&str]); 4] =
+        [("table", &[]), ("list", &["-v"]), ("csv", &["--format", "csv"]), ("json", &["--json"])];
+    let differences: Vec<String> = forms
+        .iter()
+        .filter_map(|(form, flags)| {
+            let (code, stdout, stderr) =
+                rdmactl(&[&["ping", "--simulate", FABRIC], *flags].concat());
+            assert_eq!(code, 1, "{form}: {stderr}");
+            let talks = *form == "csv";
+            assert_eq!(stderr.contains("SIMULATED"), talks, "{form}: {stderr}");
+            assert!(talks || stdout.to_uppercase().contains("SIMULATED"), "{form}");
+            // Each pair as an object would be a megabyte that nobody reads: the start says it all.
+            let kept = match *form {
+                "json" => summary_of(&stdout),
+                _ => stdout,
+            };
+            compare(&package(&format!("tests/golden/simulate/{form}.txt")), &kept)
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// A document without its pairs.
+fn summary_of(json: &str) -> String {
+    let mut json: Value = serde_json::from_str(json).expect("JSON");
+    let schema = fs::read(package("tests/schema/rdmactl.ping.json")).expect("the schema");
+    let schema = serde_json::from_slice(&schema).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(json["pairs"].as_array().map(Vec::len), Some(16 * 15 * 2));
+    json["pairs"].take();
+    serde_json::to_string_pretty(&json).expect("JSON") + "\n"
+}
+
+#[test]
+fn slow_is_no_failure_and_blocked_is() {
+    let (code, stdout, _) = simulate("hosts n[1-8]\nnoise 3%\nfault host n3 slow 1.5", &[]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.starts_with("SIMULATED: no message was sent; the fabric is FILE\n"), "{stdout}");
+    assert!(stdout.contains("\n~ n3: slow host, +5") && stdout.contains("retested"), "{stdout}");
+    let (code, stdout, _) = simulate("hosts n[1-8]\nfault host n3 blocked", &[]);
+    assert_eq!(code, 1, "{stdout}");
+    assert!(stdout.contains("\n! n3: roce.udp4791_blocked (14 of 14 pairs, at first_message)\n"));
+    let (code, stdout, _) = simulate("hosts n1", &[]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains("0 pairs: 0 ok; simulated"), "{stdout}");
+}
+
+#[test]
+fn a_wrong_line_is_pointed_at() {
+    let cases = [
+        ("hosts n[1-4]\nfault host n9 slow 2\n", "FILE:2: n9 is none of the hosts", "fix: add it to"),
+        ("hosts n[1-\n", "FILE:1: n[1- is no host set:\n", "fix: "),
+        ("hosts n[1-5000]", "FILE:1: 5000 hosts: a simulation has 4096 at most", "fix: name fewer"),
+        ("hosts n[1-4]\nrails 17", "FILE:2: rails 17", "fix: write 1 to 16"),
+        ("hosts n[1-99999]", "FILE:1: n[1-99999] is no host set", "fix: "),
+        ("", "FILE: no hosts", "fix: add a line"),
+        ("\u{1b}[2J", "FILE:1: a line that begins with \\x1b[2J", "fix: begin with"),
+    ];
+    for (text, what, fix) in cases {
+        let (code, stdout, stderr) = simulate(text, &[]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{text}");
+        assert!(stderr.contains(what) && stderr.contains(fix), "{text}: {stderr}");
+        assert!(!stderr.contains('\u{1b}'), "{stderr:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_none_is_told() {
+    let (code, _, stderr) = rdmactl(&["ping", "--simulate", "/nowhere"]);
+    assert!(code == 2 && stderr.contains("cannot read /nowhere"), "{stderr}");
+    let (code, _, stderr) = rdmactl(&["ping", "--simulate", "/dev/zero"]);
+    assert_eq!(code, 2, "{stderr}");
+    for words in [&["-H", "n1", "ping", "--simulate", FABRIC][..], &["ping", "n1", "--simulate", FABRIC]] {
+        let (code, _, stderr) = rdmactl(words);
+        assert!(code == 2 && stderr.contains("--simulate"), "{stderr}");
+    }
+}
+
+#[test]
+fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
+    let text = "hosts n[01-64]\nrails 2\nnoise 3%\nfault host n07 rail 1 down\nfault host n50 slow 1.4";
+    let (code, stdout, _) = simulate(text, &[]);
+    assert_eq!(code, 1);
+    assert!(stdout.contains("A matrix of 64 hosts fits no screen"), "{stdout}");
+    assert!(stdout.contains("! n07 rail 1: local.link_down (126 of 126 pairs"), "{stdout}");
+    assert!(stdout.contains("~ n50: slow host, +4") && stdout.contains("8064 pairs: 7938 ok"), "{stdout}");
+}
