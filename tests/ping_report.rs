@@ -52,8 +52,16 @@ fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdic
 
 fn pair(source: usize, target: usize) -> Pair {
     let is = |host| source == host || target == host;
-    let unrouted =
-        |verdict| Pair { rail: 0, source, target, verdict, route: None, rdma: None, tcp: None, first: None };
+    let unrouted = |verdict| Pair {
+        rail: 0,
+        source,
+        target,
+        verdict,
+        route: None,
+        rdma: None,
+        tcp: None,
+        first: None,
+    };
     let ns = 1_629 + 100 * source as u64 + 10 * target as u64;
     let driver = if is(HOSTILE) { "siw" } else { "mlx5_core" };
     let routed = Pair {

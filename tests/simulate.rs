@@ -29,8 +29,7 @@ fn simulate(text: &str, arguments: &[&str]) -> (i32, String, String) {
     let file = folder.path().join("fabric.txt");
     fs::write(&file, text).expect("a file");
     let file = file.display().to_string();
-    let (code, stdout, stderr) =
-        rdmactl(&[&["ping", "--simulate", file.as_str()], arguments].concat());
+    let (code, stdout, stderr) = rdmactl(&[&["ping", "--simulate", &file][..], arguments].concat());
     let short = |text: String| text.replace(&file, "FILE");
     (code, short(stdout), short(stderr))
 }
@@ -43,7 +42,7 @@ fn the_example_is_judged_as_committed() {
         .iter()
         .filter_map(|(form, flags)| {
             let (code, stdout, stderr) =
-                rdmactl(&[&["ping", "--simulate", FABRIC], *flags].concat());
+                rdmactl(&[&["ping", "--simulate", FABRIC][..], *flags].concat());
             assert_eq!(code, 1, "{form}: {stderr}");
             let talks = *form == "csv";
             assert_eq!(stderr.contains("SIMULATED"), talks, "{form}: {stderr}");
@@ -89,7 +88,11 @@ fn slow_is_no_failure_and_blocked_is() {
 #[test]
 fn a_wrong_line_is_pointed_at() {
     let cases = [
-        ("hosts n[1-4]\nfault host n9 slow 2\n", "FILE:2: n9 is none of the hosts", "fix: add it to"),
+        (
+            "hosts n[1-4]\nfault host n9 slow 2\n",
+            "FILE:2: n9 is none of the hosts",
+            "fix: add it to",
+        ),
         ("hosts n[1-\n", "FILE:1: n[1- is no host set:\n", "fix: "),
         ("hosts n[1-5000]", "FILE:1: 5000 hosts: a simulation has 4096 at most", "fix: name fewer"),
         ("hosts n[1-4]\nrails 17", "FILE:2: rails 17", "fix: write 1 to 16"),
@@ -111,7 +114,9 @@ fn a_file_that_is_none_is_told() {
     assert!(code == 2 && stderr.contains("cannot read /nowhere"), "{stderr}");
     let (code, _, stderr) = rdmactl(&["ping", "--simulate", "/dev/zero"]);
     assert_eq!(code, 2, "{stderr}");
-    for words in [&["-H", "n1", "ping", "--simulate", FABRIC][..], &["ping", "n1", "--simulate", FABRIC]] {
+    for words in
+        [&["-H", "n1", "ping", "--simulate", FABRIC][..], &["ping", "n1", "--simulate", FABRIC]]
+    {
         let (code, _, stderr) = rdmactl(words);
         assert!(code == 2 && stderr.contains("--simulate"), "{stderr}");
     }
@@ -119,10 +124,14 @@ fn a_file_that_is_none_is_told() {
 
 #[test]
 fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
-    let text = "hosts n[01-64]\nrails 2\nnoise 3%\nfault host n07 rail 1 down\nfault host n50 slow 1.4";
+    let text =
+        "hosts n[01-64]\nrails 2\nnoise 3%\nfault host n07 rail 1 down\nfault host n50 slow 1.4";
     let (code, stdout, _) = simulate(text, &[]);
     assert_eq!(code, 1);
     assert!(stdout.contains("A matrix of 64 hosts fits no screen"), "{stdout}");
     assert!(stdout.contains("! n07 rail 1: local.link_down (126 of 126 pairs"), "{stdout}");
-    assert!(stdout.contains("~ n50: slow host, +4") && stdout.contains("8064 pairs: 7938 ok"), "{stdout}");
+    assert!(
+        stdout.contains("~ n50: slow host, +4") && stdout.contains("8064 pairs: 7938 ok"),
+        "{stdout}"
+    );
 }

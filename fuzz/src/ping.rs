@@ -59,7 +59,8 @@ pub fn run(data: &[u8]) {
     let mut named: Vec<usize> = report.findings.iter().filter_map(|found| found.host).collect();
     named.sort_unstable();
     // Who is slow is one of the hosts, and was measured.
-    let mut hosts = report.outliers.iter().flat_map(|slow| slow.host.into_iter().chain(slow.target));
+    let mut hosts =
+        report.outliers.iter().flat_map(|slow| slow.host.into_iter().chain(slow.target));
     assert!(hosts.all(|host| host < 4), "{:?}", report.outliers);
     assert!(named.is_sorted_by(|a, b| a < b), "{named:?}");
     shown::rows::<Pairs>(&pair_rows(&report));

@@ -126,17 +126,21 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
     }
     let links = open.iter().map(|trial| (trial.source, trial.target, trial.failed()));
     let mut peel = Peel::new(records.len(), links);
+    open.retain(Trial::failed);
+    let mut of_host: Vec<Vec<&Trial<'_>>> = vec![Vec::new(); records.len()];
+    for trial in &open {
+        of_host[trial.source].push(trial);
+        of_host[trial.target].push(trial);
+    }
     while let Some(host) = peel.worst() {
-        let mine = open.iter().filter(|trial| {
-            let is_open = !peel.is_named(trial.source) && !peel.is_named(trial.target);
-            trial.failed() && is_open && (trial.source == host || trial.target == host)
-        });
+        let mine = of_host[host].iter().copied();
+        let mine =
+            mine.filter(|trial| !peel.is_named(trial.source) && !peel.is_named(trial.target));
         findings.extend(story(&records[host], host, mine));
         peel.name(host);
     }
-    let single = open.iter().filter(|trial| {
-        trial.failed() && !peel.is_named(trial.source) && !peel.is_named(trial.target)
-    });
+    let single =
+        open.iter().filter(|trial| !peel.is_named(trial.source) && !peel.is_named(trial.target));
     findings.extend(single.take(MOST_SINGLE).map(Trial::finding));
     findings
 }
@@ -146,23 +150,30 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
 #[must_use]
 pub fn second_try(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
     let trials: Vec<Trial<'_>> = pairs.iter().map(Trial::of).collect();
-    second_try_of(&trials, &findings_of_rail(&trials, None))
+    second_try_of(&trials, &findings_of_rail(&trials, None), None)
 }
 
 /// The same for the trials of one rail, and what was found of them.
 ///
-/// A host that fails with all of its pairs does so by no chance, and more failures than two for
+/// A host or a leaf that fails with all of its pairs does so by no chance, and more failures than two for
 /// each host are too many for it: to try these again would only take long.
 #[must_use]
-pub fn second_try_of(trials: &[Trial<'_>], findings: &[Finding]) -> BTreeSet<(usize, usize)> {
+pub fn second_try_of(
+    trials: &[Trial<'_>],
+    findings: &[Finding],
+    topology: Option<&Topology>,
+) -> BTreeSet<(usize, usize)> {
     let surely_bad: BTreeSet<usize> = findings
         .iter()
         .filter(|finding| finding.failed == finding.of)
         .filter_map(|finding| finding.host)
         .collect();
+    let sure_leaves = topology.map(|topology| leaves::Sure::of(findings, topology));
+    let is_of_leaf =
+        |trial: &Trial<'_>| sure_leaves.as_ref().is_some_and(|sure| sure.explains(trial));
     let doubtful: BTreeSet<(usize, usize)> = trials
         .iter()
-        .filter(|trial| trial.verdict.code.may_be_chance())
+        .filter(|trial| trial.verdict.code.may_be_chance() && !is_of_leaf(trial))
         .map(|trial| (trial.source, trial.target))
         .filter(|(source, target)| !surely_bad.contains(source) && !surely_bad.contains(target))
         .collect();

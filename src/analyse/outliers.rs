@@ -88,7 +88,7 @@ struct Slow {
 }
 
 /// The outlier of which only the figures are known.
-fn told(slow: Slow) -> Outlier {
+fn told(slow: &Slow) -> Outlier {
     let slower = slow.log.exp_m1();
     Outlier {
         kind: slow.kind,

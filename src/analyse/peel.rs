@@ -76,7 +76,8 @@ impl Peel {
             }
         };
         // Only the worst are held against their peers, which takes longer.
-        let mut bad: Vec<_> = self.nodes.iter().enumerate().filter(|(_, one)| is_bad(one)).collect();
+        let mut bad: Vec<_> =
+            self.nodes.iter().enumerate().filter(|(_, one)| is_bad(one)).collect();
         bad.sort_by_key(|(_, node)| Reverse(node.failing));
         bad.into_iter().find(|(_, node)| stands_out(node)).map(|(node, _)| node)
     }

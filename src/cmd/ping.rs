@@ -21,7 +21,8 @@ use crate::ping::matrix::{self, Effort, Member, Pairs};
 use crate::ping::{Node, simulation};
 use crate::query::{self, pair_rows};
 use crate::render::{
-    Note, PingDocument, column_help, escape, render_findings, render_matrix, render_origin, to_json, to_json_lines,
+    Note, PingDocument, column_help, escape, render_findings, render_matrix, render_origin,
+    to_json, to_json_lines,
 };
 use crate::term::Term;
 
@@ -127,7 +128,8 @@ fn simulate(global: &Global, file: &Path) -> anyhow::Result<PingReport> {
     }
     let name = escape(&file.display().to_string()).into_owned();
     let mut text = String::new();
-    let read = File::open(file).and_then(|open| open.take(MOST_OF_FABRIC + 1).read_to_string(&mut text));
+    let read =
+        File::open(file).and_then(|open| open.take(MOST_OF_FABRIC + 1).read_to_string(&mut text));
     read.with_context(|| format!("cannot read {name}"))?;
     if text.len() as u64 > MOST_OF_FABRIC {
         return Err(Advice::error(

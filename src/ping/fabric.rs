@@ -154,7 +154,8 @@ impl Fabric {
     /// The first step that fails, as the prober would find it.
     pub fn probe(&self, cell: Cell, pass: Pass) -> Result<u64, Symptom> {
         let Cell { rail, source, target } = cell;
-        let (from, to) = (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);
+        let (from, to) =
+            (&self.at_host[source * self.rails + rail], &self.at_host[target * self.rails + rail]);
         let ends = [(to.trouble, Side::Target), (from.trouble, Side::Source)];
         for (trouble, symptom) in [
             (Trouble::Dead, Symptom::Dead as fn(Side) -> Symptom),

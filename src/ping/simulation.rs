@@ -57,8 +57,7 @@ impl<'a> Run<'a> {
         }
         self.try_again();
         let topology = self.fabric.topology();
-        let findings =
-            findings_of_rails(self.fabric.rails(), topology, &|rail| self.trials(rail));
+        let findings = findings_of_rails(self.fabric.rails(), topology, &|rail| self.trials(rail));
         let judgement = outliers::judge(&self.grid);
         let again = judgement.retest(MOST_RETESTED).into_iter().filter_map(|cell| {
             let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
@@ -67,10 +66,15 @@ impl<'a> Run<'a> {
         let again = again.collect();
         let outliers = judgement.confirm(&again);
         let told: BTreeSet<Cell> = if hosts <= MOST_HOSTS_TOLD {
-            (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
+            (0..self.fabric.rails())
+                .flat_map(|rail| self.grid.told(rail))
+                .map(|told| told.0)
+                .collect()
         } else {
-            let cell = |rail: &[usize], source, target| {
-                Cell { rail: rail.first().copied().unwrap_or(0), source, target }
+            let cell = |rail: &[usize], source, target| Cell {
+                rail: rail.first().copied().unwrap_or(0),
+                source,
+                target,
             };
             findings.iter().map(|one| cell(&one.rails, one.source, one.target)).collect()
         };
@@ -104,7 +108,7 @@ impl<'a> Run<'a> {
         for rail in 0..self.fabric.rails() {
             let trials = self.trials(rail);
             let findings = findings_of_rail(&trials, self.fabric.topology());
-            let again = second_try_of(&trials, &findings).into_iter();
+            let again = second_try_of(&trials, &findings, self.fabric.topology()).into_iter();
             let again = again.map(|(source, target)| Cell { rail, source, target });
             self.tried_again.extend(again);
         }
@@ -140,9 +144,10 @@ impl<'a> Run<'a> {
     fn pair(&self, cell: Cell) -> Pair {
         let Cell { rail, source, target } = cell;
         let evidence = self.fabric.evidence(self.seen(cell));
-        let first = self.tried_again.contains(&cell).then(|| {
-            verdict::judge(&self.fabric.evidence(self.fabric.probe(cell, Pass::First)))
-        });
+        let first = self
+            .tried_again
+            .contains(&cell)
+            .then(|| verdict::judge(&self.fabric.evidence(self.fabric.probe(cell, Pass::First))));
         Pair {
             rail,
             source,

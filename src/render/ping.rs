@@ -57,9 +57,8 @@ fn render_rail(report: &PingReport, rail: usize, header: bool) -> String {
 /// A line that says so where nothing of a report is real; nothing for a real run.
 #[must_use]
 pub fn render_origin(report: &PingReport) -> String {
-    let origin = |file: &String| {
-        format!("SIMULATED: no message was sent; the fabric is {}\n", escape(file))
-    };
+    let origin =
+        |file: &String| format!("SIMULATED: no message was sent; the fabric is {}\n", escape(file));
     report.simulated.as_ref().map_or(String::new(), origin)
 }
 
@@ -71,14 +70,17 @@ fn name(report: &PingReport, host: usize) -> String {
 #[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
+    // A fabric on which all fails may have as many bad paths as pairs.
     let (hosts, pairs): (Vec<_>, Vec<_>) =
-        report.findings.iter().partition(|one| one.host.is_some() || !one.leaves.is_empty());
+        report.findings.iter().partition(|one| one.host.is_some() || one.leaves.len() == 1);
     let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
     for finding in hosts.iter().chain(told) {
         write_finding(&mut text, report, finding);
     }
     if !counted.is_empty() {
-        let _ = writeln!(text, "! {} more pairs: {}", counted.len(), count_codes(counted));
+        let has_paths = counted.iter().any(|finding| !finding.leaves.is_empty());
+        let noun = if has_paths { "paths and pairs" } else { "pairs" };
+        let _ = writeln!(text, "! {} more {noun}: {}", counted.len(), count_codes(counted));
     }
     outliers::write(&mut text, report);
     write_spoilt(&mut text, report);

@@ -10,14 +10,14 @@ type Name = (Option<usize>, Vec<String>, Option<(usize, usize)>, Code);
 
 /// Findings by whom they name, in the order in which they came.
 pub(super) struct Rails {
-    rails: usize,
+    count: usize,
     known: BTreeMap<Name, usize>,
     findings: Vec<Finding>,
 }
 
 impl Rails {
-    pub(super) fn new(rails: usize) -> Self {
-        Self { rails, known: BTreeMap::new(), findings: Vec::new() }
+    pub(super) fn new(count: usize) -> Self {
+        Self { count, known: BTreeMap::new(), findings: Vec::new() }
     }
 
     /// Adds what was found on a rail; the rails come in their order.
@@ -26,17 +26,15 @@ impl Rails {
             let is_pair = finding.host.is_none() && finding.leaves.is_empty();
             let pair = is_pair.then_some((finding.source, finding.target));
             let name = (finding.host, finding.leaves.clone(), pair, finding.code);
-            match self.known.get(&name).and_then(|&at| self.findings.get_mut(at)) {
-                Some(known) => {
-                    known.rails.push(rail);
-                    known.failed += finding.failed;
-                    known.of += finding.of;
-                }
-                None => {
-                    finding.rails.push(rail);
-                    self.known.insert(name, self.findings.len());
-                    self.findings.push(finding);
-                }
+            let known = self.known.get(&name).and_then(|&at| self.findings.get_mut(at));
+            if let Some(known) = known {
+                known.rails.push(rail);
+                known.failed += finding.failed;
+                known.of += finding.of;
+            } else {
+                finding.rails.push(rail);
+                self.known.insert(name, self.findings.len());
+                self.findings.push(finding);
             }
         }
     }
@@ -44,7 +42,7 @@ impl Rails {
     /// All findings: leaves, paths and hosts before pairs. Those of every rail name none.
     pub(super) fn findings(mut self) -> Vec<Finding> {
         for finding in &mut self.findings {
-            if finding.rails.len() == self.rails {
+            if finding.rails.len() == self.count {
                 finding.rails.clear();
             }
         }

@@ -28,19 +28,15 @@ impl Block {
 
 /// Names leaves, then paths, and takes what they explain out of the trials.
 pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Finding> {
-    let leaves = topology.leaves.len();
-    let mut sizes = vec![0_usize; leaves];
+    let mut sizes = vec![0_usize; topology.leaves.len()];
     for &leaf in &topology.leaf_of {
         sizes[leaf] += 1;
     }
-    let ends = |trial: &Trial<'_>| {
-        let leaf = |host: usize| topology.leaf_of.get(host).copied();
-        leaf(trial.source).zip(leaf(trial.target)).map(|(a, b)| (a.min(b), a.max(b)))
-    };
     let mut blocks: BTreeMap<(usize, usize), Block> = BTreeMap::new();
     for trial in open.iter() {
         // The only host of a leaf is blamed itself.
-        let Some(ends) = ends(trial).filter(|&(a, b)| sizes[a] > 1 && sizes[b] > 1) else {
+        let Some(ends) = ends(topology, trial).filter(|&(a, b)| sizes[a] > 1 && sizes[b] > 1)
+        else {
             continue;
         };
         let block = blocks.entry(ends).or_default();
@@ -48,42 +44,73 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
         block.failed += usize::from(trial.failed());
     }
     let links = blocks.iter().filter(|((a, b), _)| a != b);
-    let mut peel = Peel::new(leaves, links.map(|(&(a, b), block)| (a, b, block.fails())));
-    let fails = |ends: (usize, usize)| blocks.get(&ends).is_some_and(|block| block.fails());
-    let mut findings = Vec::new();
+    let links = links.map(|(&(a, b), block)| (a, b, block.fails()));
+    let mut peel = Peel::new(topology.leaves.len(), links);
     let mut named = Vec::new();
     while let Some(leaf) = peel.worst() {
         peel.name(leaf);
         named.push(leaf);
-        // Within the leaf only where it fails there, too: the switch and not its uplinks.
-        let of_leaf = |trial: &Trial<'_>| {
-            ends(trial).is_some_and(|(a, b)| match a == b {
-                true => a == leaf && fails((a, b)),
-                false => a == leaf || b == leaf,
-            })
-        };
-        findings.extend(name(open, &[leaf], topology, &of_leaf));
     }
-    for (&(a, b), block) in &blocks {
-        if a != b && block.fails() && !named.contains(&a) && !named.contains(&b) {
-            findings.extend(name(open, &[a, b], topology, &|trial| ends(trial) == Some((a, b))));
+    let fails = |ends: (usize, usize)| blocks.get(&ends).is_some_and(|block| block.fails());
+    // A leaf has all that crosses it, and what is within it only where that fails, too: then it is
+    // the switch and not its uplinks. What crosses two is the first one's.
+    let blamed = |(a, b): (usize, usize)| match named.iter().find(|&&leaf| leaf == a || leaf == b) {
+        Some(&leaf) if a != b || fails((a, b)) => Some(vec![leaf]),
+        None if a != b && fails((a, b)) => Some(vec![a, b]),
+        _ => None,
+    };
+    let blamed: BTreeMap<(usize, usize), Vec<usize>> =
+        blocks.keys().filter_map(|&ends| Some((ends, blamed(ends)?))).collect();
+    let mut explained: BTreeMap<&[usize], Vec<Trial<'_>>> = BTreeMap::new();
+    open.retain(|trial| {
+        let leaves = ends(topology, trial).and_then(|ends| blamed.get(&ends));
+        if let Some(leaves) = leaves {
+            explained.entry(leaves).or_default().push(*trial);
         }
-    }
+        leaves.is_none()
+    });
+    let mut findings: Vec<Finding> = explained
+        .into_iter()
+        .filter_map(|(leaves, trials)| finding(topology, leaves, &trials))
+        .collect();
+    findings.sort_by_key(|finding| finding.leaves.len());
     findings
 }
 
-/// The finding of these leaves, whose trials are then explained.
-fn name(
-    open: &mut Vec<Trial<'_>>,
-    leaves: &[usize],
-    topology: &Topology,
-    is_theirs: &dyn Fn(&Trial<'_>) -> bool,
-) -> Option<Finding> {
-    let theirs = || open.iter().filter(|trial| is_theirs(trial));
-    let of = theirs().count();
-    let failed = theirs().filter(|trial| trial.failed()).count();
-    let example = example(theirs().filter(|trial| trial.failed()), None)?.finding();
-    open.retain(|trial| !is_theirs(trial));
+/// The finding of these leaves, by the trials that it explains.
+fn finding(topology: &Topology, leaves: &[usize], trials: &[Trial<'_>]) -> Option<Finding> {
+    let failed = || trials.iter().filter(|trial| trial.failed());
+    let example = example(failed(), None)?.finding();
     let leaves = leaves.iter().map(|&leaf| topology.leaves[leaf].name.clone()).collect();
-    Some(Finding { leaves, failed, of, ..example })
+    Some(Finding { leaves, failed: failed().count(), of: trials.len(), ..example })
+}
+
+/// The leaves of both ends, the lower one first.
+fn ends(topology: &Topology, trial: &Trial<'_>) -> Option<(usize, usize)> {
+    let leaf = |host: usize| topology.leaf_of.get(host).copied();
+    leaf(trial.source).zip(leaf(trial.target)).map(|(a, b)| (a.min(b), a.max(b)))
+}
+
+/// Leaves and paths of which every pair fails: no chance does that.
+pub(super) struct Sure<'a> {
+    topology: &'a Topology,
+    leaves: Vec<&'a [String]>,
+}
+
+impl<'a> Sure<'a> {
+    pub(super) fn of(findings: &'a [Finding], topology: &'a Topology) -> Self {
+        let all_fail = |one: &&Finding| !one.leaves.is_empty() && one.failed == one.of;
+        let leaves = findings.iter().filter(all_fail).map(|one| one.leaves.as_slice());
+        Self { topology, leaves: leaves.collect() }
+    }
+
+    /// Whether one of them explains a trial.
+    pub(super) fn explains(&self, trial: &Trial<'_>) -> bool {
+        let Some((a, b)) = ends(self.topology, trial).filter(|(a, b)| a != b) else { return false };
+        let is_end = |name: &String| {
+            let leaf = |at: usize| self.topology.leaves.get(at).map(|leaf| &leaf.name);
+            leaf(a) == Some(name) || leaf(b) == Some(name)
+        };
+        self.leaves.iter().any(|names| names.iter().all(is_end))
+    }
 }

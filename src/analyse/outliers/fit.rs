@@ -177,9 +177,9 @@ impl Fit {
                 for &source in &self.members[from] {
                     let row = logs.row(source);
                     let own = self.sources[source].log;
-                    let rests = self.members[to].iter().map(|&target| {
-                        row[target] - own - self.targets[target].log
-                    });
+                    let rests = self.members[to]
+                        .iter()
+                        .map(|&target| row[target] - own - self.targets[target].log);
                     scratch.extend(rests.filter(|rest| !rest.is_nan()));
                 }
                 let at = from * self.leaves() + to;

@@ -164,7 +164,7 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
                 rails: if is_everywhere { Vec::new() } else { slow_on },
                 slow: first.map_or(0, |slowness| slowness.slow),
                 of: first.map_or(0, |slowness| slowness.of),
-                ..told(slow)
+                ..told(&slow)
             }
         })
         .collect()

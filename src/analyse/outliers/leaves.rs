@@ -152,30 +152,31 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Out
             let z = slow_on.iter().map(|(_, apart)| apart.excess.z).fold(0.0, f32::max);
             let (_, first) = slow_on.first()?;
             let is_everywhere = slow_on.len() == rails.len();
-            let (kind, host, target) = match leaves.as_slice() {
-                &[leaf] => match only(leaf) {
+            let (kind, host, target) = match *leaves.as_slice() {
+                [leaf] => match only(leaf) {
                     Some(host) if is_everywhere => (OutlierKind::Host, Some(host), None),
                     Some(host) => (OutlierKind::Rail, Some(host), None),
                     None => (OutlierKind::Leaf, None, None),
                 },
-                &[a, b] => match only(a).zip(only(b)) {
+                [a, b] => match only(a).zip(only(b)) {
                     Some((a, b)) => (OutlierKind::Pair, Some(a), Some(b)),
                     None => (OutlierKind::Path, None, None),
                 },
                 _ => return None,
             };
-            let name = |&leaf: &usize| topology.leaves[leaf].name.clone();
-            let names = if host.is_none() { leaves.iter().map(name).collect() } else { Vec::new() };
+            let word = |&leaf: &usize| topology.leaves[leaf].name.clone();
+            let leaves =
+                if host.is_none() { leaves.iter().map(word).collect() } else { Vec::new() };
             let rails = slow_on.iter().map(|&(rail, _)| rail).collect();
             Some(Outlier {
                 host,
                 target,
                 both_ways: target.is_some(),
-                leaves: names,
+                leaves,
                 rails: if is_everywhere { Vec::new() } else { rails },
                 slow: first.slow,
                 of: first.of,
-                ..told(Slow { kind, log, z, typical_ns: first.typical_ns })
+                ..told(&Slow { kind, log, z, typical_ns: first.typical_ns })
             })
         })
         .collect()

@@ -29,9 +29,11 @@ impl Seen {
             .filter_map(|(ends, rest)| {
                 let excess = likes.excess(rest, uncertain);
                 let usual_ns = fit.expected(ends.0, ends.1).exp();
-                excess
-                    .stands_out(Floor::SINGLE, usual_ns)
-                    .then_some(Self { ends, excess, usual_ns })
+                excess.stands_out(Floor::SINGLE, usual_ns).then_some(Self {
+                    ends,
+                    excess,
+                    usual_ns,
+                })
             })
             .collect();
         slow.sort_by(|one, other| other.excess.log.total_cmp(&one.excess.log));
@@ -66,7 +68,7 @@ pub(super) fn name(rails: &[Vec<Seen>]) -> Vec<Outlier> {
             rails: if is_everywhere { Vec::new() } else { slow_on },
             slow: 1,
             of: 1,
-            ..told(Slow { kind: OutlierKind::Pair, log, z, typical_ns: first.usual_ns })
+            ..told(&Slow { kind: OutlierKind::Pair, log, z, typical_ns: first.usual_ns })
         })
     });
     outliers.collect()

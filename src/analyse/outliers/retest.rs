@@ -92,13 +92,13 @@ impl Judgement {
         };
         let rail = outlier.rails.first().copied().unwrap_or(0);
         let usual_ns = match (outlier.host, outlier.target) {
-            (Some(source), Some(target)) => {
-                self.fits.get(rail)?.expected(source, target).exp()
-            }
+            (Some(source), Some(target)) => self.fits.get(rail)?.expected(source, target).exp(),
             _ => self.fits.get(rail)?.typical_ns,
         };
-        let parts: Vec<(f32, usize)> =
-            [out, back].iter_mut().filter_map(|parts| Some((median(parts)?, parts.len()))).collect();
+        let parts: Vec<(f32, usize)> = [out, back]
+            .iter_mut()
+            .filter_map(|parts| Some((median(parts)?, parts.len())))
+            .collect();
         // The same bounds once more, and half of what it was, which is no trace of it.
         let is_slow = |&(part, pairs): &(f32, usize)| {
             let uncertain = self.fits.get(rail).map_or(f32::INFINITY, |fit| fit.error_of(pairs));
@@ -110,7 +110,7 @@ impl Judgement {
         }
         let found = parts.iter().map(|&(part, _)| part).reduce(f32::midpoint)?;
         let slow = Slow { kind: outlier.kind, log: found, z: 0.0, typical_ns: usual_ns };
-        let figures = told(slow);
+        let figures = told(&slow);
         Some(Outlier {
             slower_permille: figures.slower_permille,
             slower_ns: figures.slower_ns,
@@ -162,9 +162,9 @@ impl Judgement {
             (_, Some(source), Some(target)) if outlier.both_ways => both(&[source], &[target]),
             (_, Some(source), Some(target)) => vec![(source, target)],
             (_, Some(host), None) => both(&[host], good),
-            _ => match leaves.as_slice() {
-                &[leaf] => both(&of_leaf(leaf), good),
-                &[one, other] => both(&of_leaf(one), &of_leaf(other)),
+            _ => match *leaves.as_slice() {
+                [leaf] => both(&of_leaf(leaf), good),
+                [one, other] => both(&of_leaf(one), &of_leaf(other)),
                 _ => Vec::new(),
             },
         }

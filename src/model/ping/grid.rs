@@ -95,8 +95,7 @@ impl Grid {
         let Some(at) = self.at(cell) else { return };
         self.codes[at] = code.number();
         // 0 stands for nothing, and four seconds are as bad as any more.
-        self.medians[at] =
-            half_rtt_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
+        self.medians[at] = half_rtt_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
     }
 
     /// The median half round trip in nanoseconds.

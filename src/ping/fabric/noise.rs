@@ -32,7 +32,7 @@ fn fraction(bits: u64) -> f64 {
     number / all
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one of its steps.
+/// The finalizer of `SplitMix64` (Steele, Lea, Flood 2014) after one of its steps.
 fn mix(state: u64) -> u64 {
     let mut bits = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -95,7 +95,8 @@ impl Fabric {
             seed: 1,
             faults: Vec::new(),
         };
-        let at = |line: usize| move |Wrong { what, fix }| ScenarioError { line: Some(line), what, fix };
+        let at =
+            |line: usize| move |Wrong { what, fix }| ScenarioError { line: Some(line), what, fix };
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
             if number > MOST_LINES {
@@ -207,10 +208,10 @@ impl<'a> Text<'a> {
         let mut seen = BTreeSet::new();
         self.hosts.retain(|host| seen.insert(host.clone()));
         if self.leaves.is_empty() {
-            return match self.pods.is_empty() {
-                true => Ok(None),
-                false => missing("pods of no leaves", "add leaves, as in: leaf leaf1 n[01-16]"),
-            };
+            if self.pods.is_empty() {
+                return Ok(None);
+            }
+            return missing("pods of no leaves", "add leaves, as in: leaf leaf1 n[01-16]");
         }
         let mut leaf_of = BTreeMap::new();
         for (leaf, (name, hosts)) in self.leaves.iter().enumerate() {
@@ -337,7 +338,7 @@ impl Fault<'_, '_> {
             ["transmit", set, rest @ ..] => self.put_hosts(fabric, set, rest, (true, false)),
             ["receive", set, rest @ ..] => self.put_hosts(fabric, set, rest, (false, true)),
             ["leaf", leaf, rest @ ..] => {
-                let leaf = self.leaf(fabric, leaf)?;
+                let leaf = leaf_of(fabric, leaf)?;
                 let (rails, effect) = self.effect(rest)?;
                 for rail in rails {
                     let slot = &mut fabric.at_leaf[leaf * self.text.rails + rail];
@@ -346,7 +347,7 @@ impl Fault<'_, '_> {
                 Ok(())
             }
             ["path", one, other, rest @ ..] => {
-                let (one, other) = (self.leaf(fabric, one)?, self.leaf(fabric, other)?);
+                let (one, other) = (leaf_of(fabric, one)?, leaf_of(fabric, other)?);
                 if one == other {
                     return wrong("a path from a leaf to itself", "name two leaves");
                 }
@@ -381,9 +382,12 @@ impl Fault<'_, '_> {
                 "leave the rail out, or write down: its link is",
             );
         }
-        let is_slow_only =
-            matches!(what, What::Effect(effect) if effect == Effect { slow: effect.slow, ..Effect::default() });
-        if !(out && back) && !is_slow_only {
+        let is_more_than_slow = match what {
+            What::Effect(effect) => effect != Effect { slow: effect.slow, ..Effect::default() },
+            What::Trouble(_) => true,
+        };
+        let is_one_way = !(out && back);
+        if is_one_way && is_more_than_slow {
             return wrong(
                 "a direction of a host that is more than slow",
                 "write slow, or fault host: what does not get out does not get its answers either",
@@ -441,18 +445,6 @@ impl Fault<'_, '_> {
         )
     }
 
-    fn leaf(&self, fabric: &Fabric, name: &str) -> Read<usize> {
-        let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
-        let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
-        known.map_or_else(
-            || {
-                let fix = format!("name its hosts, as in: leaf {name} n[01-16]");
-                wrong(format!("leaf {name} is nowhere"), fix)
-            },
-            Ok,
-        )
-    }
-
     /// What is on the way: no host can be dead there.
     fn effect(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, Effect)> {
         match self.what(rest)? {
@@ -500,22 +492,30 @@ impl Fault<'_, '_> {
     }
 }
 
-fn whole(
-    text: &str,
-    range: std::ops::RangeInclusive<u64>,
-    what: &str,
-    fix: &str,
-) -> Read<usize> {
+fn whole(text: &str, range: std::ops::RangeInclusive<u64>, what: &str, fix: &str) -> Read<usize> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     let number = number.and_then(|number| usize::try_from(number).ok());
     number.map_or_else(|| wrong(format!("{what} {text}"), fix), Ok)
+}
+
+fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
+    let leaves = fabric.topology.iter().flat_map(|topology| &topology.leaves);
+    let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
+    known.map_or_else(
+        || {
+            let fix = format!("name its hosts, as in: leaf {name} n[01-16]");
+            wrong(format!("leaf {name} is nowhere"), fix)
+        },
+        Ok,
+    )
 }
 
 /// `3%` as a part of one.
 fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<f64> {
     let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let number = number.filter(|number| range.contains(number));
-    number.map_or_else(|| wrong(format!("{text} is no such part"), fix), |number| Ok(number / 100.0))
+    number
+        .map_or_else(|| wrong(format!("{text} is no such part"), fix), |number| Ok(number / 100.0))
 }
 
 /// `1.6us` in nanoseconds: 10 ns to 1 s.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Rounds;
 use crate::analyse::outliers;
-use crate::model::ping::{Grid, Outlier, Pair};
+use crate::model::ping::{Grid, Outlier, Pair, RoutePort};
 use crate::ping::pair::Effort;
 
 /// A second measurement has so many times the round trips.
@@ -59,5 +59,5 @@ fn is_software(outlier: &Outlier, pairs: &[Pair]) -> bool {
     };
     let routes = pairs.iter().filter(is_of).filter_map(|pair| pair.route.as_ref());
     let mut ends = routes.flat_map(|route| [&route.source, &route.target]);
-    ends.any(|port| port.is_software())
+    ends.any(RoutePort::is_software)
 }

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "what is written is what is read, to the last bit")]
+
 use super::*;
 
 /// `n[1-4]` and `n1,n2`, which is all that these tests write.
@@ -38,7 +40,10 @@ fn a_whole_fabric_is_read() {
     assert_eq!(fabric.topology().unwrap().leaf_of, [0, 0, 0, 0, 1, 1, 1, 1]);
     assert_eq!((fabric.tcp_ns(), fabric.noise, fabric.seed), (20_000, 0.03, 7));
     assert_eq!(fabric.at_host[2 * 2].source.slow, 1.25);
-    assert_eq!((fabric.at_host[4 * 2].target.slow, fabric.at_host[4 * 2 + 1].target.slow), (1.0, 1.3));
+    assert_eq!(
+        (fabric.at_host[4 * 2].target.slow, fabric.at_host[4 * 2 + 1].target.slow),
+        (1.0, 1.3)
+    );
     assert_eq!((fabric.at_host[5 * 2].source.slow, fabric.at_host[5 * 2].target.slow), (1.4, 1.0));
     assert_eq!(fabric.at_host[7 * 2].trouble, Some(Trouble::Dead));
     assert_eq!((fabric.at_leaf[2].slow, fabric.at_leaf[3].slow), (1.2, 1.0));
