@@ -131,7 +131,7 @@ fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
     assert!(stdout.contains("A matrix of 64 hosts fits no screen"), "{stdout}");
     assert!(stdout.contains("! n07 rail 1: local.link_down (126 of 126 pairs"), "{stdout}");
     assert!(
-        stdout.contains("~ n50: slow host, +4") && stdout.contains("8064 pairs: 7938 ok"),
+        stdout.contains("~ n50: slow host, +38.3%") && stdout.contains("8064 pairs: 7938 ok"),
         "{stdout}"
     );
 }
