@@ -207,9 +207,7 @@ impl Reach {
         }
         Ok(uploaded)
     }
-}
 
-impl Reach {
     /// Removes what it has on this machine: nobody is to be reached any more.
     ///
     /// Dropping it does so, too. But where threads have it, the last of them may be cut off by the end

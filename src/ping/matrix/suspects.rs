@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Rounds;
 use crate::analyse::outliers;
-use crate::model::ping::{Grid, Outlier, Pair, RoutePort};
+use crate::model::ping::{Cell, Grid, Outlier, Pair, RoutePort};
 use crate::ping::pair::Effort;
 
 /// A second measurement has so many times the round trips.
@@ -23,9 +23,11 @@ pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
     if judgement.outliers().is_empty() {
         return Vec::new();
     }
-    let cells = judgement.retest(hosts * PER_HOST);
-    let wanted: BTreeSet<(usize, usize)> =
-        cells.iter().map(|cell| (cell.source, cell.target)).collect();
+    let wanted: BTreeSet<(usize, usize)> = judgement
+        .retest(hosts * PER_HOST)
+        .into_iter()
+        .map(|cell| (cell.source, cell.target))
+        .collect();
     let effort = Effort {
         rounds: rounds.effort.rounds.saturating_mul(MORE),
         slot: rounds.effort.slot.saturating_mul(MORE),
@@ -35,12 +37,11 @@ pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
     let connections = AtomicU32::new(rounds.connections.load(Ordering::Relaxed));
     let thorough = Rounds { effort: &effort, connections, ..*rounds };
     let measured = thorough.run(&|ends| wanted.contains(&ends));
-    let again: BTreeMap<_, u32> = cells
-        .into_iter()
-        .filter_map(|cell| {
-            let is_it = |pair: &&Pair| (pair.source, pair.target) == (cell.source, cell.target);
-            let rdma = measured.iter().find(is_it)?.rdma?;
-            Some((cell, u32::try_from(rdma.half_rtt_ns.p50).unwrap_or(u32::MAX)))
+    let again: BTreeMap<Cell, u32> = measured
+        .iter()
+        .filter_map(|&Pair { rail, source, target, rdma, .. }| {
+            let ns = u32::try_from(rdma?.half_rtt_ns.p50).unwrap_or(u32::MAX);
+            Some((Cell { rail, source, target }, ns))
         })
         .collect();
     let mut outliers = judgement.confirm(&again);

@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{name, name_leaves, name_rails};
+use super::{MOST_PAIRS, name, name_leaves, name_rails};
 use crate::model::ping::{Outlier, OutlierKind, PingReport};
-
-/// How many slow pairs are told of; the others are counted.
-const MOST_PAIRS: usize = 10;
 
 /// Leaves and hosts all, pairs the slowest.
 pub(super) fn write(text: &mut String, report: &PingReport) {
