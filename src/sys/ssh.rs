@@ -26,7 +26,7 @@ unsafe extern "C" {
 
 /// What a session has in place of its socket. Neither call may panic or wait.
 pub(crate) trait Carrier: Send + 'static {
-    /// Takes bytes for the host.
+    /// Takes bytes for the host: those of one packet.
     fn send(&mut self, bytes: &[u8]) -> Carried;
 
     /// Gives bytes of the host.

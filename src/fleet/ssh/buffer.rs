@@ -47,7 +47,12 @@ impl Buffer {
         if self.bytes.is_empty() {
             self.bytes.resize(LEAST, 0);
         }
-        self.close_up();
+        if self.start > 0 {
+            // All the room that is free is one piece then.
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
         let count = read(&mut self.bytes[self.end..])?;
         self.end = (self.end + count).min(self.bytes.len());
         if count == 0 {
@@ -60,35 +65,12 @@ impl Buffer {
         Ok(Source::MayHaveMore)
     }
 
-    /// Adds bytes at the end, as many as there is room for: how many.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> usize {
-        let count = bytes.len().min(CAPACITY - (self.end - self.start));
-        self.close_up();
-        let end = self.end + count;
-        if end > self.bytes.len() {
-            self.bytes.resize(end.next_power_of_two().clamp(LEAST, CAPACITY), 0);
-        }
-        self.bytes[self.end..end].copy_from_slice(&bytes[..count]);
-        self.end = end;
-        count
-    }
-
     /// Takes bytes from the front, as many as there are and fit: how many.
     pub(super) fn pop(&mut self, room: &mut [u8]) -> usize {
         let count = room.len().min(self.end - self.start);
         room[..count].copy_from_slice(&self.bytes()[..count]);
         self.drop_front(count);
         count
-    }
-
-    /// Makes all the room that is free one piece, behind what is kept.
-    fn close_up(&mut self) {
-        if self.start == 0 {
-            return;
-        }
-        self.bytes.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
     }
 
     pub(super) fn drop_front(&mut self, count: usize) {
@@ -141,16 +123,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pushed_is_popped_in_order_and_nothing_beyond_the_bound() {
+    fn what_is_popped_keeps_its_order() {
         let mut buffer = Buffer::default();
-        assert_eq!(buffer.push(b"abc"), 3);
+        let put = |bytes: &'static [u8]| {
+            move |room: &mut [u8]| {
+                room[..bytes.len()].copy_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        };
+        assert_eq!(buffer.fill(put(b"abc")).unwrap(), Source::Emptied);
         let mut room = [0; 2];
         assert_eq!((buffer.pop(&mut room), &room), (2, b"ab"));
-        assert_eq!(buffer.push(&vec![b'd'; 2 * CAPACITY]), CAPACITY - 1);
-        assert_eq!(buffer.push(b"e"), 0);
-        let mut room = vec![0; 2 * CAPACITY];
-        assert_eq!(buffer.pop(&mut room), CAPACITY);
-        assert!(room.starts_with(b"cd") && buffer.is_empty());
-        assert_eq!((buffer.pop(&mut room), buffer.push(b"")), (0, 0));
+        assert_eq!(buffer.fill(put(b"de")).unwrap(), Source::Emptied);
+        let mut room = [0; 8];
+        assert_eq!((buffer.pop(&mut room), &room[..3]), (3, &b"cde"[..]));
+        assert_eq!((buffer.pop(&mut room), buffer.is_empty()), (0, true));
     }
 }

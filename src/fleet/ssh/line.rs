@@ -10,11 +10,12 @@ use std::sync::mpsc::SyncSender;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
-use ssh2::{BlockDirections, Channel, Session};
+use ssh2::{Channel, Session};
 
 use super::buffer::{Buffer, Source};
 use super::fault;
 use super::pump::Request;
+use super::wire::Wire;
 use crate::fleet::pipe::{Exit, Shared};
 use crate::model::HostFailure;
 
@@ -25,8 +26,6 @@ pub(super) struct Line {
     stage: Stage,
     to_host: Buffer,
     from_host: Buffer,
-    /// The library holds a half-sent packet of ours: only the same write again may follow.
-    mid_write: bool,
     input: Flow,
     output: Flow,
     /// Whether the pipe may have something to read.
@@ -60,7 +59,6 @@ impl Line {
             stage: Stage::Starting { command, started },
             to_host: Buffer::default(),
             from_host: Buffer::default(),
-            mid_write: false,
             input: Flow::Open,
             output: Flow::Open,
             is_ready: true,
@@ -105,15 +103,15 @@ impl Line {
         self.from_host.rest();
     }
 
-    /// Moves what can be moved; whether anything was. So many bytes the library has been fed.
-    pub(super) fn step(&mut self, session: &Session, fed: u64) -> Result<bool, ssh2::Error> {
+    /// Moves what can be moved; whether anything was.
+    pub(super) fn step(&mut self, wire: &Wire) -> Result<bool, ssh2::Error> {
         if self.shared.is_abandoned() || self.shared.is_doomed() {
             self.hang_up();
         }
         match &self.stage {
             Stage::Starting { .. } => self.start(),
-            Stage::Running => self.run(session, fed),
-            Stage::Closing => self.close(session),
+            Stage::Running => self.run(wire),
+            Stage::Closing => self.close(),
             Stage::Done => Ok(false),
         }
     }
@@ -144,19 +142,21 @@ impl Line {
         }
     }
 
-    fn run(&mut self, session: &Session, fed: u64) -> Result<bool, ssh2::Error> {
+    fn run(&mut self, wire: &Wire) -> Result<bool, ssh2::Error> {
+        let session = &wire.session;
         let mut moved = self.take_input();
-        moved |= self.send_input(session)?;
-        if self.heard != Some(fed) {
+        if wire.has_room() {
+            moved |= self.send_input(session)?;
+        }
+        if self.heard != Some(wire.fed) {
             let came = self.receive_stderr(session)? | self.receive_output(session)?;
-            // A call that could not send, as for a wider window, has not looked for more.
-            if !came && self.from_host.has_room() && !is_sending(session) {
-                self.heard = Some(fed);
+            if !came && self.from_host.has_room() {
+                self.heard = Some(wire.fed);
             }
             moved |= came;
         }
         moved |= self.give_output();
-        if self.output == Flow::Passed && !self.mid_write && self.channel.eof() {
+        if self.output == Flow::Passed && self.channel.eof() {
             moved |= self.finish()?;
         }
         Ok(moved)
@@ -186,17 +186,12 @@ impl Line {
         }
         match self.channel.write(self.to_host.bytes()) {
             Ok(count) => {
-                self.mid_write = false;
                 self.to_host.drop_front(count);
                 // 0 is a closed window: the host must read first.
                 Ok(count > 0)
             }
-            Err(error) if is_wait(&error) => {
-                self.mid_write = is_sending(session);
-                Ok(false)
-            }
+            Err(error) if is_wait(&error) => Ok(false),
             Err(_) => {
-                self.mid_write = false;
                 self.input = Flow::Passed;
                 self.to_host.clear();
                 match last_error(session) {
@@ -278,10 +273,7 @@ impl Line {
     }
 
     /// Nobody reads any more: closes the channel, which is the end of input for the command.
-    fn close(&mut self, session: &Session) -> Result<bool, ssh2::Error> {
-        if self.mid_write {
-            return self.send_input(session);
-        }
+    fn close(&mut self) -> Result<bool, ssh2::Error> {
         match self.channel.close() {
             Err(error) if fault::is_again(&error) => return Ok(false),
             Err(error) if !fault::is_channel_closed(&error) => return Err(error),
@@ -301,11 +293,6 @@ impl Line {
 
 fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
-/// Whether the library waits until it can send the rest of something.
-fn is_sending(session: &Session) -> bool {
-    matches!(session.block_directions(), BlockDirections::Outbound | BlockDirections::Both)
 }
 
 /// The library's number behind an I/O error, which has only its words.

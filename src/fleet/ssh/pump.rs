@@ -86,14 +86,13 @@ impl Pump {
     fn move_all(&mut self) -> Result<bool, ssh2::Error> {
         // A call for one channel takes in packets for all. So one quiet round of several proves
         // nothing; a second one, with nothing fed in between, does.
-        let enough = if self.lines.len() > 1 { 2 } else { 1 };
+        let enough = if self.lines.len() + self.waiting.len() > 1 { 2 } else { 1 };
         let mut quiet = 0;
         self.transfer();
         for _ in 0..ROUNDS {
-            let fed = self.wire.fed;
             let mut moved = self.open_next()?;
             for line in &mut self.lines {
-                moved |= line.step(&self.wire.session, fed)?;
+                moved |= line.step(&self.wire)?;
             }
             self.lines.retain(|line| !line.is_done());
             moved |= self.transfer();

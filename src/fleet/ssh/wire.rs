@@ -85,10 +85,11 @@ impl Wire {
 
     fn receive(&mut self) -> bool {
         let mut mailbox = lock(&self.mailbox);
-        let inbound = &mut mailbox.inbound;
-        if !inbound.is_empty() {
+        // Who takes no answers is not asked for more questions.
+        if !mailbox.inbound.is_empty() || !mailbox.has_room() {
             return false;
         }
+        let inbound = &mut mailbox.inbound;
         let socket = &self.socket;
         let from_host = |room: &mut [u8]| match recv(socket, room, RecvFlags::empty()) {
             Ok((count, _)) => Ok(count),
@@ -116,15 +117,14 @@ impl Wire {
 
     fn send(&mut self) -> bool {
         let mut mailbox = lock(&self.mailbox);
-        let outbound = &mut mailbox.outbound;
-        if outbound.is_empty() {
+        if mailbox.outbound().is_empty() {
             return false;
         }
-        match send(&self.socket, outbound.bytes(), SendFlags::NOSIGNAL) {
-            Ok(count) => outbound.drop_front(count),
+        match send(&self.socket, mailbox.outbound(), SendFlags::NOSIGNAL) {
+            Ok(count) => mailbox.drop_outbound(count),
             Err(Errno::AGAIN | Errno::INTR) => return false,
             Err(_) => {
-                outbound.clear();
+                mailbox.drop_outbound(usize::MAX);
                 self.ended = true;
             }
         }
@@ -165,14 +165,19 @@ impl Wire {
         }
     }
 
+    /// Whether the host takes what is sent.
+    pub(super) fn has_room(&self) -> bool {
+        lock(&self.mailbox).has_room()
+    }
+
     /// What the socket must be ready for.
     pub(super) fn interest(&self) -> PollFlags {
         let mailbox = lock(&self.mailbox);
         let mut interest = PollFlags::empty();
-        if mailbox.inbound.is_empty() && !self.ended {
+        if mailbox.inbound.is_empty() && mailbox.has_room() && !self.ended {
             interest |= PollFlags::IN;
         }
-        if !mailbox.outbound.is_empty() {
+        if !mailbox.outbound().is_empty() {
             interest |= PollFlags::OUT;
         }
         interest
@@ -180,9 +185,7 @@ impl Wire {
 
     /// Gives back what it needs only while something is on its way.
     pub(super) fn rest(&mut self) {
-        let mut mailbox = lock(&self.mailbox);
-        mailbox.inbound.rest();
-        mailbox.outbound.rest();
+        lock(&self.mailbox).rest();
     }
 
     /// sshd's small packets wait for our acknowledgement; the option holds until the next wait.
