@@ -1,8 +1,20 @@
 //! Which counters tell of something that should not happen, and what helps against each kind.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::model::{Counter, CounterGroup, CounterUnit, Port};
+
+/// What a counter of errors counted while somebody looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// Its name, which copies share.
+    pub name: Arc<str>,
+    /// How much between the last two readings.
+    pub last: u64,
+    /// How much in all.
+    pub sum: u64,
+}
 
 /// What a counter of errors is about, whatever driver gave it its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 //! What became different while the operator looked: for marks that fade, and findings that stay a while.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Picture;
@@ -8,7 +9,7 @@ use super::errors::Errors;
 use crate::analyse::findings::{Changed, changes};
 use crate::analyse::standing::Standing;
 use crate::analyse::traffic::Traffic;
-use crate::model::Finding;
+use crate::model::{Connection, Finding};
 
 /// How long a change is marked.
 pub(super) const FLASH: Duration = Duration::from_secs(10);
@@ -26,12 +27,57 @@ const GONE: (usize, usize) = (256, 512);
 /// What is kept from one picture to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
-    /// The connections of each host that has answered, by their ids: how each stood when.
-    known: HashMap<usize, HashMap<String, (Standing, Instant)>>,
+    /// The connections of each host that has answered.
+    known: HashMap<usize, Known>,
     /// Connections that changed, by host and id.
     connections: BTreeMap<(usize, String), Change>,
     /// What ports counted.
     pub(super) errors: Errors,
+}
+
+/// The connections of a host by their ids: how each stands, which a copy shares as long as all stand so.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    here: Arc<HashMap<String, Standing>>,
+    /// How those stood that went, and when they did: who unmounts, and mounts again, has what was before to
+    /// compare with.
+    gone: Arc<HashMap<String, (Standing, Instant)>>,
+}
+
+impl Known {
+    /// Whether nothing is to be compared.
+    fn is_of(&self, connections: &[Connection]) -> bool {
+        connections.len() == self.here.len()
+            && connections.iter().all(|one| self.here.get(&one.id) == Some(&Standing::of(one)))
+    }
+
+    /// How a connection stood.
+    fn was(&self, id: &str, at: Instant) -> Option<Standing> {
+        let gone = || self.gone.get(id).filter(|(_, when)| is_told(at, *when)).map(|(was, _)| *was);
+        self.here.get(id).copied().or_else(gone)
+    }
+
+    /// What is known once these are there.
+    fn next(&self, connections: &[Connection], at: Instant) -> Self {
+        let here: HashMap<String, Standing> =
+            connections.iter().map(|one| (one.id.clone(), Standing::of(one))).collect();
+        let (most, longest) = GONE;
+        let went = self.here.iter().map(|(id, was)| (id, (*was, at)));
+        let gone = self.gone.iter().map(|(id, gone)| (id, *gone)).chain(went);
+        let gone = gone
+            .filter(|(id, (_, when))| {
+                id.len() <= longest && is_told(at, *when) && !here.contains_key(*id)
+            })
+            .map(|(id, gone)| (id.clone(), gone))
+            .take(most)
+            .collect();
+        Self { here: Arc::new(here), gone: Arc::new(gone) }
+    }
+}
+
+/// Whether what was then is still of interest.
+fn is_told(at: Instant, then: Instant) -> bool {
+    at.saturating_duration_since(then) < TOLD
 }
 
 /// A connection that is not what it was.
@@ -56,7 +102,7 @@ impl Changes {
     /// Compares a picture with the one before.
     pub(super) fn compare(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
         let at = picture.at;
-        self.connections.retain(|_, change| at.saturating_duration_since(change.at) < TOLD);
+        self.connections.retain(|_, change| is_told(at, change.at));
         for (host, (report, seen)) in picture.reports.iter().zip(&picture.seen).enumerate() {
             // A host without an answer has not changed.
             if seen.failure.is_none() && seen.answered.is_some() {
@@ -72,27 +118,21 @@ impl Changes {
     fn compare_connections(&mut self, picture: &Picture, host: usize) {
         let at = picture.at;
         let connections = picture.connections.get(host).map(Vec::as_slice).unwrap_or_default();
-        let mut before = self.known.remove(&host).unwrap_or_default();
-        let mut now = HashMap::with_capacity(connections.len());
+        let known = self.known.entry(host).or_default();
+        if known.is_of(connections) {
+            return;
+        }
         for one in connections {
             let is = Standing::of(one);
-            let was = before.remove(&one.id).map(|(was, _)| was);
-            if let Some(was) = was.filter(|was| *was != is)
+            if let Some(was) = known.was(&one.id, at).filter(|was| *was != is)
                 && self.connections.len() < MOST
             {
                 let consumer = (one.consumer.kind.word(), one.consumer.instance.clone());
                 let change = Change { at, consumer, was, is };
                 self.connections.insert((host, one.id.clone()), change);
             }
-            now.insert(one.id.clone(), (is, at));
         }
-        // Who unmounts, and mounts again, has what was before to compare with.
-        let (most, longest) = GONE;
-        let gone = before.into_iter().filter(|(id, (_, seen))| {
-            id.len() <= longest && at.saturating_duration_since(*seen) < TOLD
-        });
-        now.extend(gone.take(most));
-        self.known.insert(host, now);
+        *known = known.next(connections, at);
     }
 
     /// What a connection was before, while that is told.
@@ -111,7 +151,7 @@ impl Changes {
                 all.push((report.host.as_str(), changed));
             }
             for port in self.errors.fresh(host, picture.at) {
-                let (port, counted) = ((port.device.as_str(), port.port), port.last.as_slice());
+                let (port, counted) = ((&*port.device, port.port), port.counted.as_slice());
                 all.push((report.host.as_str(), Changed::Errors { port, counted }));
             }
         }

@@ -1,9 +1,10 @@
 //! The errors that ports counted while somebody looked.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::analyse::errors::errors;
+use crate::analyse::errors::{Counted, errors};
 use crate::model::HostReport;
 
 /// How long errors that were counted once are among the findings.
@@ -15,24 +16,22 @@ const MOST: usize = 10_000;
 /// How many counters of a port are kept at most: no driver has more of errors.
 const MOST_COUNTERS: usize = 128;
 
-/// The errors of all ports that counted any.
+/// The errors of all ports that counted any; of hosts that count none a copy shares them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Errors {
-    hosts: HashMap<usize, Vec<OfPort>>,
+    hosts: HashMap<usize, Arc<Vec<OfPort>>>,
     ports: usize,
 }
 
 /// The errors of one port.
 #[derive(Debug, Clone)]
 pub(super) struct OfPort {
-    pub(super) device: String,
+    pub(super) device: Arc<str>,
     pub(super) port: u32,
     /// When it counted last.
     at: Instant,
-    /// What it counted then, by the names of the counters.
-    pub(super) last: Vec<(String, u64)>,
-    /// What it counted in all.
-    pub(super) all: Vec<(String, u64)>,
+    /// What it counted then and in all.
+    pub(super) counted: Vec<Counted>,
 }
 
 impl Errors {
@@ -40,22 +39,23 @@ impl Errors {
     pub(super) fn note(&mut self, at: Instant, host: usize, report: &HostReport) {
         for device in &report.devices {
             for port in &device.ports {
-                let last: Vec<(String, u64)> = errors(port)
-                    .filter_map(|one| Some((one.name.clone(), one.rate?.delta?)))
+                let mut more = errors(port)
+                    .filter_map(|one| Some((one.name.as_str(), one.rate?.delta?)))
                     .take(MOST_COUNTERS)
-                    .collect();
-                if last.is_empty() {
+                    .peekable();
+                if more.peek().is_none() {
                     continue;
                 }
-                let of_host = self.hosts.entry(host).or_default();
-                let is_it =
-                    |one: &&mut OfPort| one.port == port.number && one.device == device.name;
-                if let Some(known) = of_host.iter_mut().find(is_it) {
-                    add(&mut known.all, &last);
-                    (known.at, known.last) = (at, last);
+                let of_host = Arc::make_mut(self.hosts.entry(host).or_default());
+                let is_it = |one: &&mut OfPort| one.is_of(&device.name, port.number);
+                let known = of_host.iter_mut().find(is_it);
+                if let Some(known) = known {
+                    known.add(at, more);
                 } else if self.ports < MOST {
-                    let (device, all) = (device.name.clone(), last.clone());
-                    of_host.push(OfPort { device, port: port.number, at, last, all });
+                    let (device, counted) = (device.name.as_str().into(), Vec::new());
+                    let mut new = OfPort { device, port: port.number, at, counted };
+                    new.add(at, more);
+                    of_host.push(new);
                     self.ports += 1;
                 }
             }
@@ -63,34 +63,38 @@ impl Errors {
     }
 
     /// What a port counted.
-    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> Option<&OfPort> {
-        let is_it = |one: &&OfPort| one.port == port && one.device == device;
-        self.hosts.get(&host)?.iter().find(is_it)
+    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> &[Counted] {
+        let of_host = self.hosts.get(&host).map(|all| all.as_slice()).unwrap_or_default();
+        let of_port = of_host.iter().find(|one| one.is_of(device, port));
+        of_port.map(|one| one.counted.as_slice()).unwrap_or_default()
     }
 
     /// Those of a host that counted a moment ago, by device and port.
     pub(super) fn fresh(&self, host: usize, at: Instant) -> Vec<&OfPort> {
         let is_fresh = |one: &&OfPort| at.saturating_duration_since(one.at) < FRESH;
         let mut all: Vec<&OfPort> =
-            self.hosts.get(&host).into_iter().flatten().filter(is_fresh).collect();
+            self.hosts.get(&host).into_iter().flat_map(|all| all.iter()).filter(is_fresh).collect();
         all.sort_by_key(|one| (&one.device, one.port));
         all
     }
 }
 
 impl OfPort {
-    /// How many errors of all kinds.
-    pub(super) fn sum(&self) -> u64 {
-        self.all.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    fn is_of(&self, device: &str, port: u32) -> bool {
+        self.port == port && *self.device == *device
     }
-}
 
-fn add(all: &mut Vec<(String, u64)>, more: &[(String, u64)]) {
-    for (name, count) in more {
-        if let Some((_, sum)) = all.iter_mut().find(|(known, _)| known == name) {
-            *sum = sum.saturating_add(*count);
-        } else if all.len() < MOST_COUNTERS {
-            all.push((name.clone(), *count));
+    /// Adds what was counted until now, by the names of the counters.
+    fn add<'name>(&mut self, at: Instant, more: impl Iterator<Item = (&'name str, u64)>) {
+        self.at = at;
+        self.counted.iter_mut().for_each(|one| one.last = 0);
+        for (name, count) in more {
+            if let Some(known) = self.counted.iter_mut().find(|known| *known.name == *name) {
+                known.last = count;
+                known.sum = known.sum.saturating_add(count);
+            } else if self.counted.len() < MOST_COUNTERS {
+                self.counted.push(Counted { name: name.into(), last: count, sum: count });
+            }
         }
     }
 }
@@ -123,10 +127,10 @@ mod tests {
         for delta in [2, 0, 3] {
             errors.note(at, 0, &report(delta));
         }
-        let port = errors.of(0, "mlx5_0", 1).unwrap();
-        assert_eq!((port.sum(), port.last.as_slice()), (5, &[("symbol_error".to_owned(), 3)][..]));
+        let counted = Counted { name: "symbol_error".into(), last: 3, sum: 5 };
+        assert_eq!(errors.of(0, "mlx5_0", 1), [counted]);
         assert_eq!(errors.fresh(0, at).len(), 1);
         assert_eq!(errors.fresh(0, at + FRESH).len(), 0);
-        assert!(errors.of(0, "mlx5_0", 2).is_none() && errors.of(1, "mlx5_0", 1).is_none());
+        assert!(errors.of(0, "mlx5_0", 2).is_empty() && errors.of(1, "mlx5_0", 1).is_empty());
     }
 }

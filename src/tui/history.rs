@@ -1,16 +1,10 @@
 //! What went through each port in the last readings: for sparklines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::Picture;
 use crate::analyse::traffic::Traffic;
-
-/// The samples of all ports. Every reading adds one to each, also where there is none to have.
-#[derive(Debug, Clone, Default)]
-pub(super) struct History {
-    /// By host, in the order of the picture.
-    hosts: Vec<Vec<Track>>,
-}
 
 /// How many readings are kept.
 pub(super) const KEPT: usize = 120;
@@ -20,14 +14,46 @@ pub(super) const KEPT: usize = 120;
 const MOST: usize = 1_024;
 const LONGEST: usize = 64;
 
-/// The samples of one port, the latest last.
+/// The samples of all ports. Every reading adds one to each, also where there is none to have.
+///
+/// A reading never changes: a copy, which the screen has while the next one is made, shares them all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    /// By host, in the order of the picture.
+    hosts: Arc<Vec<Vec<Slot>>>,
+    /// The latest last.
+    readings: VecDeque<Arc<Reading>>,
+    /// How many there ever were.
+    count: u64,
+}
+
+/// The place of a port among the samples of its host.
 #[derive(Debug, Clone)]
-pub(super) struct Track {
+struct Slot {
     device: String,
     port: u32,
+    unit: Unit,
+    /// The first reading that counts this port in this unit, as a number.
+    since: u64,
+}
+
+/// One sample for each slot.
+#[derive(Debug, Default)]
+struct Reading {
+    /// Where those of each host begin.
+    starts: Vec<usize>,
+    samples: Vec<Sample>,
+}
+
+/// The samples of one port.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Track<'history> {
+    history: &'history History,
+    host: usize,
+    slot: usize,
+    since: u64,
     /// What is counted.
     pub(super) unit: Unit,
-    samples: std::collections::VecDeque<Sample>,
 }
 
 /// What the samples of a port count.
@@ -51,6 +77,21 @@ impl Sample {
     const NONE: u32 = u32::MAX;
     const GAP: Self = Self { rx: Self::NONE, tx: Self::NONE };
 
+    /// The sample, and what it counts.
+    fn of(traffic: &Traffic) -> (Self, Unit) {
+        let kilobits = |bps: Option<u64>| bps.map(|bps| bps.div_ceil(1_000));
+        let bits = [traffic.rx_bps, traffic.tx_bps].map(kilobits);
+        let packets = [traffic.rx_packets, traffic.tx_packets]
+            .map(|rate| rate.map(|rate| rate.0.div_ceil(1_000)));
+        let unit = if bits.iter().any(Option::is_some) { Unit::Kilobits } else { Unit::Packets };
+        let amounts = if unit == Unit::Kilobits { bits } else { packets };
+        let [rx, tx] = amounts.map(|amount| {
+            let most = u64::from(Self::NONE - 1);
+            amount.map_or(Self::NONE, |amount| u32::try_from(amount.min(most)).unwrap_or(0))
+        });
+        (Self { rx, tx }, unit)
+    }
+
     /// What came in.
     pub(super) fn rx(self) -> Option<u64> {
         (self.rx != Self::NONE).then_some(self.rx.into())
@@ -62,106 +103,153 @@ impl Sample {
     }
 }
 
-impl Track {
+impl Reading {
+    fn sample(&self, host: usize, slot: usize) -> Sample {
+        let begin = self.starts.get(host).copied();
+        let end = self.starts.get(host + 1).copied().unwrap_or(self.samples.len());
+        let of_host = begin.and_then(|begin| self.samples.get(begin..end));
+        of_host.and_then(|samples| samples.get(slot)).copied().unwrap_or(Sample::GAP)
+    }
+}
+
+impl<'history> Track<'history> {
     /// The last samples, at most so many, the latest last.
-    pub(super) fn last(&self, count: usize) -> impl Iterator<Item = Sample> + '_ {
-        self.samples.iter().skip(self.samples.len().saturating_sub(count)).copied()
-    }
-
-    fn push(&mut self, traffic: &Traffic) {
-        let kilobits = |bps: Option<u64>| bps.map(|bps| bps.div_ceil(1_000));
-        let bits = [traffic.rx_bps, traffic.tx_bps].map(kilobits);
-        let packets = [traffic.rx_packets, traffic.tx_packets]
-            .map(|rate| rate.map(|rate| rate.0.div_ceil(1_000)));
-        let unit = if bits.iter().any(Option::is_some) { Unit::Kilobits } else { Unit::Packets };
-        let amounts = if unit == Unit::Kilobits { bits } else { packets };
-        // Samples of another unit have no place beside these.
-        if unit != self.unit && amounts.iter().any(Option::is_some) {
-            self.samples.clear();
-            self.unit = unit;
-        }
-        let [rx, tx] = amounts.map(|amount| {
-            let most = u64::from(Sample::NONE - 1);
-            amount.map_or(Sample::NONE, |amount| u32::try_from(amount.min(most)).unwrap_or(0))
-        });
-        self.add(Sample { rx, tx });
-    }
-
-    fn add(&mut self, sample: Sample) {
-        if self.samples.len() == KEPT {
-            self.samples.pop_front();
-        }
-        self.samples.push_back(sample);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.samples.iter().all(|sample| *sample == Sample::GAP)
+    pub(super) fn last(self, count: usize) -> impl Iterator<Item = Sample> + 'history {
+        let readings = &self.history.readings;
+        let before = self.since.saturating_sub(self.history.first());
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        let skipped = before.max(readings.len().saturating_sub(count));
+        readings.iter().skip(skipped).map(move |reading| reading.sample(self.host, self.slot))
     }
 }
 
 impl History {
     /// Adds a reading; `traffic` has the ports of each host in the order of its report.
     pub(super) fn push(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
-        self.hosts.resize_with(picture.reports.len(), Vec::new);
-        let hosts = self.hosts.iter_mut().zip(&picture.reports).zip(&picture.seen).zip(traffic);
-        for (((tracks, report), seen), traffic) in hosts {
+        if self.hosts.len() != picture.reports.len() {
+            Arc::make_mut(&mut self.hosts).resize_with(picture.reports.len(), Vec::new);
+        }
+        let slots = self.hosts.iter().map(Vec::len).sum();
+        let mut reading = Reading {
+            starts: Vec::with_capacity(picture.reports.len()),
+            samples: Vec::with_capacity(slots),
+        };
+        let hosts = picture.reports.iter().zip(&picture.seen).zip(traffic);
+        for (host, ((report, seen), traffic)) in hosts.enumerate() {
             // What a silent host said last says nothing of the present.
             let is_there = seen.failure.is_none();
             let ports = report.devices.iter().flat_map(|device| {
                 device.ports.iter().map(move |port| (device.name.as_str(), port.number))
             });
             let ports: Vec<(&str, u32)> = ports.filter(|_| is_there).take(MOST).collect();
-            let mut has_sample = vec![false; tracks.len()];
-            let places = places(tracks, &ports);
-            for (((device, port), traffic), place) in ports.into_iter().zip(traffic).zip(places) {
-                if let Some(track) = place.and_then(|at| tracks.get_mut(at)) {
-                    track.push(traffic);
-                } else if tracks.len() < MOST && device.len() <= LONGEST {
-                    let mut track = Track::new(device, port);
-                    track.push(traffic);
-                    tracks.push(track);
+            let places = self.places(host, &ports);
+            let begin = reading.samples.len();
+            reading.starts.push(begin);
+            reading.samples.resize(begin + self.hosts[host].len(), Sample::GAP);
+            for (place, traffic) in places.into_iter().zip(traffic) {
+                let Some(place) = place else { continue };
+                let (sample, unit) = Sample::of(traffic);
+                if sample != Sample::GAP {
+                    self.count_in(unit, host, place);
                 }
-                if let Some(has_sample) = place.and_then(|at| has_sample.get_mut(at)) {
-                    *has_sample = true;
-                }
+                reading.samples[begin + place] = sample;
             }
-            for (track, _) in tracks.iter_mut().zip(has_sample).filter(|(_, has)| !has) {
-                track.add(Sample::GAP);
-            }
-            tracks.retain(|track| track.samples.len() < KEPT || !track.is_empty());
         }
+        self.count += 1;
+        if self.readings.len() == KEPT {
+            self.readings.pop_front();
+        }
+        self.readings.push_back(Arc::new(reading));
     }
 
     /// The samples of a port.
-    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> Option<&Track> {
-        let is_it = |track: &&Track| track.port == port && track.device == device;
-        self.hosts.get(host)?.iter().find(is_it)
+    pub(super) fn of(&self, host: usize, device: &str, port: u32) -> Option<Track<'_>> {
+        let slots = self.hosts.get(host)?;
+        let slot = slots.iter().position(|slot| slot.name() == (device, port))?;
+        let Slot { unit, since, .. } = slots[slot];
+        Some(Track { history: self, host, slot, since, unit })
+    }
+
+    /// The number of the first reading that is kept.
+    fn first(&self) -> u64 {
+        self.count - self.readings.len() as u64
+    }
+
+    /// Samples of another unit have no place beside those of this one.
+    fn count_in(&mut self, unit: Unit, host: usize, slot: usize) {
+        if self.hosts[host][slot].unit != unit {
+            let slot = &mut Arc::make_mut(&mut self.hosts)[host][slot];
+            (slot.unit, slot.since) = (unit, self.count);
+        }
+    }
+
+    /// The slot of each port, which a new one is given if there is one.
+    fn places(&mut self, host: usize, ports: &[(&str, u32)]) -> Vec<Option<usize>> {
+        let slots = &self.hosts[host];
+        // Nearly always they come in the same order.
+        let mut index: Option<HashMap<(&str, u32), usize>> = None;
+        let place = |(nth, port): (usize, &(&str, u32))| {
+            if slots.get(nth).is_some_and(|slot| slot.name() == *port) {
+                return Some(nth);
+            }
+            let index = index.get_or_insert_with(|| {
+                slots.iter().enumerate().map(|(at, slot)| (slot.name(), at)).collect()
+            });
+            index.get(port).copied()
+        };
+        let mut places: Vec<Option<usize>> = ports.iter().enumerate().map(place).collect();
+        if places.contains(&None) {
+            let mut left = self.left(host, &places).into_iter();
+            let slots = &mut Arc::make_mut(&mut self.hosts)[host];
+            let new = places
+                .iter_mut()
+                .zip(ports)
+                .filter(|(place, (device, _))| place.is_none() && device.len() <= LONGEST);
+            for (place, (device, port)) in new {
+                let slot = Slot {
+                    device: (*device).to_owned(),
+                    port: *port,
+                    unit: Unit::Kilobits,
+                    since: self.count,
+                };
+                if slots.len() < MOST {
+                    *place = Some(slots.len());
+                    slots.push(slot);
+                } else if let Some(at) = left.next() {
+                    *place = Some(at);
+                    slots[at] = slot;
+                }
+            }
+        }
+        places
+    }
+
+    /// Slots that others may have where there are no more: of none of `taken`, and without a sample.
+    fn left(&self, host: usize, taken: &[Option<usize>]) -> Vec<usize> {
+        let slots = self.hosts[host].len();
+        if slots < MOST {
+            return Vec::new();
+        }
+        let mut is_left = vec![true; slots];
+        for place in taken.iter().flatten() {
+            is_left[*place] = false;
+        }
+        for reading in &self.readings {
+            for (slot, is_left) in is_left.iter_mut().enumerate() {
+                *is_left &= reading.sample(host, slot) == Sample::GAP;
+            }
+        }
+        is_left
+            .into_iter()
+            .enumerate()
+            .filter_map(|(slot, is_left)| is_left.then_some(slot))
+            .collect()
     }
 }
 
-/// Where the tracks of ports stand: nearly always in the same order.
-fn places(tracks: &[Track], ports: &[(&str, u32)]) -> Vec<Option<usize>> {
-    let mut index: Option<HashMap<(&str, u32), usize>> = None;
-    let place = |(nth, port): (usize, &(&str, u32))| {
-        if tracks.get(nth).is_some_and(|track| track.name() == *port) {
-            return Some(nth);
-        }
-        let index = index.get_or_insert_with(|| {
-            tracks.iter().enumerate().map(|(at, track)| (track.name(), at)).collect()
-        });
-        index.get(port).copied()
-    };
-    ports.iter().enumerate().map(place).collect()
-}
-
-impl Track {
+impl Slot {
     fn name(&self) -> (&str, u32) {
         (&self.device, self.port)
-    }
-
-    fn new(device: &str, port: u32) -> Self {
-        let samples = std::collections::VecDeque::with_capacity(KEPT);
-        Self { device: device.to_owned(), port, unit: Unit::Kilobits, samples }
     }
 }
 
@@ -171,59 +259,110 @@ mod tests {
     use crate::model::{HostReport, PerSecond, Via};
     use crate::tui::Seen;
 
-    #[test]
-    fn a_missing_sample_is_no_zero_and_a_small_one_no_nothing() {
-        let mut track = Track::new("mlx5_0", 1);
-        track.push(&Traffic { rx_bps: Some(1), tx_bps: Some(0), ..Traffic::default() });
-        track.push(&Traffic::default());
-        let samples: Vec<_> = track.last(9).map(|one| (one.rx(), one.tx())).collect();
-        assert_eq!(samples, [(Some(1), Some(0)), (None, None)]);
+    /// Adds what one host says of the first ports of these devices.
+    fn push(history: &mut History, devices: &[(&str, Traffic)]) {
+        let at = crate::clock::now();
+        let mut report = HostReport::empty("n1", Via::Agent);
+        let device = |(name, _): &(&str, Traffic)| {
+            serde_json::from_value(serde_json::json!({ "name": name, "ports": [{ "number": 1 }] }))
+                .unwrap()
+        };
+        report.devices = devices.iter().map(device).collect();
+        let picture = Picture {
+            at,
+            taken_ns: 0,
+            reports: vec![report],
+            seen: vec![Seen { answered: Some(at), failure: None }],
+            connections: vec![Vec::new()],
+        };
+        history.push(&picture, &[devices.iter().map(|(_, traffic)| *traffic).collect()]);
+    }
+
+    fn bits(rx_bps: u64) -> Traffic {
+        Traffic { rx_bps: Some(rx_bps), ..Traffic::default() }
+    }
+
+    fn rx(history: &History, device: &str) -> Vec<Option<u64>> {
+        history.of(0, device, 1).unwrap().last(usize::MAX).map(Sample::rx).collect()
     }
 
     #[test]
-    fn where_no_bytes_are_counted_packets_are_kept() {
-        let mut track = Track::new("rxe0", 1);
+    fn a_missing_sample_is_no_zero_and_a_small_one_no_nothing() {
+        let mut history = History::default();
+        let traffic = Traffic { rx_bps: Some(1), tx_bps: Some(0), ..Traffic::default() };
+        push(&mut history, &[("mlx5_0", traffic)]);
+        push(&mut history, &[("mlx5_0", Traffic::default())]);
+        push(&mut history, &[]);
+        let track = history.of(0, "mlx5_0", 1).unwrap();
+        let samples: Vec<_> = track.last(9).map(|one| (one.rx(), one.tx())).collect();
+        assert_eq!(samples, [(Some(1), Some(0)), (None, None), (None, None)]);
+        assert_eq!(track.last(1).count(), 1);
+        assert!(history.of(0, "mlx5_0", 2).is_none() && history.of(1, "mlx5_0", 1).is_none());
+    }
+
+    #[test]
+    fn where_no_bytes_are_counted_packets_are_kept_and_nothing_beside_them() {
+        let mut history = History::default();
         let rate = Some(PerSecond(5_000));
-        track.push(&Traffic { rx_packets: rate, tx_packets: rate, ..Traffic::default() });
-        assert_eq!(track.unit, Unit::Packets);
-        assert_eq!(track.last(1).next().and_then(Sample::rx), Some(5));
+        let packets = Traffic { rx_packets: rate, tx_packets: rate, ..Traffic::default() };
+        push(&mut history, &[("rxe0", bits(7_000))]);
+        push(&mut history, &[("rxe0", packets)]);
+        push(&mut history, &[("rxe0", Traffic::default())]);
+        assert_eq!(history.of(0, "rxe0", 1).unwrap().unit, Unit::Packets);
+        assert_eq!(rx(&history, "rxe0"), [Some(5), None]);
+        push(&mut history, &[("rxe0", bits(8_000))]);
+        assert_eq!(rx(&history, "rxe0"), [Some(8)]);
+    }
+
+    #[test]
+    fn a_port_that_comes_later_or_in_another_order_keeps_its_own_samples() {
+        let mut history = History::default();
+        push(&mut history, &[("b", bits(1_000))]);
+        let shown = history.clone();
+        push(&mut history, &[("a", bits(2_000)), ("b", bits(3_000))]);
+        push(&mut history, &[("b", bits(4_000)), ("a", bits(5_000))]);
+        assert_eq!(rx(&history, "a"), [Some(2), Some(5)]);
+        assert_eq!(rx(&history, "b"), [Some(1), Some(3), Some(4)]);
+        assert_eq!(rx(&shown, "b"), [Some(1)], "what is shown stays");
+        assert!(Arc::ptr_eq(&shown.readings[0], &history.readings[0]));
     }
 
     #[test]
     fn a_host_that_calls_its_ports_anew_each_time_fills_nothing() {
-        let begin = crate::clock::now();
         let mut history = History::default();
-        for second in 0..4_u64 {
-            let device = |at: u64| {
-                let name = format!("d{}", second * 1_000 + at);
-                let json = serde_json::json!({ "name": name, "ports": [{ "number": 1 }] });
-                serde_json::from_value(json).unwrap()
-            };
-            let mut report = HostReport::empty("n1", Via::Agent);
-            report.devices = (0..600).map(device).collect();
-            let traffic = vec![vec![Traffic { rx_bps: Some(1), ..Traffic::default() }; 600]];
-            let picture = Picture {
-                at: begin,
-                taken_ns: second,
-                reports: vec![report],
-                seen: vec![Seen { answered: Some(begin), failure: None }],
-                connections: vec![Vec::new()],
-            };
-            history.push(&picture, &traffic);
+        let mut say = |names: std::ops::Range<usize>| {
+            let names: Vec<String> = names.map(|at| format!("d{at}")).collect();
+            let devices: Vec<_> = names.iter().map(|name| (name.as_str(), bits(1_000))).collect();
+            push(&mut history, &devices);
+        };
+        for second in 0..4 {
+            say(second * 1_000..second * 1_000 + 600);
         }
+        // Those that came first stay until nothing is left of them.
+        for _ in 4..KEPT {
+            say(0..600);
+        }
+        say(9_000..9_500);
         assert_eq!(history.hosts[0].len(), MOST);
-        assert_eq!(history.of(0, "d599", 1).unwrap().last(9).count(), 4);
+        assert_eq!(rx(&history, "d599").len(), KEPT);
+        assert!(history.of(0, "d9423", 1).is_none());
+        push(&mut history, &[("d9423", bits(6_000))]);
+        assert!(history.of(0, "d9423", 1).is_none());
+        for _ in 0..3 {
+            push(&mut history, &[]);
+        }
+        push(&mut history, &[("d9423", bits(6_000))]);
+        assert_eq!(rx(&history, "d9423"), [Some(6)]);
+        assert_eq!(history.hosts[0].len(), MOST);
     }
 
     #[test]
     fn only_so_many_samples_are_kept() {
-        let mut track = Track::new("mlx5_0", 1);
-        for bps in 0..500_000 {
-            if bps % 1_000 == 0 {
-                track.push(&Traffic { rx_bps: Some(bps), ..Traffic::default() });
-            }
+        let mut history = History::default();
+        for kilobits in 0..500 {
+            push(&mut history, &[("mlx5_0", bits(kilobits * 1_000))]);
         }
-        assert_eq!(track.last(1_000).count(), KEPT);
-        assert_eq!(track.last(1).next().and_then(Sample::rx), Some(499));
+        let samples = rx(&history, "mlx5_0");
+        assert_eq!((samples.len(), samples.last()), (KEPT, Some(&Some(499))));
     }
 }

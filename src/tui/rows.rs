@@ -56,7 +56,7 @@ pub(super) struct Said {
 #[derive(Debug, Clone)]
 pub(super) enum Graph<'scene> {
     /// What came in and went out, and the rate of the port.
-    Trend(&'scene Track, Option<u64>),
+    Trend(Track<'scene>, Option<u64>),
     /// What carries the connections of a host.
     Share(Share),
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::changes::Changes;
+use super::errors::Errors;
 use super::history::History;
 use super::prepared::{Derived, Past, Prepared, failure};
 use super::{Picture, Place, Seen};
@@ -23,6 +24,8 @@ pub struct Scene {
     pub(super) findings: Arc<Found>,
     pub(super) history: Arc<History>,
     pub(super) changes: Arc<Changes>,
+    /// The errors that are not counted any more, since somebody wanted them counted anew.
+    pub(super) zero: Arc<Errors>,
 }
 
 /// What is wrong, with what became different a while ago.
@@ -51,7 +54,7 @@ impl Scene {
         past.take(&picture, &derived.ports);
         let Past { history, changes } = past;
         let findings = Arc::new(Found::of(&picture, &derived, &changes));
-        Self { picture, derived, place, findings, history, changes }
+        Self { picture, derived, place, findings, history, changes, zero: Arc::default() }
     }
 
     /// The report of a host.
@@ -77,6 +80,21 @@ impl Scene {
     /// How many hosts are there.
     pub(super) fn hosts_up(&self) -> usize {
         (0..self.picture.reports.len()).filter(|host| self.failure(*host).is_none()).count()
+    }
+
+    /// The errors of a port by the names of its counters, as far as they are counted.
+    pub(super) fn errors(
+        &self,
+        host: usize,
+        device: &str,
+        port: u32,
+    ) -> impl Iterator<Item = (&str, u64)> {
+        let before = self.zero.of(host, device, port);
+        self.changes.errors.of(host, device, port).iter().filter_map(|one| {
+            let before = before.iter().find(|known| known.name == one.name);
+            let more = one.sum.saturating_sub(before.map_or(0, |known| known.sum));
+            (more > 0).then_some((&*one.name, more))
+        })
     }
 
     /// Whether all hosts that are missing are still being connected.

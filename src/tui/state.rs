@@ -2,8 +2,10 @@
 
 mod tables;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::errors::Errors;
 use super::event::Notice;
 use super::glyphs::Glyphs;
 use super::keys::Scope;
@@ -49,6 +51,8 @@ pub struct State {
     pub(super) live: Option<Scene>,
     /// The one that is held.
     pub(super) frozen: Option<Scene>,
+    /// The errors that were counted before somebody wanted them counted anew.
+    pub(super) zero: Arc<Errors>,
     pub(super) tables: Tables,
     /// Where the operator is, and came from: never empty.
     pub(super) pages: Vec<Page>,
@@ -75,6 +79,7 @@ impl State {
             size: (80, 24),
             live: None,
             frozen: None,
+            zero: Arc::default(),
             tables: Tables::default(),
             pages: vec![Page::Rows(View::Hosts, Narrow::All)],
             kept: Vec::new(),

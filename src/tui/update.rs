@@ -8,6 +8,7 @@ mod picker;
 mod ping;
 mod prompt;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -120,7 +121,7 @@ impl State {
 
     /// Takes a picture, which is shown unless another is held.
     fn take(&mut self, scene: Scene) {
-        self.live = Some(scene);
+        self.live = Some(Scene { zero: Arc::clone(&self.zero), ..scene });
         if self.frozen.is_none() {
             self.rebuild();
         }

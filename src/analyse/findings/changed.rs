@@ -1,7 +1,7 @@
 //! What became different while somebody looked: rules over readings that follow each other.
 
 use super::{Folded, Found};
-use crate::analyse::errors::ErrorKind;
+use crate::analyse::errors::{Counted, ErrorKind};
 use crate::analyse::standing::Standing;
 use crate::model::{Finding, Severity, Subject};
 
@@ -21,8 +21,8 @@ pub enum Changed<'facts> {
     Errors {
         /// The device and the port.
         port: (&'facts str, u32),
-        /// The names of the counters, and how much each counted.
-        counted: &'facts [(String, u64)],
+        /// Its counters, those among them that did not count this time.
+        counted: &'facts [Counted],
     },
 }
 
@@ -48,19 +48,24 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
 }
 
 /// `symbol_error +12, link_downed +1`
-fn errors_text(counted: &[(String, u64)]) -> String {
-    let words: Vec<String> = counted.iter().map(|(name, more)| format!("{name} +{more}")).collect();
+fn errors_text(counted: &[Counted]) -> String {
+    let words: Vec<String> =
+        news(counted).map(|one| format!("{} +{}", one.name, one.last)).collect();
     words.join(", ")
 }
 
 /// What helps against errors of these kinds, each once.
-fn advice(counted: &[(String, u64)]) -> Option<String> {
+fn advice(counted: &[Counted]) -> Option<String> {
     let mut kinds: Vec<ErrorKind> =
-        counted.iter().filter_map(|(name, _)| ErrorKind::of(name)).collect();
+        news(counted).filter_map(|one| ErrorKind::of(&one.name)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let texts: Vec<&str> = kinds.into_iter().map(ErrorKind::fix).collect();
     Some(texts.join("; ")).filter(|text| !text.is_empty())
+}
+
+fn news(counted: &[Counted]) -> impl Iterator<Item = &Counted> {
+    counted.iter().filter(|one| one.last > 0)
 }
 
 #[cfg(test)]
@@ -85,8 +90,8 @@ mod tests {
     #[test]
     fn each_kind_of_errors_has_its_own_advice() {
         let fix = |names: &[&str]| {
-            let counted: Vec<(String, u64)> =
-                names.iter().map(|name| ((*name).to_owned(), 1)).collect();
+            let counted = |name: &&str| Counted { name: (*name).into(), last: 1, sum: 1 };
+            let counted: Vec<Counted> = names.iter().map(counted).collect();
             let errors = Changed::Errors { port: ("mlx5_0", 1), counted: &counted };
             changes(std::iter::once(("n1", errors))).remove(0).fix.unwrap()
         };

@@ -102,7 +102,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
             canvas.put(area, x, y, &fit(&text, width, canvas.glyphs()), Token::Warn);
         }
         (None, Some(Graph::Trend(track, rate_bps))) => {
-            trends(canvas, area, (x, y, width), track, *rate_bps);
+            trends(canvas, area, (x, y, width), *track, *rate_bps);
         }
         (None, Some(Graph::Share(share))) => bar(canvas, area, (x, y, width), *share),
         (None, None) => {}
@@ -119,7 +119,7 @@ fn trends(
     canvas: &mut Canvas<'_>,
     area: Rect,
     (x, y, width): (usize, usize, usize),
-    track: &Track,
+    track: Track<'_>,
     rate_bps: Option<u64>,
 ) {
     let second = second_trend(width);
@@ -135,7 +135,7 @@ fn trends(
 /// The last samples, the latest on the right: scaled to the rate of the port; packets, which have no such
 /// rate, to their own most.
 fn trend(
-    track: &Track,
+    track: Track<'_>,
     width: usize,
     rate_bps: Option<u64>,
     get: fn(Sample) -> Option<u64>,

@@ -5,7 +5,6 @@ use crate::analyse::traffic::Traffic;
 use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
 use crate::tui::detail::{Chart, Piece, columns, counters};
-use crate::tui::errors::OfPort;
 use crate::tui::history::{KEPT, Sample, Track, Unit};
 use crate::tui::scene::Scene;
 use crate::tui::theme::Token;
@@ -63,11 +62,12 @@ impl Listed for LivePorts {
         let traffic = traffic(scene, place).unwrap_or_default();
         let host = place.host;
         let place = DeviceRow { report, device: device.flatten(), port: port.flatten() };
-        let counted = place
-            .device
-            .zip(place.port)
-            .and_then(|(device, port)| scene.changes.errors.of(host, &device.name, port.number));
-        let errors_since = traffic.errors.map(|_| counted.map_or(0, OfPort::sum));
+        let errors_since = traffic.errors.map(|_| {
+            let counted = place.device.zip(place.port).into_iter().flat_map(|(device, port)| {
+                scene.errors(host, &device.name, port.number).map(|(_, count)| count)
+            });
+            counted.fold(0, u64::saturating_add)
+        });
         Some(LivePortRow { place, traffic, errors_since })
     }
 
@@ -120,12 +120,12 @@ impl Listed for LivePorts {
         }
         parts.push(columns::<LivePorts>(row, &[]));
         if let Some((device, port)) = row.place.device.zip(row.place.port) {
-            let errors = scene.changes.errors.of(place.host, &device.name, port.number);
-            parts.extend(errors.map(|errors| {
-                let words: Vec<String> =
-                    errors.all.iter().map(|(name, count)| format!("{name} {count}")).collect();
-                Piece::Field("ERRORS SINCE".into(), Value::Text(words.join(", ")))
-            }));
+            let errors = scene.errors(place.host, &device.name, port.number);
+            let words: Vec<String> =
+                errors.map(|(name, count)| format!("{name} {count}")).collect();
+            if !words.is_empty() {
+                parts.push(Piece::Field("ERRORS SINCE".into(), Value::Text(words.join(", "))));
+            }
         }
         let of_port = row.place.port.and_then(|port| port.counters.as_deref());
         parts.extend(counters("Counters".into(), &counter_rows(row.place, of_port)));
@@ -172,7 +172,7 @@ fn traffic(scene: &Scene, place: Place) -> Option<Traffic> {
 fn chart(
     title: &'static str,
     token: Token,
-    track: &Track,
+    track: Track<'_>,
     rate_bps: Option<u64>,
     get: fn(Sample) -> Option<u64>,
 ) -> Piece {

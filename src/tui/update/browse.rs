@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::scrolled;
-use crate::tui::errors::Errors;
 use crate::tui::event::Effect;
 use crate::tui::keys::Action;
 use crate::tui::matrix::Grid;
@@ -137,8 +136,10 @@ impl State {
 
     /// Has errors counted from this moment on.
     fn zero(&mut self) {
+        let Some(shown) = self.scene() else { return };
+        self.zero = Arc::new(shown.changes.errors.clone());
         for scene in [&mut self.live, &mut self.frozen].into_iter().flatten() {
-            Arc::make_mut(&mut scene.changes).errors = Errors::default();
+            scene.zero = Arc::clone(&self.zero);
         }
         // What it shows was counted before.
         self.pane = None;
