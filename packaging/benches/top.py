@@ -23,7 +23,7 @@ from .live import play_agents, stat, wait_for_logins
 from .loopback import Loopback
 
 # Trends have 120 readings: memory is flat when these are full, or never.
-HOSTS, SETTLE_S, WINDOW_S = 1000, 130, 600
+HOSTS, SETTLE_S, FREEZE_S, WINDOW_S = 1000, 130, 10, 600
 AUTOGROUP = pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled")
 PRESSES, FRAMES = 200, 60
 ROWS, COLUMNS = 50, 160
@@ -116,7 +116,11 @@ def measure(binary, player, frame_player, say, window_s=WINDOW_S):
         screen = Screen(bed.inside(binary, "top", "-F", bed.config, "-H", hosts, "--timeout=60s"))
         try:
             wait_for_logins(bed, screen.process, HOSTS)
-            time.sleep(SETTLE_S)
+            time.sleep(SETTLE_S - FREEZE_S)
+            # Whoever holds a picture has one more: that is taken once, and kept for the next time.
+            screen.answer_ms(b" ")
+            time.sleep(FREEZE_S)
+            screen.answer_ms(b" ")
             pid, at = screen.process.pid, time.monotonic()
             used, memory = stat(pid), rss_mb(pid)
             answers = []
@@ -138,7 +142,7 @@ def measure(binary, player, frame_player, say, window_s=WINDOW_S):
     ports = sum(len(device["ports"]) for device in report["devices"])
     what = f"{HOSTS:,} hosts of {ports} ports at 1 Hz: `top`"
     rows = [f"| {what}, CPU | {window_s} s | {cores:.3f} of a core | at most 1 | {cores:.2f} |",
-            f"| the same, memory after settling | 1 | {memory:.0f} MB | | |",
+            f"| the same, memory after settling, a picture held meanwhile | 1 | {memory:.0f} MB | | |",
             f"| the same, growth since | {window_s} s | {grown:.1f} MB | at most 10 MB | {grown / 10:.2f} |",
             f"| the same, from a key to the screen, p99 | {PRESSES} | {p99(answers):.1f} ms | at most 50 ms | {p99(answers) / 50:.2f} |",
             f"| a frame of it, p99 | {FRAMES * 3} | {took['frame']:.1f} ms | at most 16 ms | {took['frame'] / 16:.2f} |",
