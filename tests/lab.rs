@@ -194,6 +194,22 @@ fn a_slow_path_is_slow_and_not_dead() {
 }
 
 #[test]
+fn a_node_that_answers_late_is_named_and_no_other() {
+    let lab = roce();
+    lab.lab(&["fault", "delay", "n4", "--value", "5ms"]);
+    let matrix = lab.matrix(SET, ALL);
+    matrix.assert_all_well(12);
+    let outliers = matrix.0.json["outliers"].as_array().unwrap();
+    assert_eq!(outliers.len(), 1, "{outliers:?}");
+    let slow = &outliers[0];
+    assert_eq!((&slow["kind"], &slow["host"]), (&"host".into(), &3.into()), "{slow}");
+    assert_eq!((&slow["retested"], &slow["software"]), (&true.into(), &true.into()), "{slow}");
+    // Half of a round trip has half of the delay.
+    let slower = slow["slower_ns"].as_u64().unwrap();
+    assert!((2_000_000..4_000_000).contains(&slower), "{slow}");
+}
+
+#[test]
 fn a_lossy_path_is_not_a_blocked_one() {
     let lab = roce();
     lab.lab(&["fault", "loss", "n3", "--value", "5%"]);

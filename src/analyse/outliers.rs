@@ -20,7 +20,9 @@ mod robust;
 #[cfg(test)]
 mod tests;
 
+use self::excess::Excess;
 use self::fit::{Fit, Logs};
+use self::robust::median;
 use crate::model::ping::{Grid, Outlier, OutlierKind, Topology};
 
 /// Of fewer hosts than these nobody can be told from his peers.
@@ -77,34 +79,59 @@ fn tells_something(topology: &Topology) -> bool {
     leaves > 1 && leaves < topology.leaf_of.len()
 }
 
-/// How slow something is, as it was found.
+/// How slow something is on all the rails on which it is.
 struct Slow {
-    kind: OutlierKind,
     /// The natural logarithm of how many times longer it takes.
     log: f32,
     z: f32,
-    /// What is usual there, in nanoseconds.
-    typical_ns: f32,
+    /// None where it is slow on all.
+    rails: Vec<usize>,
 }
 
-/// The outlier of which only the figures are known.
-fn told(slow: &Slow) -> Outlier {
-    let slower = slow.log.exp_m1();
-    Outlier {
-        kind: slow.kind,
-        host: None,
-        target: None,
-        both_ways: false,
-        leaves: Vec::new(),
-        rails: Vec::new(),
-        slower_permille: whole(slower * 1_000.0),
-        slower_ns: whole(slower * slow.typical_ns),
-        z_tenths: whole(slow.z * 10.0),
-        slow: 0,
-        of: 0,
-        retested: false,
-        software: false,
+impl Slow {
+    /// Of what was seen on one rail after the other, of so many on which it could be; `None` of nothing.
+    fn across(seen: impl IntoIterator<Item = (usize, Excess)>, known_on: usize) -> Option<Self> {
+        let (mut rails, seen): (Vec<usize>, Vec<Excess>) = seen.into_iter().unzip();
+        rails.sort_unstable();
+        rails.dedup();
+        if rails.len() == known_on {
+            rails.clear();
+        }
+        let mut logs: Vec<f32> = seen.iter().map(|excess| excess.log).collect();
+        let log = median(&mut logs)?;
+        let z = seen.iter().map(|excess| excess.z).fold(0.0, f32::max);
+        Some(Self { log, z, rails })
     }
+
+    fn is_everywhere(&self) -> bool {
+        self.rails.is_empty()
+    }
+
+    /// The outlier of which only that is known; with what is usual there, in nanoseconds.
+    fn told(self, kind: OutlierKind, usual_ns: f32) -> Outlier {
+        let (slower_permille, slower_ns) = slower(self.log, usual_ns);
+        Outlier {
+            kind,
+            host: None,
+            target: None,
+            both_ways: false,
+            leaves: Vec::new(),
+            rails: self.rails,
+            slower_permille,
+            slower_ns,
+            z_tenths: whole(self.z * 10.0),
+            slow: 0,
+            of: 0,
+            retested: false,
+            software: false,
+        }
+    }
+}
+
+/// How much slower that is, in thousandths and in nanoseconds.
+fn slower(log: f32, usual_ns: f32) -> (u64, u64) {
+    let slower = log.exp_m1();
+    (whole(slower * 1_000.0), whole(slower * usual_ns))
 }
 
 /// The nearest whole number; 0 of what is below it, or no number.

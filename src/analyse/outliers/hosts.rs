@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Slow;
 use super::excess::{Excess, Floor, Likes};
 use super::fit::{Fit, Logs, Own};
 use super::robust::median;
-use super::{Slow, told};
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// What was seen of the hosts on one rail.
@@ -133,39 +133,32 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
             by_host.entry((host, slowness.way)).or_default().push(rail);
         }
     }
-    by_host
-        .into_iter()
-        .map(|((host, way), mut slow_on)| {
-            let part = |rail: usize| along(rails[rail].directions[host], way);
-            let mut logs: Vec<f32> = slow_on.iter().map(|&rail| part(rail).log).collect();
-            let log = median(&mut logs).unwrap_or(0.0);
-            let first = slow_on.first().and_then(|&rail| rails[rail].slow.get(&host));
-            // A rail on which it only just stays below a bound is as slow as the others.
-            let known_on: Vec<usize> = (0..rails.len())
-                .filter(|&rail| rails[rail].directions[host] != (None, None))
-                .collect();
-            let as_slow = |rail: &usize| part(*rail).log > log / 2.0;
-            let others = known_on.iter().copied().filter(as_slow);
-            let others: Vec<usize> = others.filter(|rail| !slow_on.contains(rail)).collect();
-            slow_on.extend(others);
-            slow_on.sort_unstable();
-            let z = slow_on.iter().map(|&rail| part(rail).z).fold(0.0, f32::max);
-            let is_everywhere = slow_on.len() == known_on.len();
-            let kind = match way {
-                Way::Both if is_everywhere => OutlierKind::Host,
-                Way::Both => OutlierKind::Rail,
-                Way::Out => OutlierKind::Transmit,
-                Way::In => OutlierKind::Receive,
-            };
-            let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);
-            let slow = Slow { kind, log, z, typical_ns };
-            Outlier {
-                host: Some(host),
-                rails: if is_everywhere { Vec::new() } else { slow_on },
-                slow: first.map_or(0, |slowness| slowness.slow),
-                of: first.map_or(0, |slowness| slowness.of),
-                ..told(&slow)
-            }
+    let outliers = by_host.into_iter().filter_map(|((host, way), mut slow_on)| {
+        let part = |rail: usize| along(rails[rail].directions[host], way);
+        let first = slow_on.first().and_then(|&rail| rails[rail].slow.get(&host));
+        let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);
+        let mut logs: Vec<f32> = slow_on.iter().map(|&rail| part(rail).log).collect();
+        let log = median(&mut logs)?;
+        // A rail on which it only just stays below a bound is as slow as the others.
+        let known_on: Vec<usize> =
+            (0..rails.len()).filter(|&rail| rails[rail].directions[host] != (None, None)).collect();
+        let as_slow = |rail: &usize| !slow_on.contains(rail) && part(*rail).log > log / 2.0;
+        let others: Vec<usize> = known_on.iter().copied().filter(as_slow).collect();
+        slow_on.extend(others);
+        let seen = slow_on.into_iter().map(|rail| (rail, part(rail)));
+        let slow = Slow::across(seen, known_on.len())?;
+        let kind = match way {
+            Way::Both if slow.is_everywhere() => OutlierKind::Host,
+            Way::Both => OutlierKind::Rail,
+            Way::Out => OutlierKind::Transmit,
+            Way::In => OutlierKind::Receive,
+        };
+        Some(Outlier {
+            host: Some(host),
+            slow: first.map_or(0, |slowness| slowness.slow),
+            of: first.map_or(0, |slowness| slowness.of),
+            ..slow.told(kind, typical_ns)
         })
-        .collect()
+    });
+    outliers.collect()
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Slow;
 use super::excess::{Excess, Floor, Likes};
 use super::fit::Fit;
 use super::robust::median;
-use super::{Slow, told};
 use crate::model::ping::{Outlier, OutlierKind, Topology};
 
 /// With no more leaves than these one that is slow is in half of all blocks: the best leaf is what
@@ -147,14 +147,12 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Out
     named
         .into_iter()
         .filter_map(|(leaves, slow_on)| {
-            let mut logs: Vec<f32> = slow_on.iter().map(|(_, apart)| apart.excess.log).collect();
-            let log = median(&mut logs)?;
-            let z = slow_on.iter().map(|(_, apart)| apart.excess.z).fold(0.0, f32::max);
+            let seen = slow_on.iter().map(|(rail, apart)| (*rail, apart.excess));
+            let slow = Slow::across(seen, rails.len())?;
             let (_, first) = slow_on.first()?;
-            let is_everywhere = slow_on.len() == rails.len();
             let (kind, host, target) = match *leaves.as_slice() {
                 [leaf] => match only(leaf) {
-                    Some(host) if is_everywhere => (OutlierKind::Host, Some(host), None),
+                    Some(host) if slow.is_everywhere() => (OutlierKind::Host, Some(host), None),
                     Some(host) => (OutlierKind::Rail, Some(host), None),
                     None => (OutlierKind::Leaf, None, None),
                 },
@@ -167,16 +165,14 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Out
             let word = |&leaf: &usize| topology.leaves[leaf].name.clone();
             let leaves =
                 if host.is_none() { leaves.iter().map(word).collect() } else { Vec::new() };
-            let rails = slow_on.iter().map(|&(rail, _)| rail).collect();
             Some(Outlier {
                 host,
                 target,
                 both_ways: target.is_some(),
                 leaves,
-                rails: if is_everywhere { Vec::new() } else { rails },
                 slow: first.slow,
                 of: first.of,
-                ..told(&Slow { kind, log, z, typical_ns: first.typical_ns })
+                ..slow.told(kind, first.typical_ns)
             })
         })
         .collect()

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Slow;
 use super::excess::{Excess, Floor, Likes};
 use super::fit::{Fit, Logs};
-use super::robust::median;
-use super::{Slow, told};
 use crate::model::ping::{Outlier, OutlierKind};
 
 /// A slow pair on one rail.
@@ -55,20 +54,15 @@ pub(super) fn name(rails: &[Vec<Seen>]) -> Vec<Outlier> {
         let &(_, first) = slow.first()?;
         let both_ways = slow.iter().any(|(_, one)| one.ends != first.ends);
         let (source, target) = if both_ways { (a, b) } else { first.ends };
-        let mut logs: Vec<f32> = slow.iter().map(|(_, one)| one.excess.log).collect();
-        let log = median(&mut logs)?;
-        let z = slow.iter().map(|(_, one)| one.excess.z).fold(0.0, f32::max);
-        let mut slow_on: Vec<usize> = slow.iter().map(|&(rail, _)| rail).collect();
-        slow_on.dedup();
-        let is_everywhere = slow_on.len() == rails.len();
+        let seen = slow.iter().map(|(rail, one)| (*rail, one.excess));
+        let across = Slow::across(seen, rails.len())?;
         Some(Outlier {
             host: Some(source),
             target: Some(target),
             both_ways,
-            rails: if is_everywhere { Vec::new() } else { slow_on },
             slow: 1,
             of: 1,
-            ..told(&Slow { kind: OutlierKind::Pair, log, z, typical_ns: first.usual_ns })
+            ..across.told(OutlierKind::Pair, first.usual_ns)
         })
     });
     outliers.collect()

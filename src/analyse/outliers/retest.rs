@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::excess::{Floor, Likes};
 use super::robust::median;
-use super::{Judgement, Slow, told};
+use super::{Judgement, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
 
 /// Known-good hosts that a suspect is measured with.
@@ -109,14 +109,8 @@ impl Judgement {
             return None;
         }
         let found = parts.iter().map(|&(part, _)| part).reduce(f32::midpoint)?;
-        let slow = Slow { kind: outlier.kind, log: found, z: 0.0, typical_ns: usual_ns };
-        let figures = told(&slow);
-        Some(Outlier {
-            slower_permille: figures.slower_permille,
-            slower_ns: figures.slower_ns,
-            retested: true,
-            ..outlier.clone()
-        })
+        let (slower_permille, slower_ns) = slower(found, usual_ns);
+        Some(Outlier { slower_permille, slower_ns, retested: true, ..outlier.clone() })
     }
 
     /// How much longer a pair takes than was expected of it, as a logarithm.
