@@ -6,25 +6,25 @@ use super::scene::Scene;
 /// Scenes that follow one another, made by whoever gathers, so that no key waits for it.
 #[derive(Debug, Default)]
 pub struct Scenes {
-    last: Option<Scene>,
-    /// Those that may still be shown. The last one who has a scene takes it apart, which for a thousand
-    /// hosts takes longer than to draw it: that is to be done here, too.
+    /// The last one, and those before that may still be shown. The last one who has a scene takes it apart,
+    /// which for a thousand hosts takes longer than to draw it: that is to be done here, too.
     given: Vec<Scene>,
 }
 
 impl Scenes {
     /// What follows the scene before: with trends, and with what changed.
     pub fn next(&mut self, prepared: Prepared) -> Scene {
-        let scene = Scene::next(self.last.take(), prepared);
-        self.last = Some(scene.clone());
+        let scene = Scene::next(self.given.last().cloned(), prepared);
         self.given.push(scene.clone());
         scene
     }
 
     /// Lets go of what nobody shows any more.
     pub fn release(&mut self) {
+        let last = self.given.pop();
         // What is made for a scene alone has no other owners than those of the scene.
         self.given.retain(|scene| Arc::strong_count(&scene.findings) > 1);
+        self.given.extend(last);
     }
 }
 
