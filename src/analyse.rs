@@ -11,6 +11,7 @@ pub mod operations;
 pub mod outliers;
 mod peel;
 pub mod rate;
+pub mod regression;
 pub mod share;
 pub mod standing;
 pub mod traffic;

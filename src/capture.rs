@@ -8,6 +8,7 @@
 mod error;
 mod line;
 mod lines;
+mod ping_run;
 mod recording;
 mod redact;
 mod save;
@@ -25,7 +26,9 @@ use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 pub use error::CaptureError;
 use line::{Line, Said};
 use lines::Lines;
+pub use ping_run::{PingRun, PingRunError};
 pub use recording::{Recording, RecordingWriter, Sighting, SightingRef};
+pub use save::replace_file;
 
 /// Kind and version of the file.
 const SCHEMA: &str = "rdmactl.capture/2";

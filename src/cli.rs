@@ -36,7 +36,7 @@ pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
 pub use hosts::HostsArgs;
 pub use launcher::{Launcher, join_launcher};
-pub use ping::PingArgs;
+pub use ping::{PingArgs, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 
-use crate::cli::{Cli, ColorWhen, Command, Global, join_launcher};
+use crate::cli::{Cli, ColorWhen, Command, Format, Global, join_launcher};
 use crate::term::{Color, OutputError, Term};
 
 pub use outcome::{Advice, Outcome};
@@ -77,6 +77,11 @@ fn terminal(global: &Global) -> Term {
 fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
     let global = &cli.global;
     let Some(command) = &cli.command else { return summary::run(global, term) };
+    if matches!(global.output(), Format::Html | Format::Svg) && !matches!(command, Command::Ping(_))
+    {
+        let fix = "use it with rdmactl ping --matrix, or leave it out";
+        return Err(Advice::error("--format html and --format svg are heat maps of ping", fix));
+    }
     match command {
         Command::Devices(_) => devices::run(global, term),
         Command::Ports(args) => ports::run(global, args, term),

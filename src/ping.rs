@@ -18,7 +18,7 @@ pub mod matrix;
 mod message;
 mod node;
 mod pair;
-mod plan;
+pub mod plan;
 pub mod simulation;
 mod statistics;
 mod tcp;

@@ -27,7 +27,11 @@ pub use json::{
     ping_schema, report_schema, to_json, to_json_lines,
 };
 pub use notes::{Note, notes};
-pub use ping::{render_findings, render_matrix, render_origin};
+pub use ping::{
+    PingDiffDocument, PingEvent, PingPlan, ping_diff_schema, ping_event_schema, ping_plan_schema,
+    render_change, render_diff, render_findings, render_html, render_matrix, render_origin,
+    render_plan, render_svg,
+};
 pub use plain::plain;
 pub use prom::prom;
 pub use table::table;

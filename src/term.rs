@@ -97,6 +97,19 @@ impl Term {
         io::stderr().is_terminal()
     }
 
+    /// How many columns the terminal has that stderr is; `None` for anything else.
+    #[must_use]
+    pub fn talk_width(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
+    /// Whether somebody sees how far a run is: on a terminal that can take a line back.
+    #[must_use]
+    pub fn shows_progress(&self) -> bool {
+        self.is_talk_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
     /// Whether the answer is coloured.
     #[must_use]
     pub fn colors_answer(&self) -> bool {

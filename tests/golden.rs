@@ -197,6 +197,9 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("report", rdmactl::render::report_schema()),
         ("connections", rdmactl::render::connections_schema()),
         ("ping", rdmactl::render::ping_schema()),
+        ("ping-event", rdmactl::render::ping_event_schema()),
+        ("ping-plan", rdmactl::render::ping_plan_schema()),
+        ("ping-diff", rdmactl::render::ping_diff_schema()),
         ("hosts", rdmactl::render::hosts_schema()),
     ];
     for (name, schema) in schemas {

@@ -159,7 +159,10 @@ fn report() -> PingReport {
         findings: findings(&pairs),
         pairs,
         outliers: outliers(),
+        cells: None,
+        coverage: None,
         simulated: None,
+        taken_ns: None,
         elapsed_ms: 7_123,
         left_behind: vec!["n2: pid\x07 17".into()],
     }

@@ -84,20 +84,20 @@ const MOST_SINGLE: usize = 10_000;
 #[must_use]
 pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
     let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
-    let trials = |rail| pairs.iter().filter(|pair| pair.rail == rail).map(Trial::of).collect();
-    findings_of_rails(rails, None, &trials)
+    let on_rail = |rail| {
+        let trials: Vec<Trial<'_>> =
+            pairs.iter().filter(|pair| pair.rail == rail).map(Trial::of).collect();
+        findings_of_rail(&trials, None)
+    };
+    findings_over((0..rails).map(on_rail).collect())
 }
 
-/// The same for trials that are made for each rail as they are needed.
+/// What was found on each rail, in their order, as findings over all of them.
 #[must_use]
-pub fn findings_of_rails<'a>(
-    rails: usize,
-    topology: Option<&Topology>,
-    trials: &dyn Fn(usize) -> Vec<Trial<'a>>,
-) -> Vec<Finding> {
-    let mut all = Rails::new(rails);
-    for rail in 0..rails {
-        all.add(rail, findings_of_rail(&trials(rail), topology));
+pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
+    let mut all = Rails::new(rails.len());
+    for (rail, findings) in rails.into_iter().enumerate() {
+        all.add(rail, findings);
     }
     all.findings()
 }

@@ -9,13 +9,13 @@
 //! Nobody is blamed for one measurement: [`Judgement::retest`] tells which pairs to measure again,
 //! and [`Judgement::confirm`] keeps who is slow again.
 
-mod excess;
+pub(super) mod excess;
 mod fit;
 mod hosts;
 mod leaves;
 mod pairs;
 mod retest;
-mod robust;
+pub(super) mod robust;
 
 #[cfg(test)]
 mod tests;

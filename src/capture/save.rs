@@ -1,4 +1,4 @@
-//! A capture into a file, which is whole or as it was before.
+//! Captures and other files that are whole, or as they were before.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -7,37 +7,47 @@ use std::path::{Path, PathBuf};
 
 use super::Capture;
 
+/// Has `write` make the file at `path`, which is whole then, or as it was before.
+///
+/// A full disk, or an end in the middle, leaves what was there.
+///
+/// # Errors
+/// The file, or one beside it, cannot be written.
+pub fn replace_file(
+    path: &Path,
+    write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    // A link stays one; a pipe or /dev/stdout is written as it is.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let fill = |path: &Path| {
+        let mut out = BufWriter::new(File::create(path)?);
+        write(&mut out)?;
+        out.flush()
+    };
+    if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+        return fill(&path);
+    }
+    let part = beside(&path)?;
+    let written = fill(&part).and_then(|()| {
+        if let Ok(there) = fs::metadata(&path) {
+            fs::set_permissions(&part, there.permissions())?;
+        }
+        fs::rename(&part, &path)
+    });
+    if written.is_err() {
+        // It may never have been made; the first error is the one to tell.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
 impl Capture {
-    /// Writes the file at `path`.
-    ///
-    /// A full disk, or an end in the middle, leaves what was there.
+    /// Writes the file at `path`, by [`replace_file`].
     ///
     /// # Errors
     /// The file, or one beside it, cannot be written.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        // A link stays one; a pipe or /dev/stdout is written as it is.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-            return self.write(&mut BufWriter::new(File::create(path)?));
-        }
-        let part = beside(&path)?;
-        let written = self.write_new(&part).and_then(|()| {
-            if let Ok(there) = fs::metadata(&path) {
-                fs::set_permissions(&part, there.permissions())?;
-            }
-            fs::rename(&part, &path)
-        });
-        if written.is_err() {
-            // It may never have been made; the first error is the one to tell.
-            let _ = fs::remove_file(&part);
-        }
-        written
-    }
-
-    fn write_new(&self, part: &Path) -> io::Result<()> {
-        let mut out = BufWriter::new(File::create(part)?);
-        self.write(&mut out)?;
-        out.flush()
+        replace_file(path, &|out| self.write(out))
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Global {
     /// Read /sys and /proc below this directory
     #[arg(long, value_name = "DIR", global = true, help_heading = "Where to look")]
     pub root: Option<PathBuf>,
-    /// Also keep the raw answers in this file, to be read again with --from
+    /// Also keep the raw answers, or what ping found, in this file, to be read again with --from
     #[arg(long, value_name = "FILE", global = true, help_heading = "Where to look")]
     pub save: Option<PathBuf>,
     /// What starts the agents
@@ -148,8 +148,12 @@ pub enum Format {
     Prom,
     /// For programs
     Json,
-    /// For programs, one line a host
+    /// For programs, one line a host; of ping one line an event
     Ndjson,
+    /// A heat map of ping as a page for browsers
+    Html,
+    /// The same as a picture
+    Svg,
 }
 
 /// When to colour.

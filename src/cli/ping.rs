@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::duration;
 
@@ -10,35 +10,118 @@ const SIZE: u32 = 64;
 
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(
-    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n2 --json\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached; 2 wrong usage."
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached (--diff: a pair broke); 2 wrong usage; 3 a host has no pair for which the --budget sufficed."
 )]
 pub struct PingArgs {
-    /// The host to ping, from this one or from the one that -H names
-    #[arg(value_name = "HOST", conflicts_with = "matrix")]
+    /// The hosts to ping, from this one or from those that -H names
+    #[arg(value_name = "HOST", conflicts_with_all = ["matrix", "clients", "servers"])]
     pub host: Option<String>,
     /// Ping every ordered pair of these hosts; -v or -o lists the pairs
-    #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"])]
+    #[arg(long, value_name = "SET", conflicts_with_all = ["hosts", "hosts_file"], help_heading = "Which pairs")]
     pub matrix: Option<String>,
+    /// Ping from each of these hosts to each of --servers, and back
+    #[arg(long, value_name = "SET", requires = "servers", conflicts_with_all = ["matrix", "hosts", "hosts_file"], help_heading = "Which pairs")]
+    pub clients: Option<String>,
+    /// Ping each of these hosts from each of --clients, and back
+    #[arg(long, value_name = "SET", requires = "clients", help_heading = "Which pairs")]
+    pub servers: Option<String>,
     /// Send no message: make up what the fabric in FILE would show, and judge that
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
     pub simulate: Option<PathBuf>,
+    /// Send no message: tell what has changed between two runs kept with --save
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["host", "matrix", "clients", "simulate", "plan", "peers", "schedule", "budget", "quick", "full", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
+    pub diff: Option<Vec<PathBuf>>,
+
+    /// Try each host with K others at least, chosen by chance; every two leaves, too, where these are known
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "How many pairs, and in which order")]
+    pub peers: Option<u32>,
+    /// Begin no pairs after this time: what was not done by then is not tested, and no failure
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, help_heading = "How many pairs, and in which order")]
+    pub budget: Option<Duration>,
+    /// Which pairs run at the same time; without it circle, and random with --peers or --budget
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER",
+        help_heading = "How many pairs, and in which order"
+    )]
+    pub schedule: Option<ScheduleName>,
+    /// What chance begins with; the answer tells it, and the same number makes the same choice
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32), help_heading = "How many pairs, and in which order")]
+    pub seed: Option<u32>,
+    /// Send no message: tell rounds, pairs, about how long they take, and the bytes through this host
+    #[arg(long, help_heading = "How many pairs, and in which order")]
+    pub plan: bool,
+
+    /// Measure little: 100 round trips in 50ms for each pair
+    #[arg(long, conflicts_with_all = ["full", "iters", "slot"], help_heading = "How much of each pair")]
+    pub quick: bool,
+    /// Measure much: 10000 round trips in 3s for each pair
+    #[arg(long, conflicts_with_all = ["iters", "slot"], help_heading = "How much of each pair")]
+    pub full: bool,
     /// Round trips to measure for each pair
-    #[arg(long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "How much of each pair")]
     pub iters: u32,
     /// The longest that the measurement of one pair may take
-    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse, help_heading = "How much of each pair")]
     pub slot: Duration,
     /// Message size of the measurement, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = SIZE, value_parser = clap::value_parser!(u32).range(16..=16_384))]
+    #[arg(long, value_name = "BYTES", default_value_t = SIZE, value_parser = clap::value_parser!(u32).range(16..=16_384), help_heading = "How much of each pair")]
     pub size: u32,
+}
+
+/// Which pairs run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScheduleName {
+    /// Disjoint pairs, both ways, in the hosts' order
+    Circle,
+    /// Every host asks the next one, then the one after that, and so on
+    Shift,
+    /// One round: each host of the first half with one of the second
+    Bisection,
+    /// As circle, in an order of chance
+    Random,
+}
+
+impl PingArgs {
+    /// Round trips of each pair, and the longest that they may take.
+    #[must_use]
+    pub fn measurement(&self) -> (u32, Duration) {
+        match (self.quick, self.full) {
+            (true, _) => (100, Duration::from_millis(50)),
+            (_, true) => (10_000, Duration::from_secs(3)),
+            _ => (self.iters, self.slot),
+        }
+    }
 }
 
 impl Default for PingArgs {
     /// What `rdmactl ping` without flags does; of no host.
     fn default() -> Self {
-        let slot = Duration::from_millis(300);
-        Self { host: None, matrix: None, simulate: None, iters: ITERS, slot, size: SIZE }
+        let (host, matrix, clients, servers, simulate) = Default::default();
+        let (diff, peers, budget, schedule, seed) = Default::default();
+        let (plan, quick, full) = Default::default();
+        let (iters, slot, size) = (ITERS, Duration::from_millis(300), SIZE);
+        Self {
+            host,
+            matrix,
+            clients,
+            servers,
+            simulate,
+            diff,
+            peers,
+            budget,
+            schedule,
+            seed,
+            plan,
+            quick,
+            full,
+            iters,
+            slot,
+            size,
+        }
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
                 to_json_lines(entries().map(alone))?
             }
             Format::Csv => hosts_csv(&entries().collect::<Vec<_>>())?,
-            Format::Table | Format::Plain => {
+            // A heat map of hosts is refused before.
+            Format::Table | Format::Plain | Format::Html | Format::Svg => {
                 all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>()
             }
             Format::Prom => {

@@ -135,7 +135,8 @@ fn text<L: Listing>(
     Ok(match global.output() {
         Format::Json => (recipe.json)(*taken_ns, hosts)?,
         Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
-        Format::Table | Format::Plain | Format::Csv | Format::Prom => {
+        // A heat map of a listing is refused before.
+        Format::Table | Format::Plain | Format::Csv | Format::Prom | Format::Html | Format::Svg => {
             let rows = (recipe.rows)(hosts, *hosts_named);
             if rows.is_empty() && hosts.iter().any(has_something) {
                 let nothing =

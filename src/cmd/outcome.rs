@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::capture::CaptureError;
+use crate::capture::{CaptureError, PingRunError};
 use crate::model::{HostFailure, HostReport};
 use crate::render::{Note, escape};
 use crate::term::{Style, Term};
@@ -91,7 +91,8 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
                 .downcast_ref::<CaptureError>()
                 .map(|_| "make one with rdmactl capture --save".into())
         };
-        advice.or_else(failure).or_else(capture)
+        let run = || cause.downcast_ref::<PingRunError>().map(|error| error.fix().to_owned());
+        advice.or_else(failure).or_else(capture).or_else(run)
     });
     // A caret stands under the fault of the line before it: line breaks are kept.
     let lines = format!("{error:#}");

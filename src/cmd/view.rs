@@ -74,7 +74,8 @@ impl<'global, L: Listing> View<'global, L> {
     }
 
     fn is_document(&self) -> bool {
-        matches!(self.global.output(), Format::Json | Format::Ndjson)
+        use Format::{Html, Json, Ndjson, Svg};
+        matches!(self.global.output(), Json | Ndjson | Html | Svg)
     }
 
     /// Says that rows were printed: what programs read has one heading.
@@ -128,7 +129,7 @@ impl<'global, L: Listing> View<'global, L> {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
             Format::Prom => prom(&columns, &rows, &hosts.asked(), header),
-            Format::Table | Format::Json | Format::Ndjson => {
+            Format::Table | Format::Json | Format::Ndjson | Format::Html | Format::Svg => {
                 let cells = cells(&columns, &rows);
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);

@@ -1,14 +1,20 @@
 //! What a ping run found: hosts, directed pairs, and a verdict for each pair that failed.
 
+mod diff;
 mod grid;
 mod outlier;
+mod plan;
+mod rail_cells;
 mod summary;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use outlier::{Outlier, OutlierKind};
+pub use plan::{Coverage, LeafPairs, Schedule};
+pub use rail_cells::RailCells;
 pub use summary::Summary;
 
 use super::probe::{Method, RoundTrips, Stage, StepError};
@@ -19,9 +25,15 @@ use super::{GidKind, GidValue, HostFailure, Protocol};
 pub struct PingReport {
     /// The hosts in the order in which they were asked for.
     pub hosts: Vec<PingHost>,
-    /// Every ordered pair, by rail, source, then target. Of a simulation with more than 40 hosts only
-    /// those that a finding tells its story by.
+    /// Every ordered pair that was tried, by rail, source, then target. Of a simulation with more than 40
+    /// hosts only those that a finding tells its story by.
     pub pairs: Vec<Pair>,
+    /// All pairs as columns of numbers, rail by rail, where `pairs` has only some of them.
+    #[serde(default)]
+    pub cells: Option<Vec<RailCells>>,
+    /// Which pairs were to be tried, and which of them were; `None` in files of older versions.
+    #[serde(default)]
+    pub coverage: Option<Coverage>,
     /// How many pairs there were, and what came of them.
     #[serde(default)]
     pub summary: Summary,
@@ -33,10 +45,25 @@ pub struct PingReport {
     /// The file that this was made up from, without any message; `None` for a real run.
     #[serde(default)]
     pub simulated: Option<String>,
+    /// When the first pair began, by the operator's clock, in nanoseconds since 1970 UTC; `None` for what is
+    /// made up, and in files of older versions.
+    #[serde(default)]
+    pub taken_ns: Option<u64>,
     /// From the last agent's hello to the last answer, in milliseconds.
     pub elapsed_ms: u64,
     /// Agents that could not be confirmed gone: `HOST: pid N`.
     pub left_behind: Vec<String>,
+}
+
+impl PingReport {
+    /// All pairs as columns of numbers.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        match &self.cells {
+            Some(cells) => RailCells::grid(self.hosts.len(), cells),
+            None => Grid::of_pairs(self.hosts.len(), &self.pairs),
+        }
+    }
 }
 
 /// One host of a run.
@@ -347,6 +374,12 @@ impl Code {
     #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
+    }
+
+    /// Whether its turn came.
+    #[must_use]
+    pub fn was_tested(self) -> bool {
+        self != Self::NotTested
     }
 
     /// Whether this is the verdict on an answer that did not come, which a host without a free

@@ -11,8 +11,9 @@ use std::thread;
 
 use super::choose::{self, NoRoute};
 use super::node::{Liveness, Node};
+use super::pair;
 pub use super::pair::Effort;
-use super::{pair, plan};
+use super::plan::{Plan, Turn};
 use crate::analyse::culprit::second_try;
 use crate::analyse::verdict;
 use crate::model::ping::{Code, Outlier, Pair, Side, Verdict};
@@ -31,56 +32,58 @@ pub struct Member<'a> {
     pub failure: Option<&'a HostFailure>,
 }
 
-/// Which ordered pairs to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pairs {
-    /// Every ordered pair.
-    All,
-    /// From the first member to every other one.
-    FromFirst,
+/// Whoever started a run: when it is to end, and who is told what was seen.
+pub trait Watch: Sync {
+    /// Whether the run was ended: what was not done by then is not tested.
+    fn is_over(&self) -> bool;
+
+    /// Whether there is no time left to begin more pairs; what was begun is done.
+    fn is_out_of_time(&self) -> bool {
+        false
+    }
+
+    /// One pair was tried. Of a pair that is told of twice the second time counts.
+    fn saw(&self, _pair: &Pair) {}
+
+    /// What begins: so many ordered pairs.
+    fn begins(&self, _pass: Pass, _pairs: u64) {}
 }
 
-impl Pairs {
-    /// What runs at the same time: rounds of two hosts each.
-    fn rounds(self, hosts: usize) -> Vec<Vec<(usize, usize)>> {
-        match self {
-            Self::All => plan::every_two(hosts),
-            Self::FromFirst => plan::from_first(hosts),
-        }
-    }
-
-    /// Whether the second host of a planned pair asks the first one, too.
-    fn goes_back(self) -> bool {
-        self == Self::All
-    }
+/// What is done with pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// All of the plan.
+    First,
+    /// Those again that chance may have spoilt.
+    SecondTry,
+    /// Those again that look slow, with others that do not.
+    Retest,
 }
 
 /// What a run showed.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Every asked pair, by source, then target.
+    /// Every pair whose turn came, by source, then target.
     pub pairs: Vec<Pair>,
     /// What is slow beside others of its kind.
     pub outliers: Vec<Outlier>,
 }
 
-/// Runs all pairs and judges each, until `is_over` says that the run was ended: what was not done
-/// by then is not tested. What chance may have spoilt is tried again before anybody is blamed, and
-/// what is slow is measured again.
+/// Runs all pairs of a plan and judges each. What chance may have spoilt is tried again before anybody is
+/// blamed, and what is slow is measured again.
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
-pub fn run(
-    members: &[Member<'_>],
-    pairs: Pairs,
-    effort: &Effort,
-    is_over: &(dyn Fn() -> bool + Sync),
-) -> Results {
+pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
     let connections = AtomicU32::new(1);
-    let rounds = Rounds { members, pairs, effort, is_over, connections };
-    let mut results = rounds.run(&|_| true);
+    let rounds = Rounds { members, effort, watch, connections };
+    watch.begins(Pass::First, plan.count());
+    let mut results = rounds.run(plan, Pass::First);
     results.sort_by_key(|pair| (pair.source, pair.target));
-    let doubtful = second_try(&results);
-    for again in rounds.run(&|ends| doubtful.contains(&ends)) {
+    let again = Plan::of(members.len(), &second_try(&results));
+    if again.count() > 0 {
+        watch.begins(Pass::SecondTry, again.count());
+    }
+    for again in rounds.run(&again, Pass::SecondTry) {
         let ends = (again.source, again.target);
         // The end of the run takes nothing back of what was seen before.
         if again.verdict.code != Code::NotTested
@@ -88,46 +91,46 @@ pub fn run(
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
+            watch.saw(&results[at]);
         }
     }
-    // Of the pairs of one source nobody can tell its part from that of its targets.
-    let outliers = match pairs {
-        Pairs::All => suspects::outliers(&rounds, &results),
-        Pairs::FromFirst => Vec::new(),
-    };
+    let outliers = suspects::outliers(&rounds, plan, &results);
     Results { pairs: results, outliers }
 }
 
 /// What every round of a run has in common.
 struct Rounds<'a> {
     members: &'a [Member<'a>],
-    pairs: Pairs,
     effort: &'a Effort,
-    is_over: &'a (dyn Fn() -> bool + Sync),
+    watch: &'a dyn Watch,
     /// Connections of a run have different numbers: the next one.
     connections: AtomicU32,
 }
 
 impl Rounds<'_> {
-    /// Runs the wanted ones of all ordered pairs, each with its source and target.
-    fn run(&self, is_wanted: &(dyn Fn((usize, usize)) -> bool + Sync)) -> Vec<Pair> {
+    /// Runs the rounds of a plan.
+    fn run(&self, plan: &Plan, pass: Pass) -> Vec<Pair> {
         let results = Mutex::new(Vec::new());
-        let both_ways = |(a, b): (usize, usize)| {
-            let back = self.pairs.goes_back().then_some((b, a));
-            for ends in [(a, b)].into_iter().chain(back).filter(|&ends| is_wanted(ends)) {
+        let in_turn = |turn: Turn| {
+            for ends in turn.ordered() {
                 let pair = self.run_pair(ends);
+                if pass == Pass::First {
+                    self.watch.saw(&pair);
+                }
                 results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
             }
         };
-        let both_ways = &both_ways;
-        for mut round in self.pairs.rounds(self.members.len()) {
-            round.retain(|&(a, b)| is_wanted((a, b)) || is_wanted((b, a)));
+        let in_turn = &in_turn;
+        for round in 0..plan.rounds() {
+            if self.watch.is_out_of_time() {
+                break;
+            }
             thread::scope(|scope| {
-                for hosts in round {
+                for turn in plan.round(round) {
                     let pair = thread::Builder::new().name("pair".into());
-                    if pair.spawn_scoped(scope, move || both_ways(hosts)).is_err() {
+                    if pair.spawn_scoped(scope, move || in_turn(turn)).is_err() {
                         // A system that gives no more threads gets the work done one by one.
-                        both_ways(hosts);
+                        in_turn(turn);
                     }
                 }
             });
@@ -137,10 +140,10 @@ impl Rounds<'_> {
 
     fn run_pair(&self, (source, target): (usize, usize)) -> Pair {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        (!(self.is_over)())
+        (!self.watch.is_over())
             .then(|| run_pair(self.members, source, target, number, self.effort))
             // What broke after the end was broken by it.
-            .filter(|_| !(self.is_over)())
+            .filter(|_| !self.watch.is_over())
             .unwrap_or_else(|| unrouted(source, target, verdict::not_tested()))
     }
 }

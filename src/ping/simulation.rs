@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use super::fabric::{Fabric, Pass, Symptom};
-use super::plan;
-use crate::analyse::culprit::{Trial, findings_of_rail, findings_of_rails, second_try_of};
+use super::plan::{Plan, Tally};
+use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_try_of};
 use crate::analyse::{outliers, verdict};
 use crate::model::ping::{
-    Cell, Code, Grid, Pair, PingHost, PingReport, Route, RoutePort, Summary, Verdict,
+    Cell, Code, Finding, Grid, Outlier, Pair, PingHost, PingReport, RailCells, Route, RoutePort,
+    Summary, Verdict,
 };
 use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
@@ -20,10 +21,38 @@ const MOST_HOSTS_TOLD: usize = 40;
 /// Pairs that suspects are measured with again.
 const MOST_RETESTED: usize = 16_384;
 
+/// With more hosts than these a report has no columns of all pairs either.
+const MOST_HOSTS_IN_CELLS: usize = 1_024;
+
+/// A run over a fabric that stands in a file.
+#[derive(Debug)]
+pub struct Simulation<'a> {
+    /// The fabric.
+    pub fabric: &'a Fabric,
+    /// Where it stands.
+    pub file: &'a str,
+    /// Which of its pairs are run.
+    pub plan: &'a Plan,
+    /// How many rounds are begun: those for which there would be time.
+    pub rounds: usize,
+    /// Whether the report has columns of all pairs where it has no object for each.
+    pub with_cells: bool,
+}
+
+impl Simulation<'_> {
+    /// Runs the plan on every rail.
+    #[must_use]
+    pub fn run(&self) -> PingReport {
+        Run::new(self.fabric).report(self)
+    }
+}
+
 /// Runs every ordered pair of a fabric on every rail; `file` is where the fabric stands.
 #[must_use]
 pub fn run(fabric: &Fabric, file: &str) -> PingReport {
-    Run::new(fabric).report(file)
+    let plan = Plan::all(fabric.hosts().len());
+    let rounds = plan.rounds();
+    Simulation { fabric, file, plan: &plan, rounds, with_cells: false }.run()
 }
 
 /// A run, pass by pass.
@@ -45,31 +74,22 @@ impl<'a> Run<'a> {
         Self { fabric, grid, tried_again, verdicts, well }
     }
 
-    fn report(mut self, file: &str) -> PingReport {
-        let hosts = self.fabric.hosts().len();
-        for round in plan::every_two(hosts) {
-            for (a, b) in round {
-                for rail in 0..self.fabric.rails() {
-                    self.probe(Cell { rail, source: a, target: b }, Pass::First);
-                    self.probe(Cell { rail, source: b, target: a }, Pass::First);
+    fn report(mut self, run: &Simulation<'_>) -> PingReport {
+        let (hosts, rails) = (self.fabric.hosts().len(), self.fabric.rails());
+        let topology = self.fabric.topology();
+        let mut tally = Tally::new(hosts, topology);
+        for turn in (0..run.rounds).flat_map(|round| run.plan.round(round)) {
+            for (source, target) in turn.ordered() {
+                for rail in 0..rails {
+                    self.probe(Cell { rail, source, target }, Pass::First);
                 }
+                tally.add(source, target, rails as u64);
             }
         }
-        self.try_again();
-        let topology = self.fabric.topology();
-        let findings = findings_of_rails(self.fabric.rails(), topology, &|rail| self.trials(rail));
-        let judgement = outliers::judge(&self.grid);
-        let again = judgement.retest(MOST_RETESTED).into_iter().filter_map(|cell| {
-            let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
-            Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
-        });
-        let again = again.collect();
-        let outliers = judgement.confirm(&again);
+        let findings = findings_over(self.explain());
+        let outliers = self.outliers(run.plan, &tally);
         let told: BTreeSet<Cell> = if hosts <= MOST_HOSTS_TOLD {
-            (0..self.fabric.rails())
-                .flat_map(|rail| self.grid.told(rail))
-                .map(|told| told.0)
-                .collect()
+            (0..rails).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
         } else {
             let cell = |rail: &[usize], source, target| Cell {
                 rail: rail.first().copied().unwrap_or(0),
@@ -78,17 +98,41 @@ impl<'a> Run<'a> {
             };
             findings.iter().map(|one| cell(&one.rails, one.source, one.target)).collect()
         };
+        let has_cells =
+            run.with_cells && (MOST_HOSTS_TOLD + 1..=MOST_HOSTS_IN_CELLS).contains(&hosts);
         let host = |name: &String| PingHost { name: name.clone(), kernel: None, failure: None };
+        let coverage = run.plan.coverage(rails, &tally);
+        let mut summary = self.summary();
+        summary.leave_out(coverage.planned - coverage.tested);
         PingReport {
             hosts: self.fabric.hosts().iter().map(host).collect(),
             pairs: told.into_iter().map(|cell| self.pair(cell)).collect(),
-            summary: self.summary(),
+            cells: has_cells.then(|| RailCells::of(&self.grid)),
+            coverage: Some(coverage),
+            summary,
             findings,
             outliers,
-            simulated: Some(file.to_owned()),
+            simulated: Some(run.file.to_owned()),
+            taken_ns: None,
             elapsed_ms: 0,
             left_behind: Vec::new(),
         }
+    }
+
+    /// What is slow, and slow again.
+    fn outliers(&self, plan: &Plan, tally: &Tally) -> Vec<Outlier> {
+        if !plan.tells_hosts_apart(tally) {
+            return Vec::new();
+        }
+        let judgement = outliers::judge(&self.grid);
+        let wanted = judgement.retest(MOST_RETESTED).into_iter();
+        let again = wanted.filter(|cell| plan.pairs().wants(cell.source, cell.target));
+        let again = again.filter_map(|cell| {
+            let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
+            Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
+        });
+        let again = again.collect();
+        judgement.confirm(&again)
     }
 
     fn probe(&mut self, cell: Cell, pass: Pass) {
@@ -103,18 +147,31 @@ impl<'a> Run<'a> {
         self.grid.set(cell, code, seen.ok());
     }
 
-    /// A second try of what chance may have spoilt, as a real run has it.
-    fn try_again(&mut self) {
-        for rail in 0..self.fabric.rails() {
+    /// What explains the failures of each rail, after a second try of what chance may have spoilt, as a
+    /// real run has it.
+    fn explain(&mut self) -> Vec<Vec<Finding>> {
+        let topology = self.fabric.topology();
+        let on_rail = |rail| {
             let trials = self.trials(rail);
-            let findings = findings_of_rail(&trials, self.fabric.topology());
-            let again = second_try_of(&trials, &findings, self.fabric.topology()).into_iter();
+            let findings = findings_of_rail(&trials, topology);
+            let again = second_try_of(&trials, &findings, topology).into_iter();
             let again = again.map(|(source, target)| Cell { rail, source, target });
-            self.tried_again.extend(again);
+            (findings, again.collect::<Vec<_>>())
+        };
+        let first: Vec<_> = (0..self.fabric.rails()).map(on_rail).collect();
+        let mut findings = Vec::with_capacity(first.len());
+        for (rail, (before, again)) in first.into_iter().enumerate() {
+            if again.is_empty() {
+                findings.push(before);
+                continue;
+            }
+            self.tried_again.extend(&again);
+            for cell in again {
+                self.probe(cell, Pass::SecondTry);
+            }
+            findings.push(findings_of_rail(&self.trials(rail), topology));
         }
-        for cell in self.tried_again.clone() {
-            self.probe(cell, Pass::SecondTry);
-        }
+        findings
     }
 
     /// The trials of a rail; none where all is well, which needs no explanation.

@@ -152,7 +152,7 @@ pub fn report_schema() -> serde_json::Value {
     schema_of::<ReportDocument<'_>>()
 }
 
-fn schema_of<T: JsonSchema>() -> serde_json::Value {
+pub(super) fn schema_of<T: JsonSchema>() -> serde_json::Value {
     // What is written, and not what would be accepted: every key is always there.
     SchemaSettings::draft2020_12()
         .for_serialize()

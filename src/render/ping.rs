@@ -1,12 +1,25 @@
 //! A ping run as text: the matrix, who is to blame, and one line of sum.
 
+mod coverage;
+mod diff;
+mod events;
+mod heat;
+mod html;
 mod outliers;
+mod plan;
+mod svg;
+
+pub use diff::{PingDiffDocument, ping_diff_schema, render_change, render_diff};
+pub use events::{PingEvent, ping_event_schema};
+pub use html::render_html;
+pub use plan::{PingPlan, ping_plan_schema, render_plan};
+pub use svg::render_svg;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use super::escape;
 use super::table::lay_out;
+use super::{escape, json};
 use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport, Summary, Verdict};
 use crate::query::{Align, Value};
 
@@ -22,7 +35,9 @@ const MOST_PAIRS: usize = 10;
 pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if report.hosts.len() > WIDEST {
         let hosts = report.hosts.len();
-        return format!("A matrix of {hosts} hosts fits no screen: -v lists its pairs.\n");
+        return format!(
+            "A matrix of {hosts} hosts fits no screen: -v lists its pairs, --format svg draws it.\n"
+        );
     }
     let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
     let grids = (0..rails).map(|rail| {
@@ -88,6 +103,9 @@ pub fn render_findings(report: &PingReport) -> String {
         let _ = writeln!(text, "! left on {}", escape(left));
     }
     let _ = writeln!(text, "{}", sum(report));
+    if let Some(coverage) = report.coverage.as_ref().filter(|coverage| coverage.is_partial()) {
+        let _ = writeln!(text, "{}", coverage::told(coverage));
+    }
     text
 }
 

@@ -59,8 +59,14 @@ const SLOWER: [u64; 4] = [110, 150, 200, 400];
 impl Grid {
     /// The grid of a report; the worst pair is looked at.
     pub(super) fn new(report: Arc<PingReport>, taken: Taken) -> Self {
-        let numbered = report.pairs.iter().enumerate();
-        let pairs = numbered.map(|(at, pair)| ((pair.source, pair.target), at)).collect();
+        let mut pairs: HashMap<(usize, usize), usize> = HashMap::new();
+        for (at, pair) in report.pairs.iter().enumerate() {
+            // Of several rails the worst one is shown.
+            let known = pairs.entry((pair.source, pair.target)).or_insert(at);
+            if badness(pair) > badness(&report.pairs[*known]) {
+                *known = at;
+            }
+        }
         let mut all: Vec<u64> = report.pairs.iter().filter_map(half_rtt).collect();
         all.sort_unstable();
         let median_ns = all.get(all.len() / 2).copied();
@@ -100,10 +106,6 @@ impl Grid {
 
     /// Looks at the first pair that fails, else at the slowest.
     pub(super) fn go_to_worst(&mut self) {
-        let badness = |pair: &Pair| {
-            let code = pair.verdict.code;
-            (code.is_failure(), half_rtt(pair).unwrap_or(0))
-        };
         // Of equal ones the first.
         let worst = self.report.pairs.iter().rev().max_by_key(|pair| badness(pair));
         if let Some(pair) = worst {
@@ -125,6 +127,11 @@ fn counts(report: &PingReport) -> (usize, usize, usize) {
     };
     let (works, fails) = (count(|code| code == Code::Ok), count(Code::is_failure));
     (works, fails, report.pairs.len() - works - fails)
+}
+
+/// What fails is worse than all that is slow.
+fn badness(pair: &Pair) -> (bool, u64) {
+    (pair.verdict.code.is_failure(), half_rtt(pair).unwrap_or(0))
 }
 
 /// The median half round trip of a pair.

@@ -11,13 +11,13 @@ const LEAST_NS: f32 = 200.0;
 
 /// How much slower something must be at the least, as a part of what is usual.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Floor(f32);
+pub(in crate::analyse) struct Floor(f32);
 
 impl Floor {
     /// Of a host, a leaf or a path, each seen in many pairs.
-    pub(super) const MANY: Self = Self(0.05);
+    pub(in crate::analyse) const MANY: Self = Self(0.05);
     /// Of a single pair.
-    pub(super) const SINGLE: Self = Self(0.20);
+    pub(in crate::analyse) const SINGLE: Self = Self(0.20);
 
     /// Whether a part this large, as a logarithm, is over the floor where this is usual.
     fn is_passed(self, log: f32, usual_ns: f32) -> bool {
@@ -28,28 +28,28 @@ impl Floor {
 
 /// Of parts that should be alike: what is usual, and what they vary by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Likes {
-    pub(super) center: f32,
+pub(in crate::analyse) struct Likes {
+    pub(in crate::analyse) center: f32,
     spread: f32,
 }
 
 impl Likes {
     /// `None` of none.
-    pub(super) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
+    pub(in crate::analyse) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
         let mut values: Vec<f32> = values.collect();
         let center = median(&mut values)?;
         Some(Self { center, spread: spread(&mut values, center) })
     }
 
     /// Parts that should be this and vary by nothing but what is uncertain.
-    pub(super) fn exactly(center: f32) -> Self {
+    pub(in crate::analyse) fn exactly(center: f32) -> Self {
         Self { center, spread: 0.0 }
     }
 
     /// A part as what it is beyond the usual, and its robust z.
     ///
     /// Few parts may be alike by chance: what one of them is uncertain by is taken where it is more.
-    pub(super) fn excess(self, value: f32, uncertain: f32) -> Excess {
+    pub(in crate::analyse) fn excess(self, value: f32, uncertain: f32) -> Excess {
         let log = value - self.center;
         Excess { log, z: log / self.spread.max(uncertain) }
     }
@@ -57,16 +57,21 @@ impl Likes {
 
 /// By how much a part is larger than its likes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Excess {
+pub(in crate::analyse) struct Excess {
     /// As a logarithm.
-    pub(super) log: f32,
+    pub(in crate::analyse) log: f32,
     /// Robust z.
-    pub(super) z: f32,
+    pub(in crate::analyse) z: f32,
 }
 
 impl Excess {
+    /// The same the other way round: by how much a part is smaller.
+    pub(in crate::analyse) fn reversed(self) -> Self {
+        Self { log: -self.log, z: -self.z }
+    }
+
     /// Whether somebody is told.
-    pub(super) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
+    pub(in crate::analyse) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
         self.z > LEAST_Z && floor.is_passed(self.log, usual_ns)
     }
 }

@@ -2,7 +2,7 @@
 
 /// The median, of an even number the mean of the two in the middle; `None` of nothing. The values
 /// are finite, and come back in another order.
-pub(super) fn median(values: &mut [f32]) -> Option<f32> {
+pub(in crate::analyse) fn median(values: &mut [f32]) -> Option<f32> {
     let (middle, is_odd) = (values.len() / 2, !values.len().is_multiple_of(2));
     if values.is_empty() {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn lower_median(values: &mut [f32]) -> Option<f32> {
 
 /// The standard deviation that a normal distribution with this median distance from its median
 /// has: 1 / 0.6745 of it.
-pub(super) fn spread(values: &mut [f32], center: f32) -> f32 {
+pub(in crate::analyse) fn spread(values: &mut [f32], center: f32) -> f32 {
     for value in &mut *values {
         *value = (*value - center).abs();
     }

@@ -119,7 +119,7 @@ impl Session<'_> {
         let teller = self.teller();
         self.beside("open", move || match Saved::read(&path) {
             Ok(saved) => teller.send(Input::Opened(saved)),
-            Err(error) => teller.complain(format!("{error:#}")),
+            Err(error) => teller.complain(error.to_string()),
         });
     }
 

@@ -10,7 +10,7 @@ use super::matrix::Saved;
 use super::player::Player;
 use super::slot::Slot;
 use super::supply::{Baton, Maker, Supply};
-use crate::capture::{Capture, Recording};
+use crate::capture::{Capture, PingRun, Recording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::live_hosts::LiveHosts;
 use crate::cmd::{Advice, asked, fleet};
@@ -51,8 +51,8 @@ impl Origin {
                 return Ok(Self::Recording(path.clone()));
             }
             // What is wrong with it is to be read before the screen is taken.
-            if Saved::is_at(path) {
-                return Saved::read(path).map(Self::Matrix);
+            if PingRun::is_at(path) {
+                return Ok(Self::Matrix(Saved::read(path)?));
             }
             Capture::read(path)?;
             return Ok(Self::Capture);

@@ -33,6 +33,13 @@ impl Summary {
         summary
     }
 
+    /// Counts so many more pairs that were asked for and whose turn did not come.
+    pub fn leave_out(&mut self, pairs: u64) {
+        let pairs = usize::try_from(pairs).unwrap_or(usize::MAX);
+        self.pairs = self.pairs.saturating_add(pairs);
+        self.not_tested = self.not_tested.saturating_add(pairs);
+    }
+
     /// Counts one more pair.
     pub fn add(&mut self, code: Code, falls_back: bool, at_second_try: bool) {
         self.pairs += 1;

@@ -22,6 +22,7 @@ use std::fmt;
 
 use super::{AtHost, Effect, Fabric, Latencies, Trouble};
 use crate::model::ping::{Cell, Leaf, Topology};
+use crate::ping::plan;
 
 /// Why a text is no fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,7 @@ fn wrong<T>(what: impl Into<String>, fix: impl Into<String>) -> Read<T> {
 /// The lines, read and not yet joined.
 struct Text<'a> {
     expand: Expand<'a>,
+    most_hosts: usize,
     hosts: Vec<String>,
     rails: usize,
     leaves: Vec<(String, Vec<String>)>,
@@ -83,8 +85,25 @@ impl Fabric {
     /// # Errors
     /// The first line that is wrong, and what to write instead.
     pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
+        Self::parse_up_to(Self::MAX_HOSTS, text, expand)
+    }
+
+    /// Reads a fabric that is only planned for: its pairs take no room.
+    ///
+    /// # Errors
+    /// As for [`Fabric::parse`], but for more hosts.
+    pub fn parse_to_plan(text: &str, expand: Expand<'_>) -> Result<Self, ScenarioError> {
+        Self::parse_up_to(plan::MAX_HOSTS, text, expand)
+    }
+
+    fn parse_up_to(
+        most_hosts: usize,
+        text: &str,
+        expand: Expand<'_>,
+    ) -> Result<Self, ScenarioError> {
         let mut read = Text {
             expand,
+            most_hosts,
             hosts: Vec::new(),
             rails: 1,
             leaves: Vec::new(),
@@ -134,15 +153,10 @@ impl<'a> Text<'a> {
             ("hosts", [set]) => {
                 let hosts = self.set(set)?;
                 self.hosts.extend(hosts);
-                if self.hosts.len() > Fabric::MAX_HOSTS {
-                    return wrong(
-                        format!(
-                            "{} hosts: a simulation has {} at most",
-                            self.hosts.len(),
-                            Fabric::MAX_HOSTS
-                        ),
-                        "name fewer, as in: hosts n[0001-4096]",
-                    );
+                let (hosts, most) = (self.hosts.len(), self.most_hosts);
+                if hosts > most {
+                    let what = format!("{hosts} hosts: a simulation has {most} at most");
+                    return wrong(what, "name fewer, as in: hosts n[0001-4096]");
                 }
             }
             ("rails", [count]) => {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::Rounds;
+use super::{Pass, Rounds};
 use crate::analyse::outliers;
 use crate::model::ping::{Cell, Grid, Outlier, Pair, RoutePort};
 use crate::ping::pair::Effort;
+use crate::ping::plan::{Plan, Tally};
 
 /// A second measurement has so many times the round trips.
 const MORE: u32 = 5;
@@ -17,8 +18,15 @@ const PER_HOST: usize = 8;
 
 /// Judges the medians of all pairs, and keeps who is slow twice. What was not measured again,
 /// because the run was ended, says so.
-pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
+pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
     let hosts = rounds.members.len();
+    let mut tally = Tally::new(hosts, None);
+    for pair in pairs {
+        tally.add(pair.source, pair.target, 1);
+    }
+    if !plan.tells_hosts_apart(&tally) {
+        return Vec::new();
+    }
     let judgement = outliers::judge(&Grid::of_pairs(hosts, pairs));
     if judgement.outliers().is_empty() {
         return Vec::new();
@@ -27,6 +35,8 @@ pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
         .retest(hosts * PER_HOST)
         .into_iter()
         .map(|cell| (cell.source, cell.target))
+        // Clients are not measured with each other.
+        .filter(|&(source, target)| plan.pairs().wants(source, target))
         .collect();
     let effort = Effort {
         rounds: rounds.effort.rounds.saturating_mul(MORE),
@@ -36,7 +46,9 @@ pub(super) fn outliers(rounds: &Rounds<'_>, pairs: &[Pair]) -> Vec<Outlier> {
     // The numbers of connections go on where they were.
     let connections = AtomicU32::new(rounds.connections.load(Ordering::Relaxed));
     let thorough = Rounds { effort: &effort, connections, ..*rounds };
-    let measured = thorough.run(&|ends| wanted.contains(&ends));
+    let plan = Plan::of(hosts, &wanted);
+    rounds.watch.begins(Pass::Retest, plan.count());
+    let measured = thorough.run(&plan, Pass::Retest);
     let again: BTreeMap<Cell, u32> = measured
         .iter()
         .filter_map(|&Pair { rail, source, target, rdma, .. }| {

@@ -6,33 +6,48 @@ use crate::model::ping::Life;
 use crate::model::probe::{Act, Cause, Opened, RoundTrips, Step, StepError, StepResult};
 use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
+use crate::ping::plan::{Choice, Pairs};
 
 const EFFORT: Effort =
     Effort { nonce: 1, rounds: 1, slot: Duration::ZERO, reply: Duration::ZERO, latency_bytes: 64 };
 
+/// Ends a run when a function says so.
+struct Until<F>(F);
+
+impl<F: Fn() -> bool + Sync> Watch for Until<F> {
+    fn is_over(&self) -> bool {
+        (self.0)()
+    }
+}
+
+fn plan(pairs: Pairs) -> Plan {
+    Plan::new(pairs, Choice::default(), None).unwrap()
+}
+
+fn from_first(hosts: usize) -> Pairs {
+    let roles: Vec<_> = (0..hosts).map(|host| (host == 0, host > 0)).collect();
+    Pairs::between(&roles, false)
+}
+
 /// The pairs of a run in which no host was reached.
-fn run_unreachable(
-    hosts: usize,
-    pairs: Pairs,
-    why: Reason,
-    is_over: &(dyn Fn() -> bool + Sync),
-) -> Vec<Pair> {
+fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync) -> Vec<Pair> {
+    let hosts = pairs.hosts();
     let failure = HostFailure::new(why, "not reached");
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
     let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
-    run(&members, pairs, &EFFORT, is_over).pairs
+    run(&members, &plan(pairs), &EFFORT, &Until(is_over)).pairs
 }
 
-fn asked(hosts: usize, pairs: Pairs) -> Vec<(usize, usize)> {
-    let results = run_unreachable(hosts, pairs, Reason::Refused, &|| false);
+fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
+    let results = run_unreachable(pairs, Reason::Refused, || false);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Unreached));
     results.iter().map(|pair| (pair.source, pair.target)).collect()
 }
 
 #[test]
 fn a_host_whose_turn_never_came_is_not_accused() {
-    let results = run_unreachable(2, Pairs::All, Reason::Cancelled, &|| false);
+    let results = run_unreachable(Pairs::all(2), Reason::Cancelled, || false);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::NotTested));
 }
 
@@ -41,7 +56,7 @@ fn what_is_done_after_the_end_of_the_run_is_not_tested() {
     // Asked twice for each pair: the second one ends the run in its middle.
     let looks = AtomicU32::new(0);
     let is_over = || looks.fetch_add(1, Ordering::Relaxed) >= 3;
-    let results = run_unreachable(3, Pairs::All, Reason::Refused, &is_over);
+    let results = run_unreachable(Pairs::all(3), Reason::Refused, is_over);
     let tested = results.iter().filter(|pair| pair.verdict.code != Code::NotTested).count();
     assert_eq!((results.len(), tested), (6, 1));
 }
@@ -141,7 +156,7 @@ fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
         failure: None,
     };
     let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    run(&members, Pairs::All, &EFFORT, &|| false).pairs
+    run(&members, &plan(Pairs::all(hosts.len())), &EFFORT, &Until(|| false)).pairs
 }
 
 fn probes(hosts: &[Lossy]) -> Vec<u32> {
@@ -172,11 +187,30 @@ fn a_loss_that_stays_is_no_chance() {
 
 #[test]
 fn a_matrix_has_every_ordered_pair() {
-    assert_eq!(asked(3, Pairs::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+    assert_eq!(asked(Pairs::all(3)), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
 }
 
 #[test]
 fn from_one_host_only_its_own_pairs_are_run() {
-    assert_eq!(asked(4, Pairs::FromFirst), [(0, 1), (0, 2), (0, 3)]);
-    assert_eq!(asked(2, Pairs::FromFirst), [(0, 1)]);
+    assert_eq!(asked(from_first(4)), [(0, 1), (0, 2), (0, 3)]);
+    assert_eq!(asked(from_first(2)), [(0, 1)]);
+}
+
+#[test]
+fn what_the_time_did_not_suffice_for_is_left_out() {
+    struct Short(AtomicU32);
+    impl Watch for Short {
+        fn is_over(&self) -> bool {
+            false
+        }
+
+        fn is_out_of_time(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) >= 1
+        }
+    }
+    let member = |_| Member { name: "n".into(), inventory: None, node: None, failure: None };
+    let members: Vec<Member<'_>> = (0..4).map(member).collect();
+    let short = Short(AtomicU32::new(0));
+    let results = run(&members, &plan(Pairs::all(4)), &EFFORT, &short);
+    assert_eq!(results.pairs.len(), 4, "one round of three");
 }

@@ -150,8 +150,17 @@ fn summary(state: &State, canvas: &mut Canvas<'_>, area: Rect, grid: &Grid, more
     }
 }
 
-/// Of when a matrix is: `pinged 3min ago`, `ping.json of 2026-11-22 08:02:40Z`.
+/// Of when a matrix is: `pinged 3min ago`, `ping.json of 2026-11-22 08:02:40Z`; and whether it is of
+/// anything real.
 fn taken(state: &State, grid: &Grid) -> Word {
+    let (text, token) = dated(state, grid);
+    match &grid.report.simulated {
+        Some(_) => (format!("SIMULATED {text}"), Token::Warn),
+        None => (text, token),
+    }
+}
+
+fn dated(state: &State, grid: &Grid) -> Word {
     match &grid.taken {
         Taken::Here(at) => {
             let ns = state.at.saturating_duration_since(*at).as_nanos();

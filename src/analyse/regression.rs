@@ -1,0 +1,299 @@
+//! What has changed between two runs: what broke, was mended, or became slower or faster by more than pairs
+//! and hosts vary by.
+//!
+//! Speeds are compared as logarithms of what medians were before and are after. What all have in common is
+//! the drift; a host is held against the other hosts, and a pair against the other pairs once its hosts'
+//! changes are taken away, by the bounds of `outliers`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::outliers::excess::{Floor, Likes};
+use super::outliers::robust::median;
+use crate::model::ping::{
+    Cell, Code, Grid, HostChange, PairChange, PingDiff, PingReport, RunFacts,
+};
+
+/// Of fewer pairs nobody can tell how much they vary by themselves.
+const FEWEST_PAIRS: usize = 8;
+
+/// Of fewer hosts nobody can be told from the others.
+const FEWEST_HOSTS: usize = 4;
+
+/// What the median of a thousand round trips varies by from run to run where nothing else is known, as a
+/// logarithm: 5 %.
+const USUAL_NOISE: f32 = 0.05;
+
+/// A difference of medians that vary by this is told no more exactly: 0.2 %.
+const FINEST: f32 = 0.002;
+
+/// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
+const MEDIAN_ERROR: f32 = 1.2533;
+
+/// Changes that are told of each kind; all are counted.
+const MOST: usize = 10_000;
+
+/// Compares two runs.
+#[must_use]
+pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
+    let numbers: HashMap<&str, usize> =
+        new.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
+    let old_names: HashMap<&str, usize> =
+        old.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
+    // Where each host of the old run stands in the new one.
+    let places: Vec<Option<usize>> =
+        old.hosts.iter().map(|host| numbers.get(host.name.as_str()).copied()).collect();
+    let missing = |report: &PingReport, others: &HashMap<&str, usize>| -> Vec<String> {
+        let gone = report.hosts.iter().filter(|host| !others.contains_key(host.name.as_str()));
+        gone.map(|host| host.name.clone()).collect()
+    };
+    let mut diff = PingDiff {
+        old: facts(old),
+        new: facts(new),
+        hosts_gone: missing(old, &numbers),
+        hosts_come: missing(new, &old_names),
+        ..PingDiff::default()
+    };
+    let mut both = Both { old, before: old.grid(), after: new.grid(), places, shifts: Vec::new() };
+    both.compare_codes(&mut diff);
+    both.compare_speeds(&mut diff);
+    diff
+}
+
+fn facts(report: &PingReport) -> RunFacts {
+    RunFacts {
+        taken_ns: report.taken_ns,
+        simulated: report.simulated.clone(),
+        hosts: report.hosts.len() as u64,
+        pairs: report.summary.pairs as u64,
+        ok: report.summary.ok as u64,
+        failed: report.summary.failed as u64,
+    }
+}
+
+/// Both runs as numbers.
+struct Both<'a> {
+    old: &'a PingReport,
+    before: Grid,
+    after: Grid,
+    /// Where each host of the old run stands in the new one.
+    places: Vec<Option<usize>>,
+    /// By how much the pairs changed that work in both: a logarithm.
+    shifts: Vec<(Cell, f32)>,
+}
+
+impl Both<'_> {
+    /// The same pair in the later run.
+    fn later(&self, cell: Cell) -> Option<Cell> {
+        let place = |host: usize| self.places.get(host).copied().flatten();
+        let (source, target) = (place(cell.source)?, place(cell.target)?);
+        (cell.rail < self.after.rails()).then_some(Cell { rail: cell.rail, source, target })
+    }
+
+    fn compare_codes(&mut self, diff: &mut PingDiff) {
+        let hosts = self.places.len();
+        // Of each host: pairs that worked before and were tested again, and what came of those that broke.
+        let mut worked = vec![0_u64; hosts];
+        let mut broke: Vec<BTreeMap<Code, u64>> = vec![BTreeMap::new(); hosts];
+        let mut broken = Vec::new();
+        for (cell, was) in (0..self.before.rails()).flat_map(|rail| self.before.told(rail)) {
+            let Some(later) = self.later(cell) else { continue };
+            let Some(is) = self.after.code(later) else { continue };
+            if !tells(was) || !tells(is) {
+                continue;
+            }
+            diff.compared += 1;
+            if was == Code::Ok {
+                worked[cell.source] += 1;
+                worked[cell.target] += 1;
+            }
+            match (was.is_failure(), is.is_failure()) {
+                (false, true) => {
+                    broken.push((cell, was, is));
+                    for host in [cell.source, cell.target] {
+                        *broke[host].entry(is).or_default() += 1;
+                    }
+                }
+                (true, false) => {
+                    diff.mended_pairs += 1;
+                    if diff.mended.len() < MOST {
+                        diff.mended.push(self.change(cell, was, is));
+                    }
+                }
+                (false, false) => self.shifts.extend(self.shift(cell, later)),
+                (true, true) => {}
+            }
+        }
+        diff.broken_pairs = broken.len() as u64;
+        diff.broken =
+            broken.iter().take(MOST).map(|&(cell, was, is)| self.change(cell, was, is)).collect();
+        diff.hosts_broken = self.hosts_broken(&worked, &broke, &broken);
+    }
+
+    /// The hosts that broke with at least half of their pairs, and with more of them than their peers: the
+    /// worst is named, and what it explains counts against nobody else.
+    fn hosts_broken(
+        &self,
+        worked: &[u64],
+        broke: &[BTreeMap<Code, u64>],
+        broken: &[(Cell, Code, Code)],
+    ) -> Vec<HostChange> {
+        let mut left: Vec<u64> = broke.iter().map(|codes| codes.values().sum()).collect();
+        let mut peers: Vec<Vec<usize>> = vec![Vec::new(); left.len()];
+        for (cell, ..) in broken {
+            peers[cell.source].push(cell.target);
+            peers[cell.target].push(cell.source);
+        }
+        let mut order: Vec<usize> = (0..left.len()).filter(|&host| left[host] > 1).collect();
+        order.sort_by_key(|&host| Reverse(left[host]));
+        let mut changes = Vec::new();
+        for host in order {
+            let is_bad = left[host] > 1 && 2 * left[host] >= worked[host];
+            let stands_out = peers[host].iter().any(|&peer| left[peer] < left[host]);
+            if !(is_bad && stands_out) {
+                continue;
+            }
+            let code = broke[host].iter().max_by_key(|(_, count)| **count).map(|(code, _)| *code);
+            changes.push(HostChange {
+                host: self.name(host),
+                code,
+                pairs: left[host],
+                of: worked[host],
+                slower_permille: None,
+            });
+            for &peer in &peers[host] {
+                left[peer] = left[peer].saturating_sub(1);
+            }
+            left[host] = 0;
+        }
+        changes
+    }
+
+    fn compare_speeds(&self, diff: &mut PingDiff) {
+        let mut all: Vec<f32> = self.shifts.iter().map(|(_, shift)| *shift).collect();
+        let Some(drift) = median(&mut all) else { return };
+        diff.drift_permille = permille(drift);
+        let hosts = self.compare_hosts(drift, diff);
+        let own = |cell: Cell, shift: f32| shift - drift - hosts[cell.source] - hosts[cell.target];
+        let likes = if self.shifts.len() < FEWEST_PAIRS {
+            Some(Likes::exactly(-drift))
+        } else {
+            Likes::of(self.shifts.iter().map(|&(cell, shift)| own(cell, shift)))
+        };
+        let Some(likes) = likes else { return };
+        let noise = if self.shifts.len() < FEWEST_PAIRS { USUAL_NOISE } else { FINEST };
+        let mut changed: Vec<(i64, bool, Cell)> = Vec::new();
+        for &(cell, shift) in &self.shifts {
+            let excess = likes.excess(own(cell, shift), noise);
+            let usual = self.before.half_rtt_ns(cell).map_or(0.0, as_ns);
+            let is_slower = excess.stands_out(Floor::SINGLE, usual);
+            // What became faster by so much would be slower by so much the other way round.
+            let now = usual * shift.exp();
+            let is_faster = excess.reversed().stands_out(Floor::SINGLE, now);
+            if is_slower || is_faster {
+                changed.push((permille(excess.log), is_slower, cell));
+            }
+        }
+        changed.sort_by_key(|(permille, ..)| Reverse(permille.unsigned_abs()));
+        for (permille, is_slower, cell) in changed {
+            let kind = if is_slower { &mut diff.slower } else { &mut diff.faster };
+            if kind.len() < MOST {
+                let slower_permille = Some(permille);
+                kind.push(PairChange { slower_permille, ..self.change(cell, Code::Ok, Code::Ok) });
+            }
+        }
+    }
+
+    /// By how much hosts changed beside the drift that stand out of the others; 0 of all others.
+    fn compare_hosts(&self, drift: f32, diff: &mut PingDiff) -> Vec<f32> {
+        let hosts = self.places.len();
+        let mut parts: Vec<Vec<f32>> = vec![Vec::new(); hosts];
+        for &(cell, shift) in &self.shifts {
+            for host in [cell.source, cell.target] {
+                parts[host].push(shift - drift);
+            }
+        }
+        let mut changes = vec![0.0; hosts];
+        if parts.iter().filter(|parts| !parts.is_empty()).count() < FEWEST_HOSTS {
+            return changes;
+        }
+        let mut single: Vec<f32> = parts.iter().flatten().copied().collect();
+        let noise = super::outliers::robust::spread(&mut single, 0.0);
+        let medians: Vec<Option<f32>> =
+            parts.iter_mut().map(|parts| median(parts.as_mut_slice())).collect();
+        let Some(likes) = Likes::of(medians.iter().flatten().copied()) else { return changes };
+        let mut usual: Vec<f32> = self
+            .shifts
+            .iter()
+            .filter_map(|&(cell, _)| self.before.half_rtt_ns(cell).map(as_ns))
+            .collect();
+        let usual = median(&mut usual).unwrap_or(0.0);
+        for host in 0..hosts {
+            let Some(value) = medians[host] else { continue };
+            #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
+            let root = (parts[host].len() as f32).sqrt();
+            let excess = likes.excess(value, (MEDIAN_ERROR * noise / root).max(FINEST));
+            let is_slower = excess.stands_out(Floor::MANY, usual);
+            if !is_slower && !excess.reversed().stands_out(Floor::MANY, usual) {
+                continue;
+            }
+            changes[host] = excess.log;
+            let like_it = |part: &&f32| (**part > 0.0) == is_slower && **part != 0.0;
+            let change = HostChange {
+                host: self.name(host),
+                code: None,
+                pairs: parts[host].iter().filter(like_it).count() as u64,
+                of: parts[host].len() as u64,
+                slower_permille: Some(permille(excess.log)),
+            };
+            if is_slower { diff.hosts_slower.push(change) } else { diff.hosts_faster.push(change) }
+        }
+        let by_size = |change: &HostChange| Reverse(change.slower_permille.map(i64::unsigned_abs));
+        diff.hosts_slower.sort_by_key(by_size);
+        diff.hosts_faster.sort_by_key(by_size);
+        changes
+    }
+
+    /// By how much a pair changed, where both medians are known.
+    fn shift(&self, cell: Cell, later: Cell) -> Option<(Cell, f32)> {
+        let (was, is) = (self.before.half_rtt_ns(cell)?, self.after.half_rtt_ns(later)?);
+        Some((cell, (as_ns(is) / as_ns(was)).ln()))
+    }
+
+    fn change(&self, cell: Cell, old_code: Code, new_code: Code) -> PairChange {
+        let later = self.later(cell);
+        PairChange {
+            source: self.name(cell.source),
+            target: self.name(cell.target),
+            rail: cell.rail as u64,
+            old_code,
+            new_code,
+            old_half_rtt_ns: self.before.half_rtt_ns(cell).map(u64::from),
+            new_half_rtt_ns: later.and_then(|cell| self.after.half_rtt_ns(cell)).map(u64::from),
+            slower_permille: None,
+        }
+    }
+
+    fn name(&self, host: usize) -> String {
+        self.old.hosts.get(host).map_or_else(String::new, |host| host.name.clone())
+    }
+}
+
+/// What does not apply, or was not tested, is neither well nor broken.
+fn tells(code: Code) -> bool {
+    code == Code::Ok || code.is_failure()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
+fn as_ns(ns: u32) -> f32 {
+    ns as f32
+}
+
+/// A logarithm as a change in thousandths.
+#[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and makes 0 of no number")]
+fn permille(log: f32) -> i64 {
+    (log.exp_m1() * 1_000.0).round() as i64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! Ping runs in files: the JSON that `rdmactl ping` prints and keeps.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::model::ping::{PingReport, Summary};
+
+/// Kind and version of the file.
+const SCHEMA: &str = "rdmactl.ping/1";
+
+/// The kind, before the version.
+const KIND: &str = "rdmactl.ping/";
+
+/// The most bytes of a file: a thousand hosts have a million pairs.
+const MOST: u64 = 1 << 30;
+
+/// The most bytes of the name of a schema.
+const LONGEST: usize = 100;
+
+/// The most hosts of a run: with more of them, a column of pairs takes gigabytes.
+const MOST_HOSTS: usize = 16_384;
+
+/// The most rails of a host.
+const MOST_RAILS: usize = 256;
+
+/// The most pairs that hosts and rails may have together: 6 GB as columns.
+const MOST_CELLS: usize = 1 << 30;
+
+/// A run that was read from a file.
+#[derive(Debug, Clone)]
+pub struct PingRun {
+    /// What it found.
+    pub report: PingReport,
+    /// When the file was written, in nanoseconds since 1970 UTC; `None` where the system does not say.
+    pub written_ns: Option<u64>,
+}
+
+/// Why a file cannot be used as a ping run.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {cause}", path.display())]
+pub struct PingRunError {
+    path: PathBuf,
+    cause: Cause,
+}
+
+/// What is wrong with the file.
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("it is no JSON of rdmactl ping")]
+    NoRun,
+    #[error("it is a {0}, and {SCHEMA} is needed, as rdmactl ping --json prints it")]
+    OtherKind(String),
+    #[error("it is a {0}, of a newer rdmactl than this one, which reads {SCHEMA}")]
+    Newer(String),
+    #[error("it is cut off: {0}")]
+    Cut(serde_json::Error),
+    #[error("{0}")]
+    Malformed(serde_json::Error),
+    #[error("it names a host that it does not have")]
+    UnknownHost,
+    #[error("it has more than {0}")]
+    TooMany(String),
+}
+
+impl PingRunError {
+    /// What to type.
+    #[must_use]
+    pub fn fix(&self) -> &'static str {
+        match &self.cause {
+            Cause::OtherKind(kind) if kind.starts_with("rdmactl.capture/") => {
+                "list what a capture holds with rdmactl devices --from FILE"
+            }
+            Cause::OtherKind(kind) if kind.starts_with("rdmactl.recording/") => {
+                "play a recording with rdmactl top --from FILE"
+            }
+            Cause::Newer(_) => "read it with the rdmactl that wrote it, or a newer one",
+            Cause::TooMany(_) => "split the run over several files",
+            _ => "make one with rdmactl ping --save FILE",
+        }
+    }
+}
+
+impl PingRun {
+    /// Whether a file begins as a run does, of whatever version; one that cannot be read does not.
+    #[must_use]
+    pub fn is_at(path: &Path) -> bool {
+        let input = open(path).map(BufReader::new);
+        input.is_ok_and(|mut input| {
+            let start = input.fill_buf().ok().and_then(schema);
+            start.is_some_and(|schema| schema.starts_with(KIND))
+        })
+    }
+
+    /// Reads what `rdmactl ping` kept with `--save`, or printed with `--json` into a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is something else, of a newer version, or does not fit together.
+    pub fn read(path: &Path) -> Result<Self, PingRunError> {
+        let read = || {
+            let file = open(path)?;
+            let written = file.metadata().and_then(|data| data.modified());
+            let written = written.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            let written_ns = written.and_then(|since| u64::try_from(since.as_nanos()).ok());
+            let report = parse(BufReader::new(file.take(MOST)))?;
+            Ok(Self { report, written_ns })
+        };
+        read().map_err(|cause| PingRunError { path: path.to_owned(), cause })
+    }
+}
+
+/// A pipe would be waited for, and a device has no end.
+fn open(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    File::open(path)
+}
+
+/// Reads a run as it comes, so that no text of it is held besides.
+fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
+    match schema(input.fill_buf()?) {
+        Some(SCHEMA) => {}
+        None => return Err(Cause::NoRun),
+        Some(other) => {
+            let version = other.strip_prefix(KIND).and_then(|number| number.parse::<u32>().ok());
+            let cause = if version.is_some_and(|version| version > 1) {
+                Cause::Newer
+            } else {
+                Cause::OtherKind
+            };
+            return Err(cause(other.to_owned()));
+        }
+    }
+    let mut report: PingReport = serde_json::from_reader(input).map_err(|error| {
+        match (error.is_eof(), error.io_error_kind()) {
+            (true, _) => Cause::Cut(error),
+            (_, Some(kind)) => Cause::Io(kind.into()),
+            _ => Cause::Malformed(error),
+        }
+    })?;
+    check(&report)?;
+    if report.summary == Summary::default() {
+        // The first version of the file had none.
+        report.summary = Summary::of(&report.pairs);
+    }
+    Ok(report)
+}
+
+/// Whoever shows a run counts on its indices: each must be one of a host, and rails few.
+fn check(report: &PingReport) -> Result<(), Cause> {
+    let hosts = report.hosts.len();
+    if hosts > MOST_HOSTS {
+        return Err(Cause::TooMany(format!("{MOST_HOSTS} hosts")));
+    }
+    let known = |host: usize| host < hosts;
+    let pairs = report.pairs.iter().map(|pair| (pair.source, pair.target));
+    let findings = report.findings.iter().map(|finding| (finding.source, finding.target));
+    let blamed = report.findings.iter().filter_map(|finding| finding.host);
+    let slow = report.outliers.iter().flat_map(|outlier| [outlier.host, outlier.target]);
+    if !pairs.chain(findings).all(|(source, target)| known(source) && known(target))
+        || !blamed.chain(slow.flatten()).all(known)
+    {
+        return Err(Cause::UnknownHost);
+    }
+    let of_pairs = report.pairs.iter().map(|pair| pair.rail.saturating_add(1)).max().unwrap_or(0);
+    let rails = of_pairs.max(report.cells.as_ref().map_or(0, Vec::len));
+    if rails > MOST_RAILS || hosts * hosts * rails > MOST_CELLS {
+        return Err(Cause::TooMany(format!("{MOST_RAILS} rails, or {MOST_CELLS} pairs")));
+    }
+    Ok(())
+}
+
+/// The name of the schema at the beginning of a document, where it always is the first key.
+fn schema(start: &[u8]) -> Option<&str> {
+    let rest = start.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+    let rest = rest.strip_prefix(br#""schema""#)?.trim_ascii_start().strip_prefix(b":")?;
+    let name = rest.trim_ascii_start().strip_prefix(b"\"")?;
+    let end = name.iter().take(LONGEST).position(|letter| *letter == b'"')?;
+    str::from_utf8(&name[..end]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMPTY: &str = r#"{"schema": "rdmactl.ping/1", "hosts": [], "pairs": [], "findings": [],
+        "elapsed_ms": 1, "left_behind": []}"#;
+
+    #[test]
+    fn what_an_older_version_wrote_is_read() {
+        let report = parse(EMPTY.as_bytes()).unwrap();
+        assert_eq!((report.hosts.len(), report.elapsed_ms), (0, 1));
+        assert_eq!((report.coverage, report.cells, report.taken_ns), (None, None, None));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ping.json");
+        fs::write(&path, EMPTY).unwrap();
+        assert!(PingRun::is_at(&path));
+        assert!(PingRun::read(&path).unwrap().written_ns.is_some());
+    }
+
+    #[test]
+    fn what_is_no_run_is_said_to_be_none() {
+        let finding = |host: &str| {
+            format!(
+                r#"{{"schema": "rdmactl.ping/1", "hosts": [], "pairs": [], "findings": [{{"host": {host},
+                "source": 0, "target": 0, "code": "ok", "stage": null, "detail": "", "hint": null,
+                "failed": 1, "of": 1}}], "elapsed_ms": 1, "left_behind": []}}"#
+            )
+        };
+        let hosts = r#"{"name": "n", "kernel": null, "failure": null}"#;
+        let pair = format!(
+            r#"{{"schema": "rdmactl.ping/1", "hosts": [{hosts}], "pairs": [{{"rail": 1000000000000,
+            "source": 0, "target": 0, "route": null, "rdma": null, "tcp": null, "first": null,
+            "verdict": {{"code": "ok", "stage": null, "side": "path", "detail": "", "hint": null}}}}],
+            "findings": [], "elapsed_ms": 1, "left_behind": []}}"#
+        );
+        let cases = [
+            ("", "no JSON"),
+            ("[]", "no JSON"),
+            (r#"{"schema": "rdmactl.report/1"}"#, "it is a rdmactl.report/1"),
+            (r#"{"schema": "rdmactl.ping/2", "new": 1}"#, "of a newer rdmactl"),
+            (r#"{"schema": "rdmactl.ping/1"}"#, "missing field"),
+            (&EMPTY[..EMPTY.len() - 10], "it is cut off"),
+            (&finding("7"), "names a host"),
+            (&finding("null"), "names a host"),
+            (&pair, "more than 256 rails"),
+        ];
+        for (text, said) in cases {
+            let error = parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let nowhere = Path::new("/nowhere");
+        assert!(PingRun::read(nowhere).is_err() && !PingRun::is_at(nowhere));
+    }
+
+    #[test]
+    fn neither_a_pipe_nor_a_device_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            let error = PingRun::read(path).unwrap_err().to_string();
+            assert!(error.contains("no regular file"), "{error}");
+            assert!(!PingRun::is_at(path));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a run found, in the form that is asked for.
+
+use crate::cli::{Format, Global};
+use crate::cmd::outcome::say;
+use crate::cmd::view::{Hosts, View};
+use crate::cmd::{Advice, Outcome};
+use crate::model::ping::{PingDiff, PingReport};
+use crate::query::{self, pair_rows};
+use crate::render::{
+    Note, PingDiffDocument, PingDocument, escape, render_change, render_findings, render_html,
+    render_matrix, render_origin, render_svg, to_json, to_json_lines,
+};
+use crate::term::Term;
+
+use super::stream::Stream;
+
+/// The form of the answer.
+pub(super) struct Answer<'a> {
+    pub(super) global: &'a Global,
+    pub(super) term: Term,
+    view: View<'a, query::Pairs>,
+}
+
+impl<'a> Answer<'a> {
+    /// Reads the flags.
+    pub(super) fn new(global: &'a Global, term: Term) -> anyhow::Result<Self> {
+        let view = View::new(global, term)?;
+        if global.watch.is_some() && matches!(global.output(), Format::Html | Format::Svg) {
+            let fix = "leave one of them out: a file holds one picture";
+            return Err(Advice::error("--watch contradicts --format html and svg", fix));
+        }
+        Ok(Self { global, term, view })
+    }
+
+    /// Says that rows were printed: what programs read has one heading.
+    pub(super) fn goes_on(&mut self) {
+        self.view.goes_on();
+    }
+
+    /// Whether what has changed is told, and not all again.
+    pub(super) fn tells_changes(&self) -> bool {
+        matches!(self.global.output(), Format::Table | Format::Json) && !self.view.is_of_rows()
+    }
+
+    /// Prints all of it; events that were told before are not told again.
+    pub(super) fn print(&self, report: &PingReport, stream: &Stream) -> anyhow::Result<()> {
+        let hosts = Hosts::Pinged(&report.hosts);
+        let form = self.global.output();
+        self.term.answer(match form {
+            Format::Json if report.cells.is_some() => to_json_lines([PingDocument::new(report)])?,
+            Format::Json => to_json(&PingDocument::new(report))?,
+            Format::Ndjson => return Ok(stream.end(report)?),
+            Format::Html => heat_map(render_html(report))?,
+            Format::Svg => heat_map(render_svg(report))?,
+            Format::Plain | Format::Csv | Format::Prom => {
+                self.view.print(pair_rows(report), hosts)?
+            }
+            Format::Table => {
+                let pairs = if is_matrix(report) && !self.view.is_of_rows() {
+                    render_matrix(report, !self.global.no_header)
+                } else {
+                    self.view.print(pair_rows(report), hosts)?
+                };
+                format!("{}{pairs}\n{}", render_origin(report), render_findings(report))
+            }
+        })?;
+        if matches!(form, Format::Plain | Format::Csv | Format::Prom) {
+            let text = render_origin(report).trim_end().to_owned();
+            if !text.is_empty() {
+                say(self.term, &Note { text, fix: None });
+            }
+            for left in &report.left_behind {
+                let text = format!("left on {}", escape(left));
+                say(self.term, &Note { text, fix: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what has changed since the run before, and how that came out.
+    pub(super) fn print_change(
+        &self,
+        change: &PingDiff,
+        report: &PingReport,
+    ) -> anyhow::Result<()> {
+        self.term.answer(match self.global.output() {
+            Format::Json => to_json(&PingDiffDocument::new(change))?,
+            _ => format!("\n{}{}", render_origin(report), render_change(change)),
+        })?;
+        Ok(())
+    }
+}
+
+fn heat_map(made: Result<String, String>) -> anyhow::Result<String> {
+    made.map_err(|why| Advice::error(why, "list what fails with --format csv, or draw fewer hosts"))
+}
+
+/// Whether more than one host asked; a made-up run always is of all.
+fn is_matrix(report: &PingReport) -> bool {
+    let mut sources = report.pairs.iter().map(|pair| pair.source);
+    let first = sources.next();
+    report.simulated.is_some() || sources.any(|source| Some(source) != first)
+}
+
+/// What a run comes to. A pair that nobody tested has not passed, unless there was to be no more time; one
+/// that is slow has.
+pub(super) fn outcome(report: &PingReport) -> Outcome {
+    let budget = report.coverage.as_ref().filter(|coverage| coverage.budget_ms.is_some());
+    let is_untested = report.summary.not_tested > 0 && budget.is_none();
+    let is_bad = report.summary.failed > 0
+        || is_untested
+        || report.hosts.iter().any(|host| host.failure.is_some())
+        || !report.left_behind.is_empty();
+    match () {
+        () if is_bad => Outcome::Problem,
+        () if budget.is_some_and(|coverage| coverage.least_peers == 0) => Outcome::Incomplete,
+        () => Outcome::Complete,
+    }
+}

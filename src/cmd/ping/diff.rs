@@ -1,0 +1,44 @@
+//! What has changed between two runs that were kept.
+
+use std::path::PathBuf;
+
+use crate::analyse::regression;
+use crate::capture::PingRun;
+use crate::cli::{Format, Global};
+use crate::cmd::{Advice, Outcome};
+use crate::render::{PingDiffDocument, render_diff, to_json, to_json_lines};
+use crate::term::Term;
+
+/// Compares the two files and prints it. What broke is a problem.
+pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Result<Outcome> {
+    let [old, new] = files else {
+        let fix = "name two files, as in rdmactl ping --diff OLD NEW";
+        return Err(Advice::error("--diff needs two files", fix));
+    };
+    let given = [
+        ("--from", global.from.is_some()),
+        ("--save", global.save.is_some()),
+        ("--watch", global.watch.is_some()),
+        ("--hosts", global.hosts.is_some()),
+        ("--hosts-file", global.hosts_file.is_some()),
+        ("--where", global.filter.is_some()),
+        ("--sort", global.sort.is_some()),
+        ("--columns", !global.columns.is_empty()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        let fix = "leave it out: both runs are in the files, and their difference is no listing";
+        return Err(Advice::error(format!("--diff has no use for {flag}"), fix));
+    }
+    let (old, new) = (PingRun::read(old)?.report, PingRun::read(new)?.report);
+    let diff = regression::between(&old, &new);
+    term.answer(match global.output() {
+        Format::Table => render_diff(&diff),
+        Format::Json => to_json(&PingDiffDocument::new(&diff))?,
+        Format::Ndjson => to_json_lines([PingDiffDocument::new(&diff)])?,
+        _ => {
+            let fix = "leave --format out, or write --json";
+            return Err(Advice::error("a difference is a table or JSON", fix));
+        }
+    })?;
+    Ok(if diff.broken.is_empty() { Outcome::Complete } else { Outcome::Problem })
+}

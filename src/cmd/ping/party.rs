@@ -1,0 +1,195 @@
+//! Whom a run is of: hosts in the order of their numbers, who may ask whom, and which of that is planned.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::cli::{Global, PingArgs, ScheduleName};
+use crate::cmd::{Advice, asked};
+use crate::fleet::Host;
+use crate::model::ping::{Schedule, Topology};
+use crate::ping::plan::{Choice, Pairs, Plan, Way};
+use crate::query::Value;
+use crate::render::escape;
+
+/// The most bytes of messages that one run relays: more than that, and this host is what is measured.
+const MOST_RELAYED: u64 = 8 << 30;
+
+/// Where the messages of a run start.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    Here,
+    There(Host),
+}
+
+impl Place {
+    pub(super) fn host(&self) -> Option<Host> {
+        match self {
+            Self::Here => None,
+            Self::There(host) => Some(host.clone()),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Here => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            Self::There(host) => host.to_string(),
+        }
+    }
+}
+
+/// The hosts that the flags name, each once, and who asks whom.
+pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
+    let there = |set: &str| -> anyhow::Result<Vec<Place>> {
+        Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
+    };
+    if let Some(set) = &args.matrix {
+        refuse_hosts(global, "--matrix")?;
+        let places = there(set)?;
+        if places.len() < 2 {
+            return Err(Advice::error(
+                format!("{} is one host, and a matrix needs two", escape(set)),
+                "name more hosts, as in --matrix n[1-4]",
+            ));
+        }
+        let pairs = Pairs::all(places.len());
+        return Ok((places, pairs));
+    }
+    if let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) {
+        refuse_hosts(global, "--clients")?;
+        return join(there(clients)?, there(servers)?, true);
+    }
+    let Some(target) = &args.host else {
+        return Err(Advice::error(
+            "ping needs a host",
+            "name one, as in rdmactl ping n2, or every pair of a set with --matrix n[1-4]",
+        ));
+    };
+    let targets = there(target)?;
+    let sources = match asked::named(global)? {
+        Some(hosts) => hosts.into_iter().map(Place::There).collect(),
+        None => vec![Place::Here],
+    };
+    join(sources, targets, false)
+}
+
+/// clap sees the contradiction only when both stand behind the command.
+fn refuse_hosts(global: &Global, other: &str) -> anyhow::Result<()> {
+    if !global.names_hosts() {
+        return Ok(());
+    }
+    let flag = if global.hosts.is_some() { "--hosts" } else { "--hosts-file" };
+    let fix = if other == "--matrix" {
+        "name the hosts of a matrix behind --matrix only; those of a file are ^FILE"
+    } else {
+        "name those that ask behind --clients and those that answer behind --servers; those of a \
+         file are ^FILE"
+    };
+    Err(Advice::error(format!("{other} contradicts {flag}"), fix))
+}
+
+/// Sources before those targets that are none.
+fn join(
+    sources: Vec<Place>,
+    targets: Vec<Place>,
+    both_ways: bool,
+) -> anyhow::Result<(Vec<Place>, Pairs)> {
+    let mut numbers: HashMap<Place, usize> = HashMap::new();
+    let (mut places, mut roles) = (Vec::new(), Vec::new());
+    let sources = sources.into_iter().map(|place| (place, true));
+    let targets = targets.into_iter().map(|place| (place, false));
+    for (place, is_source) in sources.chain(targets) {
+        let number = *numbers.entry(place.clone()).or_insert_with(|| {
+            places.push(place);
+            roles.push((false, false));
+            places.len() - 1
+        });
+        let role: &mut (bool, bool) = &mut roles[number];
+        if is_source { role.0 = true } else { role.1 = true }
+    }
+    pairs_of(&roles, both_ways).map(|pairs| (places, pairs))
+}
+
+fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
+    let pairs = Pairs::between(roles, both_ways);
+    if pairs.count() == 0 {
+        return Err(Advice::error(
+            "the only host that asks is the only one that answers",
+            "name another one: a host is not pinged from itself",
+        ));
+    }
+    Ok(pairs)
+}
+
+/// Which of the hosts of a file ask and which answer, by the flags; all each other without any.
+pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<Pairs> {
+    let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) else {
+        return Ok(Pairs::all(hosts.len()));
+    };
+    let numbers: HashMap<&str, usize> =
+        hosts.iter().enumerate().map(|(at, host)| (host.as_str(), at)).collect();
+    let mut roles = vec![(false, false); hosts.len()];
+    for (set, is_source) in [(clients, true), (servers, false)] {
+        for host in asked::of_set(set)? {
+            let name = host.to_string();
+            let Some(role) = numbers.get(name.as_str()).and_then(|&at| roles.get_mut(at)) else {
+                let what = format!("{} is none of the hosts of the fabric", escape(&name));
+                return Err(Advice::error(what, "name hosts that stand in its line hosts"));
+            };
+            if is_source { role.0 = true } else { role.1 = true }
+        }
+    }
+    pairs_of(&roles, true)
+}
+
+/// The plan that the flags ask for. Without a seed chance begins with `usual_seed`.
+pub(super) fn plan(
+    args: &PingArgs,
+    pairs: Pairs,
+    topology: Option<&Topology>,
+    usual_seed: u32,
+) -> anyhow::Result<Plan> {
+    let choice = Choice {
+        schedule: args.schedule.map(|name| match name {
+            ScheduleName::Circle => Schedule::Circle,
+            ScheduleName::Shift => Schedule::Shift,
+            ScheduleName::Bisection => Schedule::Bisection,
+            ScheduleName::Random => Schedule::Random,
+        }),
+        peers: args.peers.map(|peers| peers as usize),
+        budget_ms: args.budget.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        seed: args.seed.unwrap_or(usual_seed).into(),
+    };
+    Plan::new(pairs, choice, topology).map_err(|error| Advice::error(error.what, error.fix))
+}
+
+/// A seed that nobody chose, short enough to be typed.
+pub(super) fn any_seed() -> anyhow::Result<u32> {
+    let mut seed = [0; 2];
+    getrandom::fill(&mut seed).context("no random numbers on this host")?;
+    Ok(u16::from_le_bytes(seed).into())
+}
+
+/// Refuses a plan of which too much would pass through this host; one that ends in time may begin.
+pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
+    let (round_trips, slot) = args.measurement();
+    let relayed = plan.estimate(1, round_trips, slot).bytes(Way::Relay);
+    if relayed <= MOST_RELAYED || args.budget.is_some() {
+        return Ok(());
+    }
+    let what = format!(
+        "{} pairs are {} of messages through this host, and {} is the limit",
+        plan.count(),
+        Value::Size(relayed),
+        Value::Size(MOST_RELAYED),
+    );
+    let fix = "try each host with some others only, as in --peers 16, or say how long it may take \
+               with --budget 10m";
+    Err(Advice::error(what, fix))
+}
+
+/// The name of a file, as errors have it.
+pub(super) fn file_name(file: &Path) -> String {
+    escape(&file.display().to_string()).into_owned()
+}

@@ -1,0 +1,74 @@
+//! What a run would do, and what it would cost, without a message.
+
+use crate::cli::{Format, Global, PingArgs};
+use crate::cmd::{Advice, Outcome};
+use crate::model::ping::Topology;
+use crate::ping::plan::{Plan, Way};
+use crate::render::{PingPlan, render_plan, to_json, to_json_lines};
+use crate::term::Term;
+
+use super::{party, simulated};
+
+/// Plans what the flags ask for and prints it.
+pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
+    let given = [
+        ("--from", global.from.is_some()),
+        ("--save", global.save.is_some()),
+        ("--watch", global.watch.is_some()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        let fix = "leave it out: a plan asks nobody, and is the same each time";
+        return Err(Advice::error(format!("--plan has no use for {flag}"), fix));
+    }
+    let plan = if let Some(file) = &args.simulate {
+        let fabric = simulated::read(global, args, file)?;
+        let plan = simulated::plan(args, &fabric)?;
+        let file = Some(file.display().to_string());
+        told(args, &plan, fabric.rails(), fabric.topology(), file)
+    } else {
+        let (_, pairs) = party::places(global, args)?;
+        let plan = party::plan(args, pairs, None, party::any_seed()?)?;
+        told(args, &plan, 1, None, None)
+    };
+    term.answer(match global.output() {
+        Format::Table => render_plan(&plan),
+        Format::Json => to_json(&plan)?,
+        Format::Ndjson => to_json_lines([&plan])?,
+        _ => {
+            let fix = "leave --format out, or write --json";
+            return Err(Advice::error("a plan is a table or JSON", fix));
+        }
+    })?;
+    Ok(Outcome::Complete)
+}
+
+fn told(
+    args: &PingArgs,
+    plan: &Plan,
+    rails: usize,
+    topology: Option<&Topology>,
+    simulated: Option<String>,
+) -> PingPlan {
+    let (round_trips, slot) = args.measurement();
+    let estimate = plan.estimate(rails, round_trips, slot);
+    let begun = args.budget.map(|time| plan.rounds_within(time, rails, round_trips, slot));
+    let tally = plan.tally_of(begun.unwrap_or(plan.rounds()), rails, topology);
+    let coverage = plan.coverage(rails, &tally);
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    // Of a run that ends in time only what is begun costs anything.
+    let part = |whole: u64| {
+        let tested = u128::from(whole) * u128::from(coverage.tested);
+        let part = tested.checked_div(u128::from(coverage.planned)).unwrap_or(0);
+        u64::try_from(part).unwrap_or(u64::MAX)
+    };
+    let time_ms = ms(estimate.time);
+    PingPlan::new(
+        plan.pairs().hosts() as u64,
+        rails as u64,
+        args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
+        part(estimate.bytes(Way::Relay)),
+        estimate.bytes(Way::Roster),
+        simulated,
+        coverage,
+    )
+}

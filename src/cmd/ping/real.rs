@@ -1,0 +1,228 @@
+//! A run over hosts that are there.
+
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::party::{self, Place};
+use super::watcher::{Listener, Watcher};
+use crate::analyse::culprit::findings;
+use crate::cli::{Global, PingArgs};
+use crate::clock::{self, Deadline};
+use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
+use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
+use crate::model::ping::{PingHost, PingReport, Summary};
+use crate::model::{HostFailure, HostReport, Part, Reason};
+use crate::ping::Node;
+use crate::ping::matrix::{self, Effort, Member};
+use crate::ping::plan::{Pairs, Plan, Tally};
+use crate::render::Note;
+
+/// How long an answer to one message may take.
+const REPLY: Duration = Duration::from_secs(1);
+
+/// How long agents may take to leave when all is done.
+const LEAVE: Duration = Duration::from_millis(2_500);
+
+/// One host of the run: its agent and inventory, or why there is none.
+type Reached = Result<(Agent, HostReport), HostFailure>;
+
+/// A run that can be done again and again.
+pub(super) struct Real {
+    places: Vec<Place>,
+    plan: Plan,
+    args: PingArgs,
+    reach: Reach,
+    watchdog: Watchdog,
+    fanout: usize,
+}
+
+impl Real {
+    /// The run that the flags describe; a signal ends it.
+    pub(super) fn new(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
+        let (places, pairs) = party::places(global, args)?;
+        let plan = party::plan(args, pairs, None, party::any_seed()?)?;
+        party::refuse_too_much(args, &plan)?;
+        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let fanout = usize::from(global.fanout);
+        Ok(Self { places, plan, args: args.clone(), reach, watchdog, fanout })
+    }
+
+    /// What is cancelled when the run is to end.
+    pub(super) fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
+    /// Reaches all hosts, runs the plan, and leaves.
+    pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
+        let effort = effort(&self.args)?;
+        let reached = self.gather(listener)?;
+        Ok(self.probe(reached, &effort, listener))
+    }
+
+    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<Vec<Reached>> {
+        let (places, watchdog) = (&self.places, &self.watchdog);
+        listener.progress.reaches(places.len());
+        let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
+        let enter = |place: &Place| match enter(place, &self.reach) {
+            // Whatever broke then was broken by us.
+            Err(_) if watchdog.is_cancelled() => Err(cancelled()),
+            result => result,
+        };
+        fan_out(places, self.fanout, watchdog, enter, |index, result| {
+            listener.progress.reached();
+            reached[index] = Some(result);
+        })
+        .context("cannot start a thread")?;
+        Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled()))).collect())
+    }
+
+    fn probe(&self, reached: Vec<Reached>, effort: &Effort, listener: &Listener<'_>) -> PingReport {
+        let (started, taken_ns) = (clock::now(), clock::wall_ns());
+        let members: Vec<Member<'_>> = self
+            .places
+            .iter()
+            .zip(&reached)
+            .map(|(place, reached)| Member {
+                name: place.name(),
+                inventory: reached.as_ref().ok().map(|(_, report)| report),
+                node: reached.as_ref().ok().map(|(agent, _)| agent as &dyn Node),
+                failure: reached.as_ref().err(),
+            })
+            .collect();
+        let hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
+        let is_over = || self.watchdog.is_cancelled();
+        let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
+        let results = matrix::run(&members, &self.plan, effort, &watcher);
+        drop(members);
+        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let left_behind = leave(&self.places, reached);
+        let mut tally = Tally::new(hosts.len(), None);
+        for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
+            tally.add(pair.source, pair.target, 1);
+        }
+        let coverage = self.plan.coverage(1, &tally);
+        let mut summary = Summary::of(&results.pairs);
+        summary.leave_out(coverage.planned.saturating_sub(summary.pairs as u64));
+        PingReport {
+            hosts,
+            cells: None,
+            coverage: Some(coverage),
+            summary,
+            findings: findings(&results.pairs),
+            pairs: results.pairs,
+            outliers: results.outliers,
+            simulated: None,
+            taken_ns: Some(taken_ns),
+            elapsed_ms,
+            left_behind,
+        }
+    }
+}
+
+fn ping_host(member: &Member<'_>) -> PingHost {
+    PingHost {
+        name: member.name.clone(),
+        kernel: member.inventory.and_then(|report| report.kernel.clone()),
+        failure: member.failure.cloned(),
+    }
+}
+
+/// Runs every ordered pair of these hosts as `ping --matrix` does, until the watchdog is cancelled; `tell`
+/// is for what is to be known of the way there.
+pub(in crate::cmd) fn all_pairs(
+    global: &Global,
+    hosts: &[Host],
+    watchdog: &Watchdog,
+    tell: impl Fn(Note) + Send + Sync + 'static,
+) -> anyhow::Result<PingReport> {
+    let places: Vec<Place> = hosts.iter().cloned().map(Place::There).collect();
+    let (args, watchdog) = (PingArgs::default(), watchdog.clone());
+    let plan = party::plan(&args, Pairs::all(places.len()), None, 0)?;
+    party::refuse_too_much(&args, &plan)?;
+    let reach = reach_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
+    let fanout = usize::from(global.fanout);
+    Real { places, plan, args, reach, watchdog, fanout }.run(&Listener::default())
+}
+
+/// Messages need our own code there: it is sent unless that is forbidden.
+fn upload(global: &Global) -> UploadPolicy {
+    if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
+}
+
+/// Greets the agent of one host, reads what it has, and has it start its worker.
+fn enter(place: &Place, reach: &Reach) -> Reached {
+    let (agent, deadline) = match place {
+        Place::Here => here(reach)?,
+        Place::There(host) => {
+            let found = reach.agent(host)?;
+            (found.what, found.deadline)
+        }
+    };
+    let entered = agent.report(&[Part::Gids].into(), deadline).and_then(|report| {
+        agent.start_worker()?;
+        Ok(report)
+    });
+    match entered {
+        Ok(report) => Ok((agent, report)),
+        Err(failure) => Err(agent.give_up(failure)),
+    }
+}
+
+fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
+    let nonce = Nonce::new().map_err(|error| {
+        HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
+    })?;
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["agent", &nonce.to_string()]);
+    let deadline = Deadline::after(reach.timeout);
+    Ok((Agent::here(command, nonce, reach.connector.watchdog(), deadline)?, deadline))
+}
+
+fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
+    let mut nonce = [0; 8];
+    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
+    let (rounds, slot) = args.measurement();
+    Ok(Effort {
+        nonce: u64::from_le_bytes(nonce),
+        rounds,
+        slot,
+        reply: REPLY,
+        latency_bytes: args.size,
+    })
+}
+
+/// Ends all agents at once; which of them could not be ended.
+fn leave(places: &[Place], reached: Vec<Reached>) -> Vec<String> {
+    let deadline = Deadline::after(LEAVE);
+    let there = places.iter().zip(reached).filter_map(|(place, reached)| {
+        let (agent, _) = reached.ok()?;
+        Some((place.name(), Mutex::new(Some(agent))))
+    });
+    let agents: Vec<(String, Mutex<Option<Agent>>)> = there.collect();
+    let left_behind = Mutex::new(Vec::new());
+    let end = |(name, agent): &(String, Mutex<Option<Agent>>)| {
+        let agent = lock(agent).take();
+        if let Some(left) = agent.and_then(|agent| agent.end(deadline).err()) {
+            lock(&left_behind).push(format!("{name}: {left}"));
+        }
+    };
+    let end = &end;
+    thread::scope(|scope| {
+        for agent in &agents {
+            if thread::Builder::new().spawn_scoped(scope, move || end(agent)).is_err() {
+                // A system that gives no more threads gets the work done one by one.
+                end(agent);
+            }
+        }
+    });
+    left_behind.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which of the pairs that could be asked for a run was to try, and which of them it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Coverage {
+    /// How pairs are put together in rounds.
+    pub schedule: Schedule,
+    /// What the choice by chance began with: the same number makes the same plan. `None` where nothing is
+    /// chosen by chance.
+    pub seed: Option<u64>,
+    /// With how many others each host was to be tried; `None` for all.
+    pub peers: Option<u64>,
+    /// The time after which no more pairs were begun, in milliseconds; `None` without such a limit.
+    pub budget_ms: Option<u64>,
+    /// Rounds of the plan.
+    pub rounds: u64,
+    /// Ordered pairs that the hosts have, on all rails: those that may ask with those that may answer.
+    pub possible: u64,
+    /// Those of them that the plan has.
+    pub planned: u64,
+    /// Those of them that were tried.
+    pub tested: u64,
+    /// Each host was tried with at least so many others.
+    pub least_peers: u64,
+    /// Pairs of leaves, and leaves with themselves, between which a pair was tried, and how many there
+    /// are; `None` where no leaves are known.
+    pub leaf_pairs: Option<LeafPairs>,
+}
+
+/// How far the ways between leaves were tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeafPairs {
+    /// Those that were tried.
+    pub tested: u64,
+    /// All.
+    pub possible: u64,
+}
+
+impl Coverage {
+    /// Which part of the possible pairs was tried, in thousandths, cut off: only all of them are 1,000.
+    #[must_use]
+    pub fn permille(&self) -> u64 {
+        permille(self.tested, self.possible)
+    }
+
+    /// Whether the run was to leave pairs out.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.budget_ms.is_some() || self.planned < self.possible
+    }
+}
+
+/// A part in thousandths, cut off; of nothing all.
+fn permille(part: u64, whole: u64) -> u64 {
+    let thousands = u128::from(part) * 1_000;
+    thousands
+        .checked_div(u128::from(whole))
+        .map_or(1_000, |part| u64::try_from(part).unwrap_or(1_000))
+}
+
+/// How pairs are put together in rounds that run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// The circle method: rounds of disjoint pairs, each in both directions, in the hosts' order.
+    Circle,
+    /// In round k each host asks the one that stands k places further: one question out and one in.
+    Shift,
+    /// One round, each host of the first half with one of the second.
+    Bisection,
+    /// The circle method over the hosts in an order of chance, so that the first rounds are a fair part.
+    Random,
+}
+
+impl Schedule {
+    /// The schedule's word, as flags, JSON and text show it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Circle => "circle",
+            Self::Shift => "shift",
+            Self::Bisection => "bisection",
+            Self::Random => "random",
+        }
+    }
+}
+
+#[test]
+fn only_all_of_them_are_the_whole() {
+    assert_eq!(permille(999_999, 1_000_000), 999);
+    assert_eq!(permille(0, 0), 1_000);
+    assert_eq!(permille(u64::MAX, u64::MAX), 1_000);
+    assert_eq!(permille(124, 1_000), 124);
+}

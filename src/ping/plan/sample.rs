@@ -1,0 +1,107 @@
+//! Some of all pairs: so many peers for each host, every two leaves, and rounds to run them in.
+
+use std::collections::BTreeSet;
+
+use super::{Plan, circle, seats};
+use crate::model::ping::Topology;
+
+/// Chooses pairs by the rounds of the circle method until each host has so many peers, or all that it may
+/// have; then one pair for every two leaves, and every leaf in itself, that have none yet.
+pub(super) fn choose(
+    plan: &Plan,
+    peers: usize,
+    topology: Option<&Topology>,
+) -> Vec<Vec<(u32, u32)>> {
+    let hosts = plan.pairs.hosts();
+    let needs: Vec<usize> = (0..hosts).map(|host| plan.pairs.peers(host).min(peers)).collect();
+    let mut degrees = vec![0_usize; hosts];
+    let mut open = needs.iter().filter(|&&need| need > 0).count();
+    let mut edges = Vec::new();
+    for round in 0..seats(hosts).saturating_sub(1) {
+        if open == 0 {
+            break;
+        }
+        for (a, b) in circle(hosts, round) {
+            let (a, b) = (plan.order[a] as usize, plan.order[b] as usize);
+            let is_needed = degrees[a] < needs[a] || degrees[b] < needs[b];
+            if !is_needed || plan.pairs.turn(a, b).is_none() {
+                continue;
+            }
+            edges.push((a, b));
+            for host in [a, b] {
+                degrees[host] += 1;
+                open -= usize::from(degrees[host] == needs[host]);
+            }
+        }
+    }
+    if let Some(topology) = topology {
+        join_leaves(plan, topology, &mut edges, &mut degrees);
+    }
+    pack(hosts, edges.into_iter())
+}
+
+/// Adds a pair for every two leaves without one, of those hosts that have the fewest.
+fn join_leaves(
+    plan: &Plan,
+    topology: &Topology,
+    edges: &mut Vec<(usize, usize)>,
+    degrees: &mut [usize],
+) {
+    let leaves = topology.leaves.len();
+    let mut members = vec![Vec::new(); leaves];
+    for (host, &leaf) in topology.leaf_of.iter().enumerate().take(degrees.len()) {
+        if let Some(members) = members.get_mut(leaf) {
+            members.push(host);
+        }
+    }
+    let joined = |&(a, b): &(usize, usize)| {
+        let (one, other) = (topology.leaf_of[a], topology.leaf_of[b]);
+        (one.min(other), one.max(other))
+    };
+    let known: BTreeSet<(usize, usize)> = edges.iter().map(joined).collect();
+    for one in 0..leaves {
+        for other in one..leaves {
+            if known.contains(&(one, other)) {
+                continue;
+            }
+            let all =
+                members[one].iter().flat_map(|&a| members[other].iter().map(move |&b| (a, b)));
+            let wanted = all.filter(|&(a, b)| plan.pairs.turn(a, b).is_some());
+            if let Some((a, b)) = wanted.min_by_key(|&(a, b)| degrees[a] + degrees[b]) {
+                edges.push((a, b));
+                degrees[a] += 1;
+                degrees[b] += 1;
+            }
+        }
+    }
+}
+
+/// Puts each pair into the first round in which both of its hosts are free.
+pub(super) fn pack(
+    hosts: usize,
+    edges: impl Iterator<Item = (usize, usize)>,
+) -> Vec<Vec<(u32, u32)>> {
+    // A bit for each round in which a host is busy.
+    let mut busy: Vec<Vec<u64>> = vec![Vec::new(); hosts];
+    let mut rounds: Vec<Vec<(u32, u32)>> = Vec::new();
+    for (a, b) in edges {
+        let word = |host: usize, at: usize| busy[host].get(at).copied().unwrap_or(0);
+        let taken = |at: usize| word(a, at) | word(b, at);
+        let at = (0..).find(|&at| taken(at) != u64::MAX).unwrap_or(0);
+        let bit = taken(at).trailing_ones();
+        let round = at * 64 + bit as usize;
+        for host in [a, b] {
+            let words = &mut busy[host];
+            if words.len() <= at {
+                words.resize(at + 1, 0);
+            }
+            words[at] |= 1 << bit;
+        }
+        if rounds.len() <= round {
+            rounds.resize(round + 1, Vec::new());
+        }
+        let number = |host| u32::try_from(host).unwrap_or(u32::MAX);
+        rounds[round].push((number(a), number(b)));
+    }
+    rounds
+}

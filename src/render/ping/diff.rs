@@ -1,0 +1,170 @@
+//! What has changed between two runs, as text and JSON.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::MOST_PAIRS;
+use super::json::schema_of;
+use crate::clock::{utc_text, utc_time};
+use crate::model::ping::{HostChange, PairChange, PingDiff, RunFacts};
+use crate::query::Value;
+use crate::render::escape;
+
+/// The JSON of `rdmactl ping --diff`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PingDiffDocument<'a> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// What has changed.
+    #[serde(flatten)]
+    diff: &'a PingDiff,
+}
+
+impl<'a> PingDiffDocument<'a> {
+    /// The document of a difference.
+    #[must_use]
+    pub fn new(diff: &'a PingDiff) -> Self {
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        Self { schema: "rdmactl.ping-diff/1", tool, diff }
+    }
+}
+
+/// The JSON Schema of `rdmactl ping --diff OLD NEW --json`.
+#[must_use]
+pub fn ping_diff_schema() -> serde_json::Value {
+    schema_of::<PingDiffDocument<'_>>()
+}
+
+/// The difference for people: both runs, then what broke before all else.
+#[must_use]
+pub fn render_diff(diff: &PingDiff) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "old  {}", run(&diff.old));
+    let _ = writeln!(text, "new  {}", run(&diff.new));
+    write_changes(&mut text, diff);
+    let _ = writeln!(text, "{}", sum(diff));
+    text
+}
+
+/// What has changed since the run before, when the same is run again and again.
+#[must_use]
+pub fn render_change(diff: &PingDiff) -> String {
+    let at = diff.new.taken_ns.map_or(String::new(), |ns| format!("{}  ", utc_time(ns)));
+    let RunFacts { pairs, ok, failed, .. } = diff.new;
+    if diff.is_empty() {
+        return format!("{at}nothing has changed: {pairs} pairs, {ok} ok, {failed} failed\n");
+    }
+    let mut text = format!("{at}{pairs} pairs, {ok} ok, {failed} failed\n");
+    write_changes(&mut text, diff);
+    text
+}
+
+/// `2026-11-22 08:02:40Z, 8 hosts, 56 pairs: 54 ok, 2 failed`
+fn run(run: &RunFacts) -> String {
+    let when = match (&run.simulated, run.taken_ns) {
+        (Some(file), _) => format!("SIMULATED from {}", escape(file)),
+        (None, Some(ns)) => utc_text(ns),
+        (None, None) => "at a time that is not known".into(),
+    };
+    let RunFacts { hosts, pairs, ok, failed, .. } = run;
+    format!("{when}, {hosts} hosts, {pairs} pairs: {ok} ok, {failed} failed")
+}
+
+fn sum(diff: &PingDiff) -> String {
+    format!(
+        "{} pairs compared: {} broke, {} mended, {} slower, {} faster",
+        diff.compared,
+        diff.broken_pairs,
+        diff.mended_pairs,
+        diff.slower.len(),
+        diff.faster.len()
+    )
+}
+
+fn write_changes(text: &mut String, diff: &PingDiff) {
+    for (mark, what, hosts) in [("!", "gone", &diff.hosts_gone), ("+", "new", &diff.hosts_come)] {
+        if !hosts.is_empty() {
+            let names: Vec<_> = hosts.iter().take(MOST_PAIRS).map(|host| escape(host)).collect();
+            let more = match hosts.len().saturating_sub(MOST_PAIRS) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let _ = writeln!(text, "{mark} hosts that are {what}: {}{more}", names.join(", "));
+        }
+    }
+    for change in &diff.hosts_broken {
+        let code = change.code.map_or("", |code| code.word());
+        let (host, HostChange { pairs, of, .. }) = (escape(&change.host), change);
+        let _ = writeln!(text, "! {host} broke: {code} ({pairs} of {of} pairs)");
+    }
+    let all = [&diff.broken, &diff.mended, &diff.slower, &diff.faster];
+    let has_rails = all.iter().flat_map(|changes| changes.iter()).any(|change| change.rail > 0);
+    let name = |change: &PairChange| {
+        let rail = if has_rails { format!(" rail {}", change.rail) } else { String::new() };
+        format!("{} -> {}{rail}", escape(&change.source), escape(&change.target))
+    };
+    let broken_hosts: BTreeSet<&str> =
+        diff.hosts_broken.iter().map(|change| change.host.as_str()).collect();
+    let is_single = |change: &&PairChange| {
+        ![&change.source, &change.target].iter().any(|host| broken_hosts.contains(host.as_str()))
+    };
+    let single: Vec<&PairChange> = diff.broken.iter().filter(is_single).collect();
+    write_some(text, &single, "! ", "pairs broke", &|change| {
+        format!("! {} broke: {}", name(change), change.new_code.word())
+    });
+    let mended: Vec<&PairChange> = diff.mended.iter().collect();
+    write_some(text, &mended, "+ ", "pairs are mended", &|change| {
+        format!("+ {} is mended: it was {}", name(change), change.old_code.word())
+    });
+    for (mark, word, hosts) in
+        [("~", "slower", &diff.hosts_slower), ("+", "faster", &diff.hosts_faster)]
+    {
+        for change in hosts {
+            let by = change.slower_permille.map_or(String::new(), percent);
+            let (host, HostChange { pairs, of, .. }) = (escape(&change.host), change);
+            let _ = writeln!(text, "{mark} {host}: {word}, {by} ({pairs} of {of} pairs)");
+        }
+    }
+    for (mark, word, pairs) in [("~", "slower", &diff.slower), ("+", "faster", &diff.faster)] {
+        let pairs: Vec<&PairChange> = pairs.iter().collect();
+        write_some(text, &pairs, &format!("{mark} "), &format!("pairs {word}"), &|change| {
+            let by = change.slower_permille.map_or(String::new(), percent);
+            let ns = |ns: Option<u64>| ns.map_or(Value::Absent, Value::Nanoseconds);
+            let (old, new) = (ns(change.old_half_rtt_ns), ns(change.new_half_rtt_ns));
+            format!("{mark} {}: {word}, {by} ({old} -> {new} us)", name(change))
+        });
+    }
+    // Less is what medians do from run to run.
+    if diff.drift_permille.unsigned_abs() >= 50 {
+        let mark = if diff.drift_permille > 0 { "~" } else { "+" };
+        let by = percent(diff.drift_permille);
+        let _ = writeln!(text, "{mark} all pairs together: {by} half round trip");
+    }
+}
+
+fn write_some(
+    text: &mut String,
+    changes: &[&PairChange],
+    mark: &str,
+    noun: &str,
+    line: &dyn Fn(&PairChange) -> String,
+) {
+    for change in changes.iter().take(MOST_PAIRS) {
+        let _ = writeln!(text, "{}", line(change));
+    }
+    if let Some(more) = changes.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "{mark}{more} more {noun}");
+    }
+}
+
+/// `+12.3 %`
+fn percent(permille: i64) -> String {
+    let sign = if permille < 0 { '-' } else { '+' };
+    let size = permille.unsigned_abs();
+    format!("{sign}{}.{} %", size / 10, size % 10)
+}

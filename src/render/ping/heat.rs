@@ -1,0 +1,408 @@
+//! A matrix as a picture: each pair a square, coloured by how it is beside the others.
+//!
+//! Colours run from blue over yellow to brown, which those who see no red or no green tell apart, too; what
+//! fails is purple with a cross. What is not blue has a mark where there is room for one.
+
+use std::fmt::Write as _;
+
+use crate::model::ping::{Cell, Code, Grid, PingReport};
+use crate::query::Value;
+use crate::render::escape;
+
+/// More hosts than these are no picture.
+const MOST_HOSTS: usize = 1_024;
+
+/// More squares than these in a row are folded: each then stands for several pairs.
+const MOST_SQUARES: usize = 320;
+
+/// With more hosts than these, squares have no words of their own: they would be megabytes.
+const MOST_TOLD: usize = 64;
+
+/// The length of a name that is shown.
+const LONGEST_NAME: usize = 24;
+
+/// From how many hundredths of the median a pair is so slow.
+const SLOWER: [u64; 4] = [110, 150, 200, 400];
+
+/// What a square shows: the later, the worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Look {
+    /// Nobody asked for it.
+    Nothing,
+    NotApplicable,
+    NotTested,
+    /// It works, this slow.
+    Works(usize),
+    /// It does not, and applications would go on over TCP.
+    FallsBack,
+    Fails,
+}
+
+impl Look {
+    /// All that a legend explains.
+    const TOLD: [Self; 9] = [
+        Self::Works(0),
+        Self::Works(1),
+        Self::Works(2),
+        Self::Works(3),
+        Self::Works(4),
+        Self::FallsBack,
+        Self::Fails,
+        Self::NotApplicable,
+        Self::NotTested,
+    ];
+
+    /// Its style.
+    fn class(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::NotApplicable => "na",
+            Self::NotTested => "nt",
+            Self::Works(0) => "w0",
+            Self::Works(1) => "w1",
+            Self::Works(2) => "w2",
+            Self::Works(3) => "w3",
+            Self::Works(_) => "w4",
+            Self::FallsBack => "tcp",
+            Self::Fails => "bad",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "not asked for",
+            Self::NotApplicable => "not applicable",
+            Self::NotTested => "not tested",
+            Self::Works(0) => "usual",
+            Self::Works(1) => "1.1x the median",
+            Self::Works(2) => "1.5x",
+            Self::Works(3) => "2x",
+            Self::Works(_) => "4x and more",
+            Self::FallsBack => "no RDMA, TCP passes",
+            Self::Fails => "fails",
+        }
+    }
+
+    /// What stands in a square that has room for it.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Nothing | Self::Works(0) => "",
+            Self::Works(1) => "+",
+            Self::Works(2) => "2",
+            Self::Works(3) => "3",
+            Self::Works(_) => "4",
+            Self::FallsBack => "T",
+            Self::Fails => "\u{d7}",
+            Self::NotApplicable => "-",
+            Self::NotTested => "?",
+        }
+    }
+}
+
+/// Colours of both themes. What a picture is shown in decides; without a word, light.
+pub(super) const STYLE: &str = "\
+.page{fill:#ffffff}.ink{fill:#1b1f24}.dim{fill:#57606a}.warn{fill:#8a3b00}\
+.w0{fill:#9ecae1}.w1{fill:#ffeda0}.w2{fill:#feb24c}.w3{fill:#d95f0e}.w4{fill:#8c2d04}\
+.tcp{fill:#756bb1}.bad{fill:#3f007d}.na{fill:#d0d4d9}.nt{fill:#eceff2}.none{fill:none}\
+.on-w0,.on-w1,.on-w2,.on-na,.on-nt{fill:#1b1f24}.on-w3,.on-w4,.on-tcp,.on-bad{fill:#ffffff}\
+.cross{stroke:#ffffff;fill:none}.frame{fill:none;stroke:#8c959f}\
+@media(prefers-color-scheme:dark){.page{fill:#14171c}.ink{fill:#e6e9ee}.dim{fill:#9aa4b0}\
+.warn{fill:#ffb37a}.na{fill:#4a515b}.nt{fill:#262b33}.on-na,.on-nt{fill:#e6e9ee}\
+.bad{fill:#e7d4f5}.on-bad{fill:#1b1f24}.cross{stroke:#3f007d}.w0{fill:#4b86ad}.on-w0{fill:#ffffff}}\
+text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}";
+
+/// How wide a letter of that size is, in tenths: monospaced fonts have 0.6 of their height.
+pub(super) const LETTER_TENTHS: usize = 66;
+
+/// All rails of a run as squares.
+pub(super) struct HeatMap<'a> {
+    pub(super) report: &'a PingReport,
+    grid: Grid,
+    /// Squares in a row, and hosts that each of them stands for.
+    squares: usize,
+    fold: usize,
+    /// The side of a square.
+    side: usize,
+}
+
+/// A drawing and how large it is.
+pub(super) struct Drawing {
+    pub(super) body: String,
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
+
+impl<'a> HeatMap<'a> {
+    /// The map of a run.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn new(report: &'a PingReport) -> Result<Self, String> {
+        let hosts = report.hosts.len();
+        if hosts > MOST_HOSTS {
+            return Err(format!("{hosts} hosts: a heat map has {MOST_HOSTS} at most"));
+        }
+        let grid = report.grid();
+        let told: usize = (0..grid.rails()).map(|rail| grid.told(rail).count()).sum();
+        if told == 0 {
+            return Err("there is no pair to be drawn".into());
+        }
+        let tried = report.summary.pairs - report.summary.not_tested.min(report.summary.pairs);
+        if report.cells.is_none() && told < tried {
+            return Err(format!("the run tells of {told} of its {tried} pairs only"));
+        }
+        let fold = hosts.div_ceil(MOST_SQUARES).max(1);
+        let squares = hosts.div_ceil(fold);
+        let side = (900 / squares.max(1)).clamp(3, 24);
+        Ok(Self { report, grid, squares, fold, side })
+    }
+
+    pub(super) fn rails(&self) -> usize {
+        self.grid.rails()
+    }
+
+    /// One line about folded squares; nothing where each is a pair.
+    pub(super) fn fold_note(&self) -> Option<String> {
+        let fold = self.fold;
+        (fold > 1).then(|| format!("each square is the worst of {fold} x {fold} pairs"))
+    }
+
+    /// `rail 1: 4032 pairs, 12 fail, median 1.72 us half round trip`
+    pub(super) fn heading(&self, rail: usize) -> String {
+        let all = self.grid.told(rail).count();
+        let failed = self.grid.told(rail).filter(|(_, code)| code.is_failure()).count();
+        let name = if self.rails() > 1 { format!("rail {rail}: ") } else { String::new() };
+        let median = self.median(rail).map_or(String::new(), |ns| {
+            format!(", median {} us half round trip", Value::Nanoseconds(ns))
+        });
+        let fails = if failed == 0 { "none fails".to_owned() } else { format!("{failed} fail") };
+        format!("{name}{all} pairs, {fails}{median}")
+    }
+
+    fn median(&self, rail: usize) -> Option<u64> {
+        let mut all: Vec<u32> =
+            self.grid.medians(rail).iter().copied().filter(|&ns| ns > 0).collect();
+        let middle = all.len() / 2;
+        if all.is_empty() {
+            return None;
+        }
+        Some(u64::from(*all.select_nth_unstable(middle).1))
+    }
+
+    fn look(&self, cell: Cell, median: Option<u64>) -> Look {
+        let Some(code) = self.grid.code(cell) else { return Look::Nothing };
+        match code {
+            Code::NoTransport => Look::NotApplicable,
+            Code::NotTested => Look::NotTested,
+            // These are seen with TCP that passes only.
+            Code::Udp4791Blocked | Code::MtuBlackhole | Code::Loss | Code::NoAck => Look::FallsBack,
+            code if code.is_failure() => Look::Fails,
+            _ => {
+                let mine = self.grid.half_rtt_ns(cell).map(u128::from);
+                let percent =
+                    mine.zip(median).map(|(mine, median)| mine * 100 / u128::from(median.max(1)));
+                let slower = |least: &&u64| percent.is_some_and(|it| it >= u128::from(**least));
+                Look::Works(SLOWER.iter().filter(slower).count())
+            }
+        }
+    }
+
+    /// The worst of the pairs of a square.
+    fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Look {
+        let hosts = self.grid.hosts();
+        let within = |square: usize| square * self.fold..((square + 1) * self.fold).min(hosts);
+        within(row)
+            .flat_map(|source| within(column).map(move |target| Cell { rail, source, target }))
+            .map(|cell| self.look(cell, median))
+            .max()
+            .unwrap_or(Look::Nothing)
+    }
+
+    /// Sources down, targets across, with their names.
+    pub(super) fn draw(&self, rail: usize) -> Drawing {
+        let median = self.median(rail);
+        let names: Vec<String> = self.report.hosts.iter().map(|host| short(&host.name)).collect();
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let margin = longest * LETTER_TENTHS / 10 + 10;
+        let (top, side) = (margin + 14, self.side);
+        let size = self.squares * side;
+        let mut body = String::new();
+        let _ = write!(
+            body,
+            r#"<text class="dim" x="0" y="11">from (down), to (across)</text><rect class="frame" x="{}" y="{}" width="{}" height="{}"/>"#,
+            margin - 1,
+            top - 1,
+            size + 2,
+            size + 2
+        );
+        self.write_names(&mut body, &names, margin, top);
+        let is_told = self.fold == 1 && self.squares <= MOST_TOLD;
+        for row in 0..self.squares {
+            let looks: Vec<Look> =
+                (0..self.squares).map(|column| self.square(rail, row, column, median)).collect();
+            let y = top + row * side;
+            if is_told {
+                for (column, &look) in looks.iter().enumerate() {
+                    let (x, cell) =
+                        (margin + column * side, Cell { rail, source: row, target: column });
+                    self.write_told(&mut body, (x, y), look, &names, cell);
+                }
+            } else {
+                self.write_row(&mut body, (margin, y), &looks);
+            }
+        }
+        Drawing { body, width: margin + size + 2, height: top + size + 2 }
+    }
+
+    /// As many names as stand apart, at both edges.
+    fn write_names(&self, body: &mut String, names: &[String], margin: usize, top: usize) {
+        let every = 12_usize.div_ceil(self.side).max(1);
+        for square in (0..self.squares).step_by(every) {
+            let Some(name) = names.get(square * self.fold) else { break };
+            let name = xml(name);
+            let middle = square * self.side + self.side / 2 + 4;
+            let (x, y) = (margin - 5, top + middle);
+            let _ = write!(
+                body,
+                r#"<text class="ink" text-anchor="end" x="{x}" y="{y}">{name}</text>"#
+            );
+            let (x, y) = (margin + middle, top - 5);
+            let _ = write!(
+                body,
+                r#"<text class="ink" transform="translate({x} {y}) rotate(-90)">{name}</text>"#
+            );
+        }
+    }
+
+    /// A square that says what it is when it is pointed at.
+    fn write_told(
+        &self,
+        body: &mut String,
+        (x, y): (usize, usize),
+        look: Look,
+        names: &[String],
+        cell: Cell,
+    ) {
+        if look == Look::Nothing {
+            return;
+        }
+        let name = |host: usize| names.get(host).map_or("?", String::as_str);
+        let code = self.grid.code(cell).map_or("", Code::word);
+        let mut words = format!("{} -> {}: {code}", name(cell.source), name(cell.target));
+        if let Some(ns) = self.grid.half_rtt_ns(cell) {
+            let _ = write!(words, ", {} us, {}", Value::Nanoseconds(ns.into()), look.word());
+        }
+        let (side, class) = (self.side, look.class());
+        let gap = usize::from(side > 6);
+        let _ = write!(
+            body,
+            r#"<g><title>{}</title><rect class="{class}" x="{x}" y="{y}" width="{w}" height="{w}"/>{}</g>"#,
+            xml(&words),
+            mark(look, (x, y), side - gap),
+            w = side - gap,
+        );
+    }
+
+    /// A row in which equal neighbours are one stroke.
+    fn write_row(&self, body: &mut String, (left, y): (usize, usize), looks: &[Look]) {
+        let side = self.side;
+        let mut start = 0;
+        while start < looks.len() {
+            let look = looks[start];
+            let run = looks[start..].iter().take_while(|&&next| next == look).count();
+            if look != Look::Nothing {
+                let (x, width, class) = (left + start * side, run * side, look.class());
+                let _ = write!(
+                    body,
+                    r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{side}"/>"#
+                );
+                if look >= Look::FallsBack {
+                    for square in start..start + run {
+                        body.push_str(&mark(look, (left + square * side, y), side));
+                    }
+                }
+            }
+            start += run;
+        }
+    }
+}
+
+/// What marks a square: a letter where it can be read, a cross where only that can be seen.
+fn mark(look: Look, (x, y): (usize, usize), side: usize) -> String {
+    let (class, letter) = (look.class(), look.mark());
+    if letter.is_empty() {
+        return String::new();
+    }
+    if look == Look::Fails {
+        let inset = side / 4;
+        let (left, top) = (x + inset, y + inset);
+        let (right, bottom) = (x + side - inset, y + side - inset);
+        let width = (side / 8).max(1);
+        return format!(
+            r#"<path class="cross" stroke-width="{width}" d="M{left} {top}L{right} {bottom}M{right} {top}L{left} {bottom}"/>"#
+        );
+    }
+    if side < 10 {
+        return String::new();
+    }
+    let (x, y) = (x + side / 2, y + side / 2 + 4);
+    format!(r#"<text class="on-{class}" text-anchor="middle" x="{x}" y="{y}">{letter}</text>"#)
+}
+
+/// What colours and marks mean, in lines of this width.
+pub(super) fn legend(width: usize) -> Drawing {
+    let (side, line) = (14, 22);
+    let (mut x, mut y) = (0, 0);
+    let mut body = String::new();
+    for look in Look::TOLD {
+        let wide = side + 6 + look.word().chars().count() * LETTER_TENTHS / 10 + 16;
+        if x > 0 && x + wide > width {
+            (x, y) = (0, y + line);
+        }
+        let _ = write!(
+            body,
+            r#"<rect class="{}" x="{x}" y="{y}" width="{side}" height="{side}"/>{}<text class="ink" x="{}" y="{}">{}</text>"#,
+            look.class(),
+            mark(look, (x, y), side),
+            x + side + 6,
+            y + 11,
+            look.word(),
+        );
+        x += wide;
+    }
+    Drawing { body, width, height: y + line }
+}
+
+fn short(name: &str) -> String {
+    let name = escape(name);
+    if name.chars().count() <= LONGEST_NAME {
+        return name.into_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['\u{2026}']).collect()
+}
+
+/// Text as XML and HTML have it; what neither allows is a question mark.
+pub(super) fn xml(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' => safe.push('\n'),
+            '\u{fffe}' | '\u{ffff}' => safe.push('?'),
+            letter if letter.is_control() => safe.push('?'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[test]
+fn nothing_of_a_name_is_taken_for_markup() {
+    assert_eq!(xml("<a href='x'>&\"\x1b\u{ffff}"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;??");
+    assert_eq!(short("n1"), "n1");
+    assert_eq!(short(&"x".repeat(30)).chars().count(), LONGEST_NAME);
+}

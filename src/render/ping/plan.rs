@@ -1,0 +1,92 @@
+//! What a run would do, as text and JSON.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::coverage;
+use super::json::schema_of;
+use crate::model::ping::Coverage;
+use crate::query::Value;
+use crate::render::escape;
+
+/// The JSON of `rdmactl ping --plan`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PingPlan {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// The hosts that take part.
+    hosts: u64,
+    /// The rails of each.
+    rails: u64,
+    /// About how long the run takes, in milliseconds: 3 for each of six answers that are waited for, what is
+    /// measured, and half a millisecond of this host's processor for each ordered pair.
+    time_ms: u64,
+    /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
+    relay_bytes: u64,
+    /// What it would be if each host got a roster of all others, 64 bytes for each port.
+    roster_bytes: u64,
+    /// The file with the fabric; `null` for hosts that are there.
+    simulated: Option<String>,
+    /// Which pairs would be tried.
+    coverage: Coverage,
+}
+
+impl PingPlan {
+    /// The document of a plan.
+    #[must_use]
+    pub fn new(
+        hosts: u64,
+        rails: u64,
+        time_ms: u64,
+        relay_bytes: u64,
+        roster_bytes: u64,
+        simulated: Option<String>,
+        coverage: Coverage,
+    ) -> Self {
+        let (schema, tool) =
+            ("rdmactl.ping-plan/1", concat!("rdmactl ", env!("CARGO_PKG_VERSION")));
+        Self { schema, tool, hosts, rails, time_ms, relay_bytes, roster_bytes, simulated, coverage }
+    }
+}
+
+/// The plan in a few lines.
+#[must_use]
+pub fn render_plan(plan: &PingPlan) -> String {
+    let mut text = String::new();
+    if let Some(file) = &plan.simulated {
+        let _ =
+            writeln!(text, "SIMULATED: no message would be sent; the fabric is {}", escape(file));
+    }
+    let Coverage { rounds, tested, .. } = plan.coverage;
+    let (hosts, rails) = (counted(plan.hosts, "host"), counted(plan.rails, "rail"));
+    let _ = writeln!(text, "who    {hosts}, {rails}");
+    let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
+    let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
+    let seconds = plan.time_ms / 1_000;
+    let time = match seconds {
+        0 => format!("{} ms", plan.time_ms),
+        ..120 => format!("{seconds} s"),
+        ..7_200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3_600),
+    };
+    let _ = writeln!(text, "time   about {time}, from the agents' hello");
+    let (relayed, roster) = (Value::Size(plan.relay_bytes), Value::Size(plan.roster_bytes));
+    let _ = writeln!(text, "bytes  {relayed} through this host, relayed pair by pair");
+    let _ = writeln!(text, "       {roster} if each host got a roster of all instead");
+    text
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// The JSON Schema of `rdmactl ping --plan --json`.
+#[must_use]
+pub fn ping_plan_schema() -> serde_json::Value {
+    schema_of::<PingPlan>()
+}

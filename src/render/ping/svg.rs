@@ -1,0 +1,95 @@
+//! A heat map as one picture that needs nothing else.
+
+use std::fmt::Write as _;
+
+use super::heat::{Drawing, HeatMap, LETTER_TENTHS, STYLE, legend, xml};
+use super::{render_findings, render_origin};
+use crate::clock::utc_text;
+use crate::model::ping::PingReport;
+
+/// Lines of findings that a picture has; a page has all.
+const MOST_LINES: usize = 24;
+
+/// The height of a line of text.
+const LINE: usize = 16;
+
+/// What is left free around all.
+const BORDER: usize = 16;
+
+/// The least width: the legend is to have lines that can be read.
+const LEAST_WIDTH: usize = 640;
+
+/// The heat map of a run as SVG.
+///
+/// # Errors
+/// Why there is none: too many hosts, or no pairs.
+pub fn render_svg(report: &PingReport) -> Result<String, String> {
+    let map = HeatMap::new(report)?;
+    let drawings: Vec<Drawing> = (0..map.rails()).map(|rail| map.draw(rail)).collect();
+    let widest = drawings.iter().map(|drawing| drawing.width).max().unwrap_or(0);
+    let width = widest.max(LEAST_WIDTH);
+    let mut y = BORDER;
+    let mut body = String::new();
+    let line = |body: &mut String, y: &mut usize, class: &str, text: &str| {
+        *y += LINE;
+        let letters = width * 10 / LETTER_TENTHS;
+        let cut: String = if text.chars().count() > letters {
+            text.chars().take(letters.saturating_sub(1)).chain(['\u{2026}']).collect()
+        } else {
+            text.to_owned()
+        };
+        let _ = write!(
+            body,
+            r#"<text class="{class}" xml:space="preserve" x="{BORDER}" y="{y}">{}</text>"#,
+            xml(&cut),
+            y = *y - 4,
+        );
+    };
+    line(&mut body, &mut y, "ink", &title(report));
+    for text in render_origin(report).lines() {
+        line(&mut body, &mut y, "warn", text);
+    }
+    for text in map.fold_note().iter() {
+        line(&mut body, &mut y, "warn", text);
+    }
+    y += LINE / 2;
+    let signs = legend(width);
+    let _ = write!(body, r#"<g transform="translate({BORDER} {y})">{}</g>"#, signs.body);
+    y += signs.height;
+    for (rail, drawing) in drawings.iter().enumerate() {
+        line(&mut body, &mut y, "ink", &map.heading(rail));
+        y += LINE / 2;
+        let _ = write!(body, r#"<g transform="translate({BORDER} {y})">{}</g>"#, drawing.body);
+        y += drawing.height + LINE;
+    }
+    let findings = render_findings(report);
+    let told = findings.lines().count();
+    for text in findings.lines().take(MOST_LINES) {
+        line(&mut body, &mut y, "ink", text);
+    }
+    if told > MOST_LINES {
+        line(
+            &mut body,
+            &mut y,
+            "dim",
+            &format!("{} more lines: --format html has all", told - MOST_LINES),
+        );
+    }
+    let (width, height) = (width + 2 * BORDER, y + BORDER);
+    Ok(format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img"><title>{}</title><style>{STYLE}</style><rect class="page" width="{width}" height="{height}"/>{body}</svg>
+"#,
+        xml(&title(report)),
+    ))
+}
+
+/// `rdmactl ping: 8 hosts, 2026-11-22 08:02:40Z`
+pub(super) fn title(report: &PingReport) -> String {
+    let hosts = report.hosts.len();
+    let when = match (&report.simulated, report.taken_ns) {
+        (Some(_), _) => ", SIMULATED".to_owned(),
+        (None, Some(ns)) => format!(", {}", utc_text(ns)),
+        (None, None) => String::new(),
+    };
+    format!("rdmactl ping: {hosts} hosts{when}")
+}

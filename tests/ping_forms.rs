@@ -1,0 +1,299 @@
+//! What an administrator types and gets of `rdmactl ping`, over fabrics that stand in files.
+#![expect(clippy::expect_used, reason = "a test without the program fails")]
+
+#[path = "support/committed.rs"]
+mod committed;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use committed::{compare, package};
+use serde_json::Value;
+
+/// Exit code, stdout, stderr, run in this folder.
+fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .expect("rdmactl runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// A folder with a fabric of this text in `fabric.txt`.
+fn folder(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a directory");
+    fs::write(folder.path().join("fabric.txt"), text).expect("a file");
+    folder
+}
+
+/// `rdmactl ping --simulate fabric.txt` and what else is typed.
+fn simulate(folder: &tempfile::TempDir, arguments: &[&str]) -> (i32, String, String) {
+    rdmactl(folder.path(), &[&["ping", "--simulate", "fabric.txt"][..], arguments].concat())
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn assert_valid(kind: &str, document: &Value) {
+    let schema = fs::read(package(&format!("tests/schema/rdmactl.{kind}.json"))).expect("a schema");
+    let schema = serde_json::from_slice(&schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{kind}: {errors:?}");
+}
+
+const FEW: &str = "hosts n[1-6]\nnoise 3%\nfault host n3 blocked\nfault pair n1 n2 slow 3\n";
+
+#[test]
+fn a_run_that_is_kept_is_shown_in_every_form() {
+    let folder = folder(FEW);
+    for form in ["table", "json", "ndjson", "csv", "plain", "prom", "svg", "html"] {
+        let (code, live, _) = simulate(&folder, &["-f", form, "--save", "run.json"]);
+        assert_eq!(code, 1, "{form}");
+        let (code, again, _) = rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", form]);
+        assert_eq!((code, again == live), (1, true), "{form}: {again}\n{live}");
+    }
+    let (code, stdout, stderr) =
+        rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", "csv", "-o", "source,target"]);
+    assert!(code == 1 && stdout.starts_with("source.name,target.name\n"), "{stdout}");
+    assert!(stderr.contains("SIMULATED: no message was sent"), "{stderr}");
+    // Kept again from what was kept, it is the same.
+    let kept = || fs::read_to_string(folder.path().join("run.json")).expect("a file");
+    let before = kept();
+    rdmactl(folder.path(), &["ping", "--from", "run.json", "--save", "run.json"]);
+    assert_eq!(kept(), before);
+    assert_valid("ping", &json(&before));
+}
+
+#[test]
+fn a_file_that_is_no_run_is_told_with_its_remedy() {
+    let folder = folder(FEW);
+    simulate(&folder, &["--save", "run.json"]);
+    let whole = fs::read_to_string(folder.path().join("run.json")).expect("a file");
+    let newer = whole.replacen("rdmactl.ping/1", "rdmactl.ping/2", 1);
+    let capture = fs::read_to_string(package("tests/fixtures/mlx5_roce/capture.ndjson"));
+    let strange = whole.replacen(r#""source":0"#, r#""source":77"#, 1);
+    let cases = [
+        (whole[..whole.len() / 2].to_owned(), "it is cut off", "rdmactl ping --save FILE"),
+        ("noise\n".to_owned(), "it is no JSON of rdmactl ping", "rdmactl ping --save FILE"),
+        (String::new(), "it is no JSON of rdmactl ping", "rdmactl ping --save FILE"),
+        (newer, "of a newer rdmactl", "the rdmactl that wrote it"),
+        (capture.expect("a capture"), "it is a rdmactl.capture/", "rdmactl devices --from FILE"),
+        (strange, "it names a host that it does not have", "rdmactl ping --save FILE"),
+    ];
+    for (text, what, fix) in cases {
+        fs::write(folder.path().join("bad.json"), text).expect("a file");
+        for arguments in
+            [&["ping", "--from", "bad.json"][..], &["ping", "--diff", "run.json", "bad.json"]]
+        {
+            let (code, stdout, stderr) = rdmactl(folder.path(), arguments);
+            assert_eq!((code, stdout.as_str()), (2, ""), "{what}: {stderr}");
+            assert!(stderr.contains(what) && stderr.contains(fix), "{what}: {stderr}");
+        }
+    }
+    let (code, _, stderr) = rdmactl(folder.path(), &["ping", "--from", "/nowhere"]);
+    assert!(code == 2 && stderr.contains("cannot read /nowhere"), "{stderr}");
+    let (code, _, stderr) = rdmactl(folder.path(), &["devices", "--from", "run.json"]);
+    assert!(code == 2 && stderr.contains("the file is a rdmactl.ping/1"), "{stderr}");
+    let (code, _, stderr) = simulate(&folder, &["--save", "/nowhere/run.json"]);
+    assert!(code == 2 && stderr.contains("cannot write /nowhere/run.json"), "{stderr}");
+}
+
+#[test]
+fn clients_and_servers_are_tried_with_each_other_both_ways() {
+    let folder = folder("hosts c[1-3] s[1-2]\nfault pair s1 -> c2 blocked");
+    let sets = ["--clients", "c[1-3]", "--servers", "s[1-2]"];
+    let (code, stdout, _) = simulate(
+        &folder,
+        &[&sets[..], &["-f", "csv", "-n", "-o", "source,target,verdict"]].concat(),
+    );
+    assert_eq!(code, 1);
+    let rows: Vec<&str> = stdout.lines().collect();
+    assert_eq!(rows.len(), 12, "{stdout}");
+    assert_eq!(rows[..2], ["c1,s1,ok", "c1,s2,ok"], "clients come first");
+    assert!(stdout.contains("s1,c2,roce.udp4791_blocked"), "{stdout}");
+    // A host in both sets is there once, and not with itself.
+    let both = ["--clients", "c[1-3],s1", "--servers", "s[1-2]", "--json"];
+    let report = json(&simulate(&folder, &both).1);
+    assert_eq!(report["summary"]["pairs"], 14);
+    let (code, _, stderr) = simulate(&folder, &["--clients", "c9", "--servers", "s1"]);
+    assert!(code == 2 && stderr.contains("c9 is none of the hosts of the fabric"), "{stderr}");
+}
+
+#[test]
+fn a_sample_covers_what_it_promises_and_says_so() {
+    let leaves: String =
+        (0..8).map(|leaf| format!("leaf l{leaf} n[{}-{}]\n", leaf * 8 + 1, leaf * 8 + 8)).collect();
+    let folder = folder(&format!("hosts n[1-64]\n{leaves}"));
+    let (code, stdout, _) = simulate(&folder, &["--peers", "4", "--seed", "7"]);
+    assert_eq!(code, 0, "what was not asked for is no failure: {stdout}");
+    assert!(stdout.contains(" of 4032 pairs tried, every host with at least 4 others"), "{stdout}");
+    assert!(stdout.contains("36 of 36 pairs of leaves; random, seed 7\n"), "{stdout}");
+    let (_, again, _) = simulate(&folder, &["--peers", "4", "--seed", "7", "--json"]);
+    let coverage = &json(&again)["coverage"];
+    assert_eq!((&coverage["seed"], &coverage["peers"]), (&7.into(), &4.into()));
+    assert_eq!(coverage["planned"], coverage["tested"]);
+    let bisection = json(&simulate(&folder, &["--schedule", "bisection", "--json"]).1);
+    assert_eq!(bisection["summary"]["pairs"], 64);
+    for schedule in ["circle", "shift", "random"] {
+        let all = json(&simulate(&folder, &["--schedule", schedule, "--json"]).1);
+        assert_eq!(all["summary"]["ok"], 4032, "{schedule}");
+    }
+}
+
+#[test]
+fn a_budget_leaves_pairs_out_and_does_not_fail_for_them() {
+    let folder = folder("hosts n[1-64]\n");
+    let (code, stdout, _) = simulate(&folder, &["--budget", "1s"]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(
+        stdout.contains(" not tested") && stdout.contains("in the 1 s that were given"),
+        "{stdout}"
+    );
+    let report = json(&simulate(&folder, &["--budget", "1s", "--json"]).1);
+    let coverage = &report["coverage"];
+    assert!(coverage["tested"].as_u64() < coverage["planned"].as_u64(), "{coverage}");
+    assert_eq!(report["summary"]["pairs"], 4032);
+    let odd = self::folder("hosts n[1-65]\n");
+    let (code, stdout, _) = simulate(&odd, &["--budget", "1ms"]);
+    assert_eq!(code, 3, "one host was not tried at all: {stdout}");
+}
+
+#[test]
+fn a_plan_tells_what_would_be_done() {
+    let folder = folder("hosts n[1-16]\nrails 2\n");
+    let (code, stdout, _) = simulate(&folder, &["--plan"]);
+    assert_eq!(code, 0);
+    assert!(stdout.starts_with("SIMULATED: no message would be sent"), "{stdout}");
+    assert!(stdout.contains("who    16 hosts, 2 rails\npairs  480 in 15 rounds\n"), "{stdout}");
+    let nobody = ["ping", "--matrix", "n[1-10000]", "--peers", "16", "--seed", "1", "--plan"];
+    let (code, stdout, _) = rdmactl(folder.path(), &[&nobody[..], &["--json"]].concat());
+    assert_eq!(code, 0);
+    let plan = json(&stdout);
+    assert_valid("ping-plan", &plan);
+    assert_eq!(plan["coverage"]["planned"], 160_000);
+    assert_eq!(plan["coverage"]["least_peers"], 16);
+    assert_eq!(plan["roster_bytes"], 6_400_000_000_u64);
+}
+
+#[test]
+fn events_come_one_a_line() {
+    let folder = folder(FEW);
+    let (code, stdout, _) = simulate(&folder, &["-f", "ndjson"]);
+    assert_eq!(code, 1);
+    let events: Vec<Value> = stdout.lines().map(json).collect();
+    for event in &events {
+        assert_valid("ping-event", event);
+    }
+    let count = |kind: &str| events.iter().filter(|event| event["event"] == kind).count();
+    assert_eq!([count("host"), count("pair"), count("summary")], [6, 30, 1]);
+    assert!(count("finding") > 0 && count("outlier") > 0, "{stdout}");
+    let last = events.last().expect("events");
+    assert_eq!((&last["event"], &last["simulated"]), (&"summary".into(), &"fabric.txt".into()));
+    assert!(stdout.starts_with(r#"{"schema":"rdmactl.ping-event/1","event":"host","id":0,"#));
+}
+
+#[test]
+fn what_changed_between_two_runs_is_told() {
+    let folder = folder("hosts n[1-8]\nnoise 2%\n");
+    simulate(&folder, &["--save", "old.json"]);
+    let broken =
+        "hosts n[1-8]\nnoise 2%\nseed 2\nfault pair n1 -> n2 blocked\nfault host n5 slow 2";
+    fs::write(folder.path().join("fabric.txt"), broken).expect("a file");
+    simulate(&folder, &["--save", "new.json"]);
+    let diff = |old: &str, new: &str, more: &[&str]| {
+        rdmactl(folder.path(), &[&["ping", "--diff", old, new][..], more].concat())
+    };
+    let (code, stdout, _) = diff("old.json", "new.json", &[]);
+    assert_eq!(code, 1, "{stdout}");
+    for line in [
+        "old  SIMULATED from fabric.txt, 8 hosts, 56 pairs: 56 ok, 0 failed\n",
+        "! n1 -> n2 broke: roce.udp4791_blocked\n",
+        "~ n5: slower, +",
+        "56 pairs compared: 1 broke, 0 mended, 0 slower, 0 faster\n",
+    ] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
+    let (code, stdout, _) = diff("new.json", "old.json", &[]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(stdout.contains("+ n1 -> n2 is mended: it was roce.udp4791_blocked\n"), "{stdout}");
+    let (code, stdout, _) = diff("old.json", "new.json", &["--json"]);
+    assert_eq!(code, 1);
+    assert_valid("ping-diff", &json(&stdout));
+    let (code, stdout, _) = diff("old.json", "old.json", &[]);
+    assert!(code == 0 && stdout.contains("0 broke, 0 mended, 0 slower, 0 faster"), "{stdout}");
+}
+
+#[test]
+fn what_is_watched_is_told_once_and_then_what_changes() {
+    let folder = folder("hosts n[1-4]\n");
+    let (code, stdout, stderr) = simulate(&folder, &["--watch=0.1", "--count", "3"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(stdout.matches("half RTT, us").count(), 1, "{stdout}");
+    assert_eq!(
+        stdout.matches("nothing has changed: 12 pairs, 12 ok, 0 failed").count(),
+        2,
+        "{stdout}"
+    );
+    let (code, stdout, _) =
+        simulate(&folder, &["--watch=0.1", "--count", "2", "-f", "csv", "-o", "source,target"]);
+    assert_eq!((code, stdout.lines().count()), (0, 1 + 2 * 12), "one heading: {stdout}");
+}
+
+const PICTURE: &str = "hosts n[01-08]\nrails 2\nnoise 3%\nseed 3\nfault host n03 blocked\n\
+                       fault pair n05 n06 rail 1 slow 3\nfault host n08 rail 1 down\n";
+
+#[test]
+fn heat_maps_are_as_committed_and_need_nothing_else() {
+    let folder = folder(PICTURE);
+    let differences: Vec<String> = ["svg", "html"]
+        .into_iter()
+        .filter_map(|form| {
+            let (code, picture, _) = simulate(&folder, &["-f", form]);
+            assert_eq!(code, 1);
+            assert!(picture.contains("SIMULATED: no message was sent"), "{form}");
+            assert!(picture.contains("<title>n03 -&gt; n01: roce.udp4791_blocked"), "{form}");
+            for foreign in ["<script", "href", "url(", "@import", " src=", "onload"] {
+                assert!(!picture.contains(foreign), "{form} has {foreign}");
+            }
+            compare(&package(&format!("tests/golden/ping/heat_map.{form}")), &picture)
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn a_picture_of_many_hosts_is_folded_and_says_so() {
+    let folder = folder("hosts n[0001-1024]\nfault pair n0001 n0700 blocked\n");
+    let (code, picture, _) = simulate(&folder, &["-f", "svg", "--peers", "40"]);
+    assert_eq!(code, 0, "nobody tried the one bad pair, or chance did");
+    assert!(picture.contains("each square is the worst of 4 x 4 pairs"), "{}", &picture[..2_000]);
+    assert!(picture.len() < 20 << 20, "{} bytes", picture.len());
+    fs::write(folder.path().join("fabric.txt"), "hosts n[0001-1025]\n").expect("a file");
+    let (code, stdout, stderr) = simulate(&folder, &["-f", "html", "--peers", "1"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.contains("1025 hosts: a heat map has 1024 at most"), "{stderr}");
+}
+
+#[test]
+fn hostile_names_in_a_file_reach_no_page_and_no_terminal() {
+    let folder = folder("hosts n[1-3]\n");
+    simulate(&folder, &["--save", "run.json"]);
+    let path = folder.path().join("run.json");
+    let text = fs::read_to_string(&path).expect("a file");
+    let hostile = text.replacen(r#""name":"n1""#, r#""name":"<script>\u001b[2J\u202e&\"'""#, 1);
+    assert_ne!(hostile, text);
+    fs::write(&path, hostile).expect("a file");
+    for form in ["svg", "html", "table"] {
+        let (_, stdout, _) = rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", form]);
+        assert!(!stdout.contains('\u{1b}') && !stdout.contains('\u{202e}'), "{form}");
+        assert!(form == "table" || !stdout.contains("<script>"), "{form}");
+    }
+    let diff = ["ping", "--diff", "run.json", "run.json"];
+    assert!(!rdmactl(folder.path(), &diff).1.contains('\u{1b}'));
+}
