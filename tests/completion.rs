@@ -120,7 +120,7 @@ impl Drop for Terminal {
 }
 
 /// Lines, and what each is after Tab in any shell.
-const LINES: [(&str, &str); 13] = [
+const LINES: [(&str, &str); 14] = [
     ("rdmactl dev", "rdmactl devices"),
     ("rdmactl devices -o port.stat", "rdmactl devices -o port.state"),
     ("rdmactl devices -o host,port.stat", "rdmactl devices -o host,port.state"),
@@ -131,6 +131,7 @@ const LINES: [(&str, &str); 13] = [
     ("rdmactl devices -H gatew", "rdmactl devices -H gateway17"),
     ("rdmactl ping stor", "rdmactl ping stor-a"),
     ("rdmactl ping --matrix cn", "rdmactl ping --matrix cn[01-16]"),
+    ("rdmactl ping --clients n1 --servers cn", "rdmactl ping --clients n1 --servers cn[01-16]"),
     ("rdmactl devices -H @rack", "rdmactl devices -H @racks:first"),
     ("rdmactl hosts gatew", "rdmactl hosts gateway17"),
     ("rdmactl resources cm", "rdmactl resources cm_id"),

@@ -106,7 +106,7 @@ fn a_file_that_is_no_run_is_told_with_its_remedy() {
 
 #[test]
 fn clients_and_servers_are_tried_with_each_other_both_ways() {
-    let folder = folder("hosts c[1-3] s[1-2]\nfault pair s1 -> c2 blocked");
+    let folder = folder("hosts c[1-3],s[1-2]\nfault pair s1 -> c2 blocked");
     let sets = ["--clients", "c[1-3]", "--servers", "s[1-2]"];
     let (code, stdout, _) = simulate(
         &folder,
@@ -296,4 +296,29 @@ fn hostile_names_in_a_file_reach_no_page_and_no_terminal() {
     }
     let diff = ["ping", "--diff", "run.json", "run.json"];
     assert!(!rdmactl(folder.path(), &diff).1.contains('\u{1b}'));
+}
+
+#[test]
+fn how_far_a_run_is_stands_on_a_terminal_and_nowhere_else() {
+    // It takes connections and never says a word, so that the run lasts until the timeout.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let (program, host) = (env!("CARGO_BIN_EXE_rdmactl"), format!("127.0.0.1:{port}"));
+    let folder = folder("");
+    let arguments = ["ping", &host, "--timeout", "1s", "-f", "plain"];
+    let (code, _, stderr) = rdmactl(folder.path(), &arguments);
+    assert_eq!(code, 1);
+    assert!(!stderr.contains("reaching") && !stderr.contains('\u{1b}'), "{stderr}");
+    let command = format!("{program} {} > plain.txt", arguments.join(" "));
+    let output = Command::new("script")
+        .args(["-qc", &command, "/dev/null"])
+        .current_dir(folder.path())
+        .env("TERM", "xterm")
+        .output()
+        .expect("script runs");
+    let terminal = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(terminal.contains("\r\u{1b}[Kreaching hosts: 1 of 2"), "{terminal:?}");
+    assert!(terminal.ends_with("\r\u{1b}[K"), "the line is taken back: {terminal:?}");
+    let plain = fs::read_to_string(folder.path().join("plain.txt")).expect("the answer");
+    assert!(plain.contains("peer.") && !plain.contains('\u{1b}'), "{plain}");
 }

@@ -109,7 +109,7 @@ fn tree(words: &[OsString]) -> clap::Command {
 /// What completes the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
     let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
-        "hosts" | "matrix" | "host" | "sets" => {
+        "hosts" | "matrix" | "clients" | "servers" | "host" | "sets" => {
             return Some(ArgValueCompleter::new(hosts::complete));
         }
         "columns" => rows::columns,

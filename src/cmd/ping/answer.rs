@@ -25,6 +25,14 @@ impl<'a> Answer<'a> {
     /// Reads the flags.
     pub(super) fn new(global: &'a Global, term: Term) -> anyhow::Result<Self> {
         let view = View::new(global, term)?;
+        if global.watch.is_none() && global.count.is_some() {
+            let fix = "add --watch, or leave it out";
+            return Err(Advice::error("--count is for --watch", fix));
+        }
+        if global.watch.is_some() && global.output() == Format::Prom {
+            let fix = "leave out --watch; Prometheus keeps what it reads itself";
+            return Err(Advice::error("--watch contradicts --format prom", fix));
+        }
         if global.watch.is_some() && matches!(global.output(), Format::Html | Format::Svg) {
             let fix = "leave one of them out: a file holds one picture";
             return Err(Advice::error("--watch contradicts --format html and svg", fix));

@@ -30,8 +30,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Resu
         None => plan.rounds(),
         Some(time) => plan.rounds_within(time, fabric.rails(), round_trips, slot),
     };
-    let is_document = !matches!(global.output(), Format::Table | Format::Plain | Format::Prom);
-    let with_cells = is_document || global.save.is_some() || global.watch.is_some();
+    let is_whole = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
+    let with_cells = is_whole || global.save.is_some() || global.watch.is_some();
     let (fabric, plan, file) = (&fabric, &plan, &*file.display().to_string());
     Ok(Simulation { fabric, file, plan, rounds, with_cells }.run())
 }

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use crate::model::ping::{LeafPairs, Topology};
 
 /// Who was tried with whom: a bit for each two hosts.
@@ -14,7 +12,9 @@ pub struct Tally {
 #[derive(Debug, Clone)]
 struct Leaves {
     leaf_of: Vec<usize>,
-    met: BTreeSet<(usize, usize)>,
+    count: usize,
+    /// A bit for each two leaves, the lower first.
+    met: Vec<u64>,
     possible: u64,
 }
 
@@ -33,7 +33,9 @@ impl Tally {
             // A leaf of one host has no pair in itself.
             let inner = sizes.iter().filter(|&&size| size > 1).count() as u64;
             let possible = leaves * leaves.saturating_sub(1) / 2 + inner;
-            Leaves { leaf_of: topology.leaf_of.clone(), met: BTreeSet::new(), possible }
+            let count = sizes.len();
+            let met = vec![0; (count * count).div_ceil(64)];
+            Leaves { leaf_of: topology.leaf_of.clone(), count, met, possible }
         });
         Self { hosts, met: vec![0; (hosts * hosts).div_ceil(64)], tested: 0, leaves }
     }
@@ -49,7 +51,10 @@ impl Tally {
         }
         if let Some(leaves) = &mut self.leaves {
             let (one, other) = (leaves.leaf_of[one], leaves.leaf_of[other]);
-            leaves.met.insert((one.min(other), one.max(other)));
+            let bit = one.min(other) * leaves.count + one.max(other);
+            if let Some(word) = leaves.met.get_mut(bit / 64) {
+                *word |= 1 << (bit % 64);
+            }
         }
     }
 
@@ -78,7 +83,8 @@ impl Tally {
     #[must_use]
     pub fn leaf_pairs(&self) -> Option<LeafPairs> {
         let leaves = self.leaves.as_ref()?;
-        Some(LeafPairs { tested: leaves.met.len() as u64, possible: leaves.possible })
+        let tested = leaves.met.iter().map(|word| u64::from(word.count_ones())).sum();
+        Some(LeafPairs { tested, possible: leaves.possible })
     }
 }
 

@@ -115,9 +115,10 @@ fn every_host_has_as_many_peers_as_were_asked_for() {
     let choice = Choice { peers: Some(2), seed: 1, ..Choice::default() };
     let few = plan(storage(40, 0, 4, true), choice);
     assert!(least_peers(&few) >= 2);
-    // Forty clients with two servers each are twenty turns for each of four servers.
+    // Forty clients with two servers each are twenty turns for each of four servers; the first free round is
+    // never further than both ends' other turns together.
     assert_eq!(ordered(&few).len(), 160);
-    assert!(few.rounds() <= 30, "{}", few.rounds());
+    assert!(few.rounds() < 40, "{}", few.rounds());
 }
 
 #[test]

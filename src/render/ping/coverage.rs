@@ -9,6 +9,7 @@ pub(super) fn told(coverage: &Coverage) -> String {
     let permille = coverage.permille();
     let part = match permille {
         0 if coverage.tested > 0 => "less than 0.1 %".to_owned(),
+        1_000 => "100 %".to_owned(),
         permille => format!("{}.{} %", permille / 10, permille % 10),
     };
     let mut text = format!("{part} of {} pairs tried", coverage.possible);
@@ -57,4 +58,5 @@ fn a_part_is_never_called_all_nor_nothing() {
     );
     assert!(told(&coverage(1, 100_000)).starts_with("less than 0.1 % of 100000"));
     assert!(told(&coverage(99_999, 100_000)).starts_with("99.9 % of"));
+    assert!(told(&coverage(9, 9)).starts_with("100 % of 9 pairs tried"));
 }

@@ -3,6 +3,7 @@
 //! Colours run from blue over yellow to brown, which those who see no red or no green tell apart, too; what
 //! fails is purple with a cross. What is not blue has a mark where there is room for one.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::model::ping::{Cell, Code, Grid, PingReport};
@@ -109,7 +110,7 @@ pub(super) const STYLE: &str = "\
 @media(prefers-color-scheme:dark){.page{fill:#14171c}.ink{fill:#e6e9ee}.dim{fill:#9aa4b0}\
 .warn{fill:#ffb37a}.na{fill:#4a515b}.nt{fill:#262b33}.on-na,.on-nt{fill:#e6e9ee}\
 .bad{fill:#e7d4f5}.on-bad{fill:#1b1f24}.cross{stroke:#3f007d}.w0{fill:#4b86ad}.on-w0{fill:#ffffff}}\
-text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}";
+rect{shape-rendering:crispEdges}text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px}";
 
 /// How wide a letter of that size is, in tenths: monospaced fonts have 0.6 of their height.
 pub(super) const LETTER_TENTHS: usize = 66;
@@ -118,6 +119,8 @@ pub(super) const LETTER_TENTHS: usize = 66;
 pub(super) struct HeatMap<'a> {
     pub(super) report: &'a PingReport,
     grid: Grid,
+    /// Pairs that do not work, and over which TCP was seen to pass.
+    fall_back: HashSet<Cell>,
     /// Squares in a row, and hosts that each of them stands for.
     squares: usize,
     fold: usize,
@@ -151,10 +154,16 @@ impl<'a> HeatMap<'a> {
         if report.cells.is_none() && told < tried {
             return Err(format!("the run tells of {told} of its {tried} pairs only"));
         }
+        let fall_back = report.pairs.iter().filter(|pair| pair.falls_back()).map(|pair| Cell {
+            rail: pair.rail,
+            source: pair.source,
+            target: pair.target,
+        });
+        let fall_back = fall_back.collect();
         let fold = hosts.div_ceil(MOST_SQUARES).max(1);
         let squares = hosts.div_ceil(fold);
         let side = (900 / squares.max(1)).clamp(3, 24);
-        Ok(Self { report, grid, squares, fold, side })
+        Ok(Self { report, grid, fall_back, squares, fold, side })
     }
 
     pub(super) fn rails(&self) -> usize {
@@ -194,8 +203,9 @@ impl<'a> HeatMap<'a> {
         match code {
             Code::NoTransport => Look::NotApplicable,
             Code::NotTested => Look::NotTested,
-            // These are seen with TCP that passes only.
-            Code::Udp4791Blocked | Code::MtuBlackhole | Code::Loss | Code::NoAck => Look::FallsBack,
+            // It is no such verdict unless TCP passes.
+            Code::Udp4791Blocked => Look::FallsBack,
+            code if code.is_failure() && self.fall_back.contains(&cell) => Look::FallsBack,
             code if code.is_failure() => Look::Fails,
             _ => {
                 let mine = self.grid.half_rtt_ns(cell).map(u128::from);
