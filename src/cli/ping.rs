@@ -10,7 +10,6 @@ const SIZE: u32 = 64;
 
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(
     after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached (--diff: a pair broke); 2 wrong usage; 3 a host has no pair for which the --budget sufficed."
 )]

@@ -40,14 +40,14 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     if let Some(files) = &args.diff {
         return diff::run(global, files, term);
     }
-    let answer = Answer::new(global, term)?;
+    let mut answer = Answer::new(global, term)?;
     if args.plan {
         return planned::run(global, args, term);
     }
     let subject = Subject::of(global, args)?;
     match global.watch {
-        Some(every) => subject.watch(answer, every),
-        None => subject.once(answer),
+        Some(every) => subject.watch(&mut answer, every),
+        None => subject.once(&answer),
     }
 }
 
@@ -109,15 +109,19 @@ impl<'a> Subject<'a> {
         )
     }
 
-    fn once(&self, answer: Answer<'_>) -> anyhow::Result<Outcome> {
+    fn once(&self, answer: &Answer<'_>) -> anyhow::Result<Outcome> {
         let stream = self.stream(answer.term);
-        let report = self.run(&answer, &stream)?;
+        let report = self.run(answer, &stream)?;
         answer.print(&report, &stream)?;
         Ok(answer::outcome(&report))
     }
 
     /// Runs it again and again, and prints what has changed.
-    fn watch(&self, mut answer: Answer<'_>, every: std::time::Duration) -> anyhow::Result<Outcome> {
+    fn watch(
+        &self,
+        answer: &mut Answer<'_>,
+        every: std::time::Duration,
+    ) -> anyhow::Result<Outcome> {
         let watchdog = match self {
             Self::Real(real) => real.watchdog().clone(),
             Self::Simulated(..) | Self::Kept(_) => {
@@ -133,7 +137,7 @@ impl<'a> Subject<'a> {
         while left != Some(0) {
             left = left.map(|left| left - 1);
             let due = Deadline::after(every);
-            let report = self.run(&answer, &stream)?;
+            let report = self.run(answer, &stream)?;
             if before.is_some() && watchdog.is_cancelled() {
                 // What a signal cut off says less than what is printed already.
                 break;

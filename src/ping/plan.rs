@@ -13,6 +13,8 @@ pub use cost::{Estimate, Way};
 pub use pairs::Pairs;
 pub use tally::Tally;
 
+use std::collections::BTreeSet;
+
 use chance::Chance;
 
 use crate::model::ping::{Coverage, Schedule, Topology};
@@ -152,10 +154,10 @@ impl Plan {
 
     /// The plan of nothing but these ordered pairs.
     #[must_use]
-    pub fn of(hosts: usize, wanted: &std::collections::BTreeSet<(usize, usize)>) -> Self {
+    pub fn of(hosts: usize, wanted: &BTreeSet<(usize, usize)>) -> Self {
         let pairs = Pairs::listed(hosts, wanted.clone());
         let edges = wanted.iter().map(|&(a, b)| (a.min(b), a.max(b)));
-        let edges: std::collections::BTreeSet<_> = edges.collect();
+        let edges: BTreeSet<_> = edges.collect();
         let rounds = Rounds::Listed(sample::pack(hosts, edges.into_iter()));
         let (schedule, order) = (Schedule::Circle, Vec::new());
         Self { pairs, choice: Choice::default(), schedule, order, rounds }
@@ -202,6 +204,16 @@ impl Plan {
             }
         };
         edges.into_iter().filter_map(|(a, b)| self.pairs.turn(a, b)).collect()
+    }
+
+    /// How many ordered pairs run one after the other in all rounds.
+    fn in_turn(&self) -> usize {
+        let longest = |round| self.round(round).iter().map(|turn| turn.ordered().count()).max();
+        if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() {
+            // Each round is as long as the first.
+            return self.rounds() * longest(0).unwrap_or(0);
+        }
+        (0..self.rounds()).filter_map(longest).sum()
     }
 
     /// How many ordered pairs the plan has on each rail.
@@ -265,7 +277,12 @@ impl Plan {
     /// The tally of its first rounds.
     #[must_use]
     pub fn tally_of(&self, rounds: usize, rails: usize, topology: Option<&Topology>) -> Tally {
-        let mut tally = Tally::new(self.pairs.hosts(), topology);
+        let hosts = self.pairs.hosts();
+        if matches!(self.rounds, Rounds::Circle) && self.pairs.is_all() && rounds >= self.rounds() {
+            // Ten thousand hosts have fifty million turns: what they come to is known.
+            return Tally::of_all(hosts, topology, self.count() * rails as u64);
+        }
+        let mut tally = Tally::new(hosts, topology);
         for turn in (0..rounds.min(self.rounds())).flat_map(|round| self.round(round)) {
             let ordered = 1 + u64::from(turn.back);
             tally.add(turn.source, turn.target, ordered * rails as u64);

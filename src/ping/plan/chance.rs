@@ -1,4 +1,4 @@
-/// Numbers by chance that are the same for the same beginning, on every machine (SplitMix64: Steele, Lea,
+/// Numbers by chance that are the same for the same beginning, on every machine (`SplitMix64`: Steele, Lea,
 /// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 pub(super) struct Chance(u64);
 

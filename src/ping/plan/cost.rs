@@ -65,8 +65,7 @@ impl Plan {
     pub fn estimate(&self, rails: usize, round_trips: u32, slot: Duration) -> Estimate {
         let rails = rails as u64;
         let pair = ordered_pair(round_trips, slot);
-        let longest = |round| self.round(round).iter().map(|turn| turn.ordered().count()).max();
-        let in_turn: usize = (0..self.rounds()).filter_map(longest).sum();
+        let in_turn = self.in_turn();
         let pairs = self.count() * rails;
         let measuring = pair.saturating_mul(saturate(in_turn as u64 * rails));
         let talking = PROCESSOR.saturating_mul(saturate(pairs));
@@ -118,23 +117,19 @@ fn relayed() -> u64 {
     /// The length before each frame.
     const PREFIX: usize = 4;
     let (id, connection) = (1_000_000, 1_000_000);
+    let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
+    let message = |(act, answer): (Act, Option<StepResult>)| {
+        let ask = ToAgent::Worker(ToWorker { id, step: Step { connection, act } });
+        let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
+        length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
+    };
+    talk().into_iter().map(message).sum::<usize>() as u64
+}
+
+/// What is said of one ordered pair, each with its answer.
+fn talk() -> Vec<(Act, Option<StepResult>)> {
     let gid = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped());
     let address = SocketAddr::V6(SocketAddrV6::new(gid.0, 40_000, 0, 0));
-    let opened = Opened {
-        queue_pair: 1_000_000,
-        psn: 10_000_000,
-        lid: 0,
-        mtu: 4_096,
-        cm_address: None,
-        tcp_address: Some(address),
-    };
-    let trips = || RoundTrips {
-        count: 1_000,
-        min_ns: 3_000,
-        p50_ns: 3_000,
-        p99_ns: Some(4_000),
-        max_ns: 90_000,
-    };
     let open = |role| {
         Act::Open(Opening {
             device: "mlx5_10".into(),
@@ -147,45 +142,50 @@ fn relayed() -> u64 {
             role,
         })
     };
-    let connect = || {
-        Act::Connect(Connecting {
-            remote: opened.clone(),
-            remote_gid: gid,
-            mtu: 4_096,
-            ack_timeout: 14,
-            deadline_ms: 2_500,
-        })
+    let remote = Opened {
+        queue_pair: 1_000_000,
+        psn: 10_000_000,
+        lid: 0,
+        mtu: 4_096,
+        cm_address: None,
+        tcp_address: Some(address),
     };
+    let opened = || Some(StepResult::Opened(remote.clone()));
+    let (mtu, ack_timeout, deadline_ms) = (4_096, 14, 2_500);
+    let connect = || {
+        let (remote, remote_gid) = (remote.clone(), gid);
+        Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, deadline_ms })
+    };
+    let done = || Some(StepResult::Connected);
+    let trips = || RoundTrips {
+        count: 1_000,
+        min_ns: 3_000,
+        p50_ns: 3_000,
+        p99_ns: Some(4_000),
+        max_ns: 90_000,
+    };
+    let tcp = Act::Tcp(TcpProbing { remote: address, rounds: 100, slot_ms: 100 });
     let probe = Act::Probe(Probing {
         nonce: u64::MAX / 2,
-        sizes: vec![64, 4_096, 16_384],
+        sizes: vec![64, mtu, 4 * mtu],
         checks: 4,
         latency_bytes: 64,
         rounds: 1_000,
         slot_ms: 300,
         reply_ms: 1_000,
     });
-    let tcp = Act::Tcp(TcpProbing { remote: address, rounds: 100, slot_ms: 100 });
-    let (connected, opened) = (|| StepResult::Connected, || StepResult::Opened(opened.clone()));
-    let talk = [
-        (open(Role::Source), Some(opened())),
-        (open(Role::Target), Some(opened())),
+    vec![
+        (open(Role::Source), opened()),
+        (open(Role::Target), opened()),
         (tcp, Some(StepResult::Tcp(trips()))),
-        (connect(), Some(connected())),
-        (connect(), Some(connected())),
+        (connect(), done()),
+        (connect(), done()),
         (Act::Serve, Some(StepResult::Served { messages: 1_000 })),
         (probe, Some(StepResult::Probed(trips()))),
         (Act::Stop, None),
-        (Act::Close, Some(connected())),
-        (Act::Close, Some(connected())),
-    ];
-    let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
-    let message = |(act, answer): (Act, Option<StepResult>)| {
-        let ask = ToAgent::Worker(ToWorker { id, step: Step { connection, act } });
-        let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
-        length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
-    };
-    talk.into_iter().map(message).sum::<usize>() as u64
+        (Act::Close, done()),
+        (Act::Close, done()),
+    ]
 }
 
 #[cfg(test)]

@@ -118,10 +118,11 @@ impl Pairs {
                 let (sources, targets) = (count(is_source), count(is_target));
                 let both = is_source.iter().zip(is_target).filter(|&(&a, &b)| a && b);
                 let both = both.count() as u64;
-                match both_ways {
-                    false => sources * targets - both,
-                    // What is in both directions anyway, and nobody with himself.
-                    true => 2 * sources * targets - both * both - both,
+                if *both_ways {
+                    // Without what is in both directions anyway, and nobody with himself.
+                    2 * sources * targets - both * both - both
+                } else {
+                    sources * targets - both
                 }
             }
         }

@@ -15,6 +15,8 @@ struct Leaves {
     count: usize,
     /// A bit for each two leaves, the lower first.
     met: Vec<u64>,
+    /// All of them were tried, without a bit for each.
+    is_whole: bool,
     possible: u64,
 }
 
@@ -35,9 +37,25 @@ impl Tally {
             let possible = leaves * leaves.saturating_sub(1) / 2 + inner;
             let count = sizes.len();
             let met = vec![0; (count * count).div_ceil(64)];
-            Leaves { leaf_of: topology.leaf_of.clone(), count, met, possible }
+            Leaves { leaf_of: topology.leaf_of.clone(), count, met, is_whole: false, possible }
         });
         Self { hosts, met: vec![0; (hosts * hosts).div_ceil(64)], tested: 0, leaves }
+    }
+
+    /// Everyone has been tried with everyone, in so many ordered pairs.
+    #[must_use]
+    pub(super) fn of_all(hosts: usize, topology: Option<&Topology>, pairs: u64) -> Self {
+        let mut tally = Self::new(hosts, topology);
+        tally.met.fill(u64::MAX);
+        for host in 0..hosts {
+            let itself = host * hosts + host;
+            tally.met[itself / 64] &= !(1 << (itself % 64));
+        }
+        tally.tested = pairs;
+        if let Some(leaves) = &mut tally.leaves {
+            leaves.is_whole = true;
+        }
+        tally
     }
 
     /// Notes that two hosts were tried, in so many ordered pairs of all rails.
@@ -83,7 +101,11 @@ impl Tally {
     #[must_use]
     pub fn leaf_pairs(&self) -> Option<LeafPairs> {
         let leaves = self.leaves.as_ref()?;
-        let tested = leaves.met.iter().map(|word| u64::from(word.count_ones())).sum();
+        let tested = if leaves.is_whole {
+            leaves.possible
+        } else {
+            leaves.met.iter().map(|word| u64::from(word.count_ones())).sum()
+        };
         Some(LeafPairs { tested, possible: leaves.possible })
     }
 }

@@ -156,3 +156,19 @@ fn what_is_wanted_again_is_packed_into_rounds() {
     assert_eq!(plan.rounds(), 2);
     assert_eq!(Plan::of(5, &BTreeSet::new()).rounds(), 0);
 }
+
+#[test]
+fn what_all_come_to_is_what_they_add_up_to() {
+    let leaf = |number: usize| Leaf { name: format!("l{number}"), pod: 0 };
+    let topology =
+        Topology { leaf_of: vec![0, 0, 1, 2, 2, 2, 3], leaves: (0..4).map(leaf).collect() };
+    let all = Plan::all(7);
+    let known = all.coverage(2, &all.tally(2, Some(&topology)));
+    let mut tally = Tally::new(7, Some(&topology));
+    for turn in (0..all.rounds()).flat_map(|round| all.round(round)) {
+        tally.add(turn.source, turn.target, 4);
+    }
+    assert_eq!(all.coverage(2, &tally), known);
+    assert_eq!(known.leaf_pairs.unwrap().possible, 6 + 2);
+    assert_eq!(Plan::all(0).tally(1, None).tested(), 0);
+}

@@ -49,8 +49,8 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     for text in render_origin(report).lines() {
         line(&mut body, &mut y, "warn", text);
     }
-    for text in map.fold_note().iter() {
-        line(&mut body, &mut y, "warn", text);
+    if let Some(text) = map.fold_note() {
+        line(&mut body, &mut y, "warn", &text);
     }
     y += LINE / 2;
     let signs = legend(width);
