@@ -256,6 +256,37 @@ def texts(*lines):
     return lambda: (line.encode() for line in lines)
 
 
+def ping_runs():
+    """Runs as --save keeps them: whole, as columns, as the first version had them, and cut off."""
+    def verdict(code, hint=None):
+        return {"code": code, "stage": None, "side": "path", "detail": "seen", "hint": hint}
+
+    def pair(source, target, code, ns):
+        quantiles = lambda one: {"min": one, "p50": one, "p99": None, "max": 2 * one}
+        rdma = ns and {"count": 9, "rtt_ns": quantiles(2 * ns), "half_rtt_ns": quantiles(ns)}
+        return {"rail": 0, "source": source, "target": target, "verdict": verdict(code), "route": None,
+                "rdma": rdma, "tcp": None, "first": None}
+
+    def run(hosts, **more):
+        host = lambda name: {"name": name, "kernel": None, "failure": None}
+        return {"schema": "rdmactl.ping/1", "hosts": [host(name) for name in hosts], "pairs": [],
+                "findings": [], "elapsed_ms": 1, "left_behind": [], **more}
+
+    finding = {"host": 1, "source": 0, "target": 1, "code": "peer.dead", "stage": None,
+               "detail": "gone", "hint": "see", "failed": 1, "of": 2}
+    outlier = {"kind": "pair", "host": 1, "target": 0, "both_ways": False, "leaves": [], "rails": [],
+               "slower_permille": 250, "slower_ns": 400, "z_tenths": 50, "slow": 1, "of": 1,
+               "retested": True, "software": False}
+    coverage = {"schedule": "random", "seed": 7, "peers": 1, "budget_ms": 500, "rounds": 1, "possible": 2,
+                "planned": 2, "tested": 1, "least_peers": 1, "leaf_pairs": {"tested": 1, "possible": 3}}
+    cells = [{"code": [[None, "ok"], ["fabric.loss", None]], "half_rtt_ns": [[None, 1700], [None, None]]}]
+    whole = run(["n1", "n2"], pairs=[pair(0, 1, "peer.dead", None), pair(1, 0, "ok", 1700)],
+                findings=[finding], outliers=[outlier], coverage=coverage)
+    runs = [whole, run(["a", "<b>\u202e"], cells=cells, simulated="x.txt"), run([])]
+    texts = [json.dumps(one).encode() for one in runs]
+    return [*texts, texts[0][:300], texts[0].replace(b"ping/1", b"ping/2")]
+
+
 SEEDS = {
     "capture": captures,
     "sysfs": machines,
@@ -268,6 +299,7 @@ SEEDS = {
     "verbs": verbs,
     "report": reports,
     "ping": pings,
+    "ping_run": ping_runs,
     "recording": recordings,
     "redact": redacted,
     "upload": texts("RDMACTL/up NONCE ok 0\n", "Welcome!\nRDMACTL/up NONCE unchecked 2\r\n",

@@ -24,6 +24,7 @@ mod messages;
 pub mod names;
 pub mod netlink;
 pub mod ping;
+pub mod ping_run;
 pub mod recording;
 pub mod redact;
 pub mod report;
@@ -56,6 +57,7 @@ pub const TARGETS: [(&str, Target); 25] = [
     ("names", names::run),
     ("netlink", netlink::run),
     ("ping", ping::run),
+    ("ping_run", ping_run::run),
     ("recording", recording::run),
     ("redact", redact::run),
     ("report", report::run),

@@ -40,9 +40,12 @@ pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
         new.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
     let old_names: HashMap<&str, usize> =
         old.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
-    // Where each host of the old run stands in the new one.
-    let places: Vec<Option<usize>> =
-        old.hosts.iter().map(|host| numbers.get(host.name.as_str()).copied()).collect();
+    // Where each host of the old run stands in the new one; of two of one name only the first.
+    let place = |(at, name): (usize, &str)| {
+        numbers.get(name).copied().filter(|_| old_names.get(name) == Some(&at))
+    };
+    let names = old.hosts.iter().map(|host| host.name.as_str()).enumerate();
+    let places: Vec<Option<usize>> = names.map(place).collect();
     let missing = |report: &PingReport, others: &HashMap<&str, usize>| -> Vec<String> {
         let gone = report.hosts.iter().filter(|host| !others.contains_key(host.name.as_str()));
         gone.map(|host| host.name.clone()).collect()

@@ -25,8 +25,8 @@ const MOST_HOSTS: usize = 16_384;
 /// The most rails of a host.
 const MOST_RAILS: usize = 256;
 
-/// The most pairs that hosts and rails may have together: 6 GB as columns.
-const MOST_CELLS: usize = 1 << 30;
+/// The most pairs that hosts and rails may have together: 1.6 GB as columns.
+const MOST_CELLS: usize = 1 << 28;
 
 /// A run that was read from a file.
 #[derive(Debug, Clone)]
@@ -109,6 +109,14 @@ impl PingRun {
             Ok(Self { report, written_ns })
         };
         read().map_err(|cause| PingRunError { path: path.to_owned(), cause })
+    }
+
+    /// Reads what a file of that name holds.
+    ///
+    /// # Errors
+    /// As for [`PingRun::read`].
+    pub fn parse(input: impl BufRead, path: &Path) -> Result<PingReport, PingRunError> {
+        parse(input).map_err(|cause| PingRunError { path: path.to_owned(), cause })
     }
 }
 
