@@ -26,7 +26,7 @@ pub(super) struct Progress {
     ended: Condvar,
 }
 
-#[derive(Default, Clone)]
+#[derive(Default, Clone, Copy)]
 struct State {
     phase: Phase,
     done: u64,
@@ -106,7 +106,7 @@ impl Progress {
         loop {
             let state = self.state();
             let waited = self.ended.wait_timeout_while(state, wait, |state| !state.has_ended);
-            let state = waited.unwrap_or_else(PoisonError::into_inner).0.clone();
+            let state = *waited.unwrap_or_else(PoisonError::into_inner).0;
             if state.has_ended {
                 break;
             }

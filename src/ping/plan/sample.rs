@@ -87,7 +87,8 @@ pub(super) fn pack(
     for (a, b) in edges {
         let word = |host: usize, at: usize| busy[host].get(at).copied().unwrap_or(0);
         let taken = |at: usize| word(a, at) | word(b, at);
-        let at = (0..).find(|&at| taken(at) != u64::MAX).unwrap_or(0);
+        let words = busy[a].len().max(busy[b].len());
+        let at = (0..words).find(|&at| taken(at) != u64::MAX).unwrap_or(words);
         let bit = taken(at).trailing_ones();
         let round = at * 64 + bit as usize;
         for host in [a, b] {

@@ -235,15 +235,15 @@ impl<'a> HeatMap<'a> {
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let margin = longest * LETTER_TENTHS / 10 + 10;
         let (top, side) = (margin + 14, self.side);
-        let size = self.squares * side;
+        let whole = self.squares * side;
         let mut body = String::new();
         let _ = write!(
             body,
             r#"<text class="dim" x="0" y="11">from (down), to (across)</text><rect class="frame" x="{}" y="{}" width="{}" height="{}"/>"#,
             margin - 1,
             top - 1,
-            size + 2,
-            size + 2
+            whole + 2,
+            whole + 2
         );
         self.write_names(&mut body, &names, margin, top);
         let is_told = self.fold == 1 && self.squares <= MOST_TOLD;
@@ -261,7 +261,7 @@ impl<'a> HeatMap<'a> {
                 self.write_row(&mut body, (margin, y), &looks);
             }
         }
-        Drawing { body, width: margin + size + 2, height: top + size + 2 }
+        Drawing { body, width: margin + whole + 2, height: top + whole + 2 }
     }
 
     /// As many names as stand apart, at both edges.

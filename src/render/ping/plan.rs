@@ -69,8 +69,8 @@ pub fn render_plan(plan: &PingPlan) -> String {
     let seconds = plan.time_ms / 1_000;
     let time = match seconds {
         0 => format!("{} ms", plan.time_ms),
-        ..120 => format!("{seconds} s"),
-        ..7_200 => format!("{} min", seconds / 60),
+        1..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
         _ => format!("{} h", seconds / 3_600),
     };
     let _ = writeln!(text, "time   about {time}, from the agents' hello");
