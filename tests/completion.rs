@@ -216,7 +216,7 @@ fn every_column_is_offered_with_its_help_and_no_flag_without_use_is() {
         assert!(offered.contains(&format!("{id}\t{words}\n")), "{id}: {offered}");
     }
     let (flags, _) = ask(&["2", "rdmactl", "ping", "--"], home.path());
-    assert!(flags.contains("--matrix") && !flags.contains("--save"), "{flags}");
+    assert!(flags.contains("--save") && !flags.contains("--root"), "{flags}");
 }
 
 #[test]

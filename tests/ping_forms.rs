@@ -127,8 +127,8 @@ fn clients_and_servers_are_tried_with_each_other_both_ways() {
 
 #[test]
 fn a_sample_covers_what_it_promises_and_says_so() {
-    let leaves: String =
-        (0..8).map(|leaf| format!("leaf l{leaf} n[{}-{}]\n", leaf * 8 + 1, leaf * 8 + 8)).collect();
+    let leaf = |leaf: usize| format!("leaf l{leaf} n[{}-{}]\n", leaf * 8 + 1, leaf * 8 + 8);
+    let leaves = (0..8).map(leaf).collect::<Vec<_>>().concat();
     let folder = folder(&format!("hosts n[1-64]\n{leaves}"));
     let (code, stdout, _) = simulate(&folder, &["--peers", "4", "--seed", "7"]);
     assert_eq!(code, 0, "what was not asked for is no failure: {stdout}");
