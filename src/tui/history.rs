@@ -198,13 +198,18 @@ impl History {
             index.get(port).copied()
         };
         let mut places: Vec<Option<usize>> = ports.iter().enumerate().map(place).collect();
-        if places.contains(&None) {
-            let mut left = self.left(host, &places).into_iter();
+        let is_new =
+            |place: Option<usize>, device: &str| place.is_none() && device.len() <= LONGEST;
+        if !places.iter().zip(ports).any(|(place, (device, _))| is_new(*place, device)) {
+            return places;
+        }
+        let left = self.left(host, &places);
+        // What the screen shares is copied only for a port that finds a slot.
+        if self.hosts[host].len() < MOST || !left.is_empty() {
+            let mut left = left.into_iter();
             let slots = &mut Arc::make_mut(&mut self.hosts)[host];
-            let new = places
-                .iter_mut()
-                .zip(ports)
-                .filter(|(place, (device, _))| place.is_none() && device.len() <= LONGEST);
+            let new = places.iter_mut().zip(ports);
+            let new = new.filter(|(place, (device, _))| is_new(**place, device));
             for (place, (device, port)) in new {
                 let slot = Slot {
                     device: (*device).to_owned(),
