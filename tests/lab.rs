@@ -193,20 +193,24 @@ fn a_slow_path_is_slow_and_not_dead() {
     }
 }
 
+/// What two processors need for four nodes varies by several times: only where the path itself
+/// takes longer than that is a delay more than chance.
 #[test]
 fn a_node_that_answers_late_is_named_and_no_other() {
     let lab = roce();
-    lab.lab(&["fault", "delay", "n4", "--value", "5ms"]);
-    let matrix = lab.matrix(SET, ALL);
-    matrix.assert_all_well(12);
-    let outliers = matrix.0.json["outliers"].as_array().unwrap();
+    for (node, delay) in [("n1", "30ms"), ("n2", "30ms"), ("n3", "30ms"), ("n4", "90ms")] {
+        lab.lab(&["fault", "delay", node, "--value", delay]);
+    }
+    let answer = lab.rdmactl(&["ping", "--matrix", SET, "--slot", "100ms"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    let outliers = answer.json["outliers"].as_array().unwrap();
     assert_eq!(outliers.len(), 1, "{outliers:?}");
     let slow = &outliers[0];
     assert_eq!((&slow["kind"], &slow["host"]), (&"host".into(), &3.into()), "{slow}");
     assert_eq!((&slow["retested"], &slow["software"]), (&true.into(), &true.into()), "{slow}");
-    // Half of a round trip has half of the delay.
+    // Half of a round trip has half of the 60 ms.
     let slower = slow["slower_ns"].as_u64().unwrap();
-    assert!((2_000_000..4_000_000).contains(&slower), "{slow}");
+    assert!((20_000_000..45_000_000).contains(&slower), "{slow}");
 }
 
 #[test]

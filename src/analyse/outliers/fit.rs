@@ -31,7 +31,7 @@ pub(super) struct Fit {
     pub(super) targets: Vec<Own>,
     /// The standard deviation of a single pair.
     pub(super) noise: f32,
-    /// The median latency in nanoseconds.
+    /// What a pair of ordinary hosts takes, in nanoseconds.
     pub(super) typical_ns: f32,
 }
 
@@ -216,12 +216,19 @@ impl Fit {
     fn measure(&mut self, logs: &Logs) {
         let mut rests: Vec<f32> = self.rests(logs).map(|(_, rest)| rest.abs()).collect();
         // A fit by medians goes through as many points as it estimates numbers: these say nothing
-        // of the noise, and of few hosts they are half of all.
-        let fitted = (2 * logs.hosts + self.leaves() * self.leaves()).min(rests.len());
+        // of the noise, and of few hosts they are half of all. The anchor of each leaf gives one
+        // source and one target back.
+        let estimated = 2 * logs.hosts + self.leaves() * self.leaves() - 2 * self.leaves();
+        let fitted = estimated.min(rests.len());
         let half = fitted + (rests.len() - fitted) / 2;
         self.noise = middle(&mut rests, half) / NORMAL;
         rests.clear();
-        rests.extend(logs.logs.iter().copied().filter(|log| !log.is_nan()));
+        // Of few hosts, one that is slow is in half of all pairs.
+        rests.extend(self.rests(logs).map(|((source, target), rest)| {
+            rest + self.expected(source, target)
+                - self.sources[source].log
+                - self.targets[target].log
+        }));
         self.typical_ns = median(&mut rests).map_or(0.0, f32::exp);
     }
 

@@ -43,6 +43,15 @@ fn a_slow_host_is_told_with_its_figures() {
     assert!(!slow.retested && slow.rails.is_empty());
 }
 
+/// The slow one is in half of all pairs: their median is no measure of what is usual.
+#[test]
+fn one_of_four_is_slower_than_the_other_three() {
+    let found = judge(&grid(4, |a, b| usual(a, b, |a, b| a == 3 || b == 3)));
+    assert_eq!(named(&found), [(OutlierKind::Host, Some(3), None)]);
+    let slow = &found.outliers()[0];
+    assert!((900..1_100).contains(&slow.slower_ns), "{slow:?}");
+}
+
 #[test]
 fn fewer_than_four_hosts_have_no_likes() {
     for hosts in 0..4 {
