@@ -16,9 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 use rdmactl::clock::{self, Deadline};
 use rdmactl::sys::cm::{CmError, ConnectOptions, Endpoint, Listener};
 use rdmactl::sys::verbs::{
-    Access, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, Datagram, DatagramInit,
-    Destination, Device, DeviceList, Domain, Grh, LocalRoute, Mtu, Notify, Parts, Path, QueuePair,
-    ReadyToReceive, ReadyToSend, Reliable, ReliableInit, Request, Signal, Status, Target,
+    Access, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, ConnectedInit, Datagram,
+    DatagramInit, Destination, Device, DeviceList, Domain, Grh, LocalRoute, Mtu, Notify, Parts,
+    Path, QueuePair, ReadyToReceive, ReadyToSend, Reliable, Request, Signal, Status, Target,
     Transport,
 };
 
@@ -88,7 +88,7 @@ fn to_self(device: &Device, gid: u16) -> Result<(Path, Mtu)> {
 }
 
 fn connect(qp: &mut QueuePair<Reliable>, remote_qp: u32, path: Path, mtu: Mtu) -> Result<()> {
-    qp.to_init(ReliableInit { port: 1, pkey_index: 0, access: Access::default() })?;
+    qp.to_init(ConnectedInit { port: 1, pkey_index: 0, access: Access::default() })?;
     qp.to_receive(&ReadyToReceive {
         path,
         mtu,
@@ -186,7 +186,7 @@ fn ud(name: &str, gid: u16, rounds: u32) -> Result<()> {
     let mut ends = Vec::new();
     for _ in 0..2 {
         let mut qp = QueuePair::<Datagram>::new(parts(&device, Notify::Never)?, CAPACITY)?;
-        qp.to_init(init)?;
+        qp.to_datagram_init(init)?;
         qp.to_receive()?;
         qp.to_send(7)?;
         ends.push(qp);
@@ -196,7 +196,7 @@ fn ud(name: &str, gid: u16, rounds: u32) -> Result<()> {
     let foreign = AddressHandle::new(&Domain::new(&device)?, &path)?;
     let wrong = Destination { address: &foreign, qp_num: two.number(), qkey: init.qkey };
     let request = Request { id: 1, offset: 0, length: 8 };
-    println!("refused: {:?}", one.post_send(request, Signal::Always, &wrong));
+    println!("refused: {:?}", one.post_datagram(request, Signal::Always, &wrong));
     let mine = AddressHandle::new(one.buffer().domain(), &path)?;
     let to = Destination { address: &mine, qp_num: two.number(), qkey: init.qkey };
     let start = clock::now();
@@ -204,7 +204,7 @@ fn ud(name: &str, gid: u16, rounds: u32) -> Result<()> {
         let pattern = round.to_le_bytes();
         two.post_receive(Request { id: 2, offset: SIZE, length: SIZE })?;
         one.write(0, &pattern)?;
-        one.post_send(Request { length: 4, ..request }, Signal::Always, &to)?;
+        one.post_datagram(Request { length: 4, ..request }, Signal::Always, &to)?;
         complete(&one, 1, &mut at_one)?;
         ensure!(complete(&two, 2, &mut at_two)? == 44, "GRH and four bytes");
         let mut got = [0; 4];

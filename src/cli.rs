@@ -36,7 +36,7 @@ pub use gids::GidsArgs;
 pub use global::{ColorWhen, Format, Global};
 pub use hosts::HostsArgs;
 pub use launcher::{Launcher, join_launcher};
-pub use ping::{PingArgs, ScheduleName};
+pub use ping::{PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
@@ -108,7 +108,7 @@ pub enum Command {
     /// List who uses RDMA, and who fell back to TCP.
     Connections(ConnectionsArgs),
     /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
-    Ping(PingArgs),
+    Ping(Box<PingArgs>),
     /// Show hosts, ports, connections and problems live, on the whole screen.
     Top(TopArgs),
     /// List the hosts that sets, groups and files name: expand, fold, count.

@@ -10,10 +10,12 @@
 
 mod address;
 mod choose;
+mod datagram;
 mod end;
 mod error;
 mod exchange;
 pub mod fabric;
+mod halt;
 pub mod matrix;
 mod message;
 mod node;
@@ -21,7 +23,10 @@ mod pair;
 pub mod plan;
 pub mod simulation;
 mod statistics;
+mod stream;
 mod tcp;
+mod tcp_stream;
+mod throughput;
 pub mod worker;
 
 pub use node::{Liveness, Node, Ticket};

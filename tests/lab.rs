@@ -181,6 +181,41 @@ fn a_filtered_port_is_not_a_dead_host() {
 }
 
 #[test]
+fn a_filter_in_one_direction_is_told_from_one_in_both() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop-in", "n2"]);
+    let answer = lab.rdmactl(&["ping", "--matrix", "n[1-2]"]);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    for pair in answer.json["pairs"].as_array().unwrap() {
+        assert_eq!(pair["verdict"]["code"], "path.asymmetric", "{pair}");
+        assert_eq!(pair["carrier"], "tcp-fallback", "{pair}");
+        // What n2 sends arrives; it hears nothing.
+        let heard_by_n2 = if pair["source"] == 1 { "heard_by_source" } else { "heard_by_target" };
+        assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
+    }
+}
+
+#[test]
+fn bandwidth_datagrams_and_unreliable_connections_are_measured_where_asked_for() {
+    let lab = roce();
+    let answer =
+        lab.rdmactl(&["ping", "--matrix", "n[1-2]", "--test", "lat,bw,tcp-lat,tcp-bw,ud,uc"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    for pair in answer.json["pairs"].as_array().unwrap() {
+        assert_eq!((&pair["verdict"]["code"], &pair["carrier"]), (&"ok".into(), &"rdma".into()));
+        for name in ["bandwidth", "tcp_bandwidth"] {
+            let seen = |key: &str| pair[name][key].as_u64().unwrap();
+            assert!(seen("bytes") > 0 && seen("median_bps") >= seen("min_bps"), "{pair}");
+        }
+        let datagrams = &pair["datagrams"];
+        let count = |key: &str| datagrams[key].as_u64().unwrap();
+        assert!(0 < count("answered") && count("answered") <= count("sent"), "{pair}");
+        assert!(datagrams["latency"]["rtt_ns"]["p50"].as_u64().unwrap() > 0, "{pair}");
+        assert!(pair["unreliable"]["passed"]["count"].as_u64().unwrap() > 0, "{pair}");
+    }
+}
+
+#[test]
 fn a_slow_path_is_slow_and_not_dead() {
     let lab = roce();
     lab.lab(&["fault", "delay", "n2", "--value", "300ms"]);

@@ -8,8 +8,8 @@ use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Code, Finding, Latency, Outlier, OutlierKind, Pair, PingHost, PingReport, Quantiles, Route,
-    RoutePort, Side, Summary, Verdict,
+    Code, Finding, Latency, Measured, Outlier, OutlierKind, Pair, PingHost, PingReport, Quantiles,
+    Route, RoutePort, Side, Summary, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -25,8 +25,14 @@ const OTHER_FABRIC: usize = 3;
 const HOSTILE: usize = 4;
 
 fn half_rtt(ns: u64) -> Latency {
-    let quantiles = |ns| Quantiles { min: ns - ns / 10, p50: ns, p99: Some(2 * ns), max: 300 * ns };
-    Latency { count: 1_000, rtt_ns: quantiles(2 * ns), half_rtt_ns: quantiles(ns) }
+    let quantiles = |ns| Quantiles {
+        min: ns - ns / 10,
+        p50: ns,
+        p99: Some(2 * ns),
+        max: 300 * ns,
+        ..Quantiles::default()
+    };
+    Latency { count: 1_000, warm_up: 64, rtt_ns: quantiles(2 * ns), half_rtt_ns: quantiles(ns) }
 }
 
 fn port(host: usize, driver: &str) -> RoutePort {
@@ -38,6 +44,9 @@ fn port(host: usize, driver: &str) -> RoutePort {
         gid_kind: Some(GidKind::RoceV2),
         netdev: Some("eth1".into()),
         driver: Some(driver.into()),
+        rate_bps: Some(400_000_000_000),
+        pkey_index: 0,
+        pkey: None,
     }
 }
 
@@ -60,6 +69,7 @@ fn pair(source: usize, target: usize) -> Pair {
         route: None,
         rdma: None,
         tcp: None,
+        measured: Measured::default(),
         first: None,
     };
     let ns = 1_629 + 100 * source as u64 + 10 * target as u64;

@@ -5,7 +5,8 @@ use rdmactl::analyse::outliers::judge as judge_all;
 use rdmactl::analyse::verdict::judge;
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{
-    EndEvidence, Evidence, Grid, Latency, Life, Pair, PingHost, PingReport, Summary,
+    Datagrams, EndEvidence, Evidence, Grid, Latency, Life, Measured, Pair, PingHost, PingReport,
+    Summary,
 };
 use rdmactl::model::probe::{RoundTrips, StepError};
 use rdmactl::query::{Pairs, pair_rows};
@@ -26,6 +27,14 @@ struct Said {
     dead: Option<String>,
     tcp: Option<Result<RoundTrips, StepError>>,
     rdma: Option<RoundTrips>,
+    #[serde(default)]
+    datagrams: Option<Datagrams>,
+    #[serde(default)]
+    wants_datagrams: bool,
+    #[serde(default)]
+    unreliable: Option<StepError>,
+    #[serde(default)]
+    passed: bool,
 }
 
 /// Judges the pairs of four hosts, one for each line, and prints the run in every form.
@@ -80,10 +89,15 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
         target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
         protocol: Protocol::Roce,
+        datagrams: said.datagrams,
+        wants_datagrams: said.wants_datagrams,
+        unreliable: said.unreliable,
         tcp: said.tcp,
+        passed: said.passed || said.rdma.is_some(),
         rdma: said.rdma,
     };
     let rdma = evidence.rdma.map(Latency::from);
+    let measured = Measured { datagrams: evidence.datagrams, ..Measured::default() };
     let (verdict, route, first) = (judge(&evidence), None, None);
-    Pair { rail: 0, source, target, verdict, route, rdma, tcp, first }
+    Pair { rail: 0, source, target, verdict, route, rdma, tcp, measured, first }
 }

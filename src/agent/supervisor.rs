@@ -110,7 +110,7 @@ impl Supervisor {
                     Some(ToAgent::StartWorker) => session.start_worker(events.clone())?,
                     Some(ToAgent::Worker(step)) => {
                         if let Some(worker) = &session.worker {
-                            worker.hand_over(step);
+                            worker.hand_over(*step);
                         }
                     }
                     Some(ToAgent::Alive) => {}

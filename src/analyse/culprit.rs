@@ -246,8 +246,8 @@ mod tests {
         let pair = |(source, target)| {
             let (code, side) = judge(source, target);
             let verdict = Verdict { code, stage: None, side, detail: String::new(), hint: None };
-            let (rail, route, rdma, tcp, first) = Default::default();
-            Pair { rail, source, target, verdict, route, rdma, tcp, first }
+            let (rail, route, rdma, tcp, measured, first) = Default::default();
+            Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
         };
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }

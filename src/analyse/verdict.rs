@@ -1,7 +1,7 @@
 //! From the evidence of one pair to its verdict.
 
 use crate::model::Protocol;
-use crate::model::ping::{Code, Evidence, Life, Side, Verdict};
+use crate::model::ping::{Code, Datagrams, Evidence, Life, Passage, Side, Verdict};
 use crate::model::probe::{Cause, Stage, StepError};
 
 /// Judges one ordered pair.
@@ -11,20 +11,9 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         return verdict;
     }
     let Some((failure, side)) = first_cause(evidence) else {
-        return if evidence.rdma.is_some() {
-            Verdict {
-                code: Code::Ok,
-                stage: None,
-                side: Side::Path,
-                detail: "every message was answered".into(),
-                hint: None,
-            }
-        } else {
-            not_tested()
-        };
+        return if evidence.passed { judge_passed(evidence) } else { not_tested() };
     };
     let tcp_passes = matches!(evidence.tcp, Some(Ok(_)));
-    let tcp_fails = matches!(evidence.tcp, Some(Err(_)));
     let (code, hint) = match failure.stage {
         _ if failure.cause == Cause::Stuck => (Code::DriverStuck, Some(STUCK)),
         Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, None),
@@ -32,23 +21,68 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         Stage::Connect => judge_connect(failure, tcp_passes),
         // What passed before passes: what is lost now is lost by chance.
         Stage::FirstMessage | Stage::FullMtu if failure.done > 0 => judge_latency(failure),
-        Stage::FirstMessage => {
-            judge_first_message(failure, evidence.protocol, tcp_passes, tcp_fails)
-        }
+        Stage::FirstMessage => judge_first_message(failure, evidence),
         Stage::FullMtu => judge_full_mtu(failure),
-        Stage::Latency => judge_latency(failure),
+        Stage::Latency | Stage::Bandwidth => judge_latency(failure),
     };
-    let detail = match (&evidence.tcp, code) {
-        (Some(Ok(_)), _) if failure.stage >= Stage::Connect => {
-            format!("{}; TCP over the same interface passes", failure.detail)
+    let mut detail = failure.detail.clone();
+    if failure.stage >= Stage::Connect {
+        if let Some(datagrams) = &evidence.datagrams {
+            detail = format!("{detail}; {}", tell_datagrams(datagrams));
         }
-        (Some(Err(tcp)), _) if failure.stage >= Stage::Connect => {
-            format!("{}; {}", failure.detail, tcp.detail)
-        }
-        _ => failure.detail.clone(),
-    };
+        detail = match &evidence.tcp {
+            Some(Ok(_)) => format!("{detail}; TCP over the same interface passes"),
+            Some(Err(tcp)) => format!("{detail}; {}", tcp.detail),
+            None => detail,
+        };
+    }
     let hint = failure.fix.clone().or_else(|| hint.map(str::to_owned));
     Verdict { code, stage: Some(failure.stage), side, detail, hint }
+}
+
+/// A pair whose reliable connection passes: the other transports must do, too, where they were asked for.
+fn judge_passed(evidence: &Evidence) -> Verdict {
+    let side = Side::Path;
+    if let Some(failure) = &evidence.unreliable {
+        return Verdict {
+            code: Code::NoUnreliable,
+            stage: Some(failure.stage),
+            side,
+            detail: format!("reliable connections pass; over an unreliable one {}", failure.detail),
+            hint: failure.fix.clone(),
+        };
+    }
+    if evidence.wants_datagrams
+        && let Some(datagrams) = evidence.datagrams.as_ref().filter(|one| one.answered == 0)
+    {
+        return Verdict {
+            code: Code::NoDatagrams,
+            stage: Some(Stage::Connect),
+            side,
+            detail: format!("reliable connections pass; {}", tell_datagrams(datagrams)),
+            hint: Some("see whether the ports count a wrong Q_Key: rdmactl counters".into()),
+        };
+    }
+    let detail = "every message was answered".into();
+    Verdict { code: Code::Ok, stage: None, side, detail, hint: None }
+}
+
+/// What was seen of datagrams, in one clause.
+fn tell_datagrams(seen: &Datagrams) -> String {
+    let Datagrams { sent, answered, heard_by_target, .. } = seen;
+    match seen.passage() {
+        Passage::Both if *answered > 0 => format!("{answered} of {sent} datagrams were answered"),
+        Passage::Both => format!("both ends hear the other's datagrams, and no answer of {sent}"),
+        Passage::There => {
+            format!(
+                "{heard_by_target} of {sent} datagrams reach the target, and nothing comes back"
+            )
+        }
+        Passage::Back => {
+            format!("none of {sent} datagrams reaches the target, though its own come through")
+        }
+        Passage::Neither => format!("none of {sent} datagrams was answered"),
+    }
 }
 
 const STUCK: &str = "see where it hangs: dmesg; cat /proc/PID/task/*/stack of the rdmactl there; \
@@ -180,34 +214,51 @@ fn judge_connect(failure: &StepError, tcp_passes: bool) -> (Code, Option<&'stati
     }
 }
 
-fn judge_first_message(
-    failure: &StepError,
-    protocol: Protocol,
-    tcp_passes: bool,
-    tcp_fails: bool,
-) -> (Code, Option<&'static str>) {
-    const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
-                            ruleset; iptables -L; the switch); until then applications use TCP";
+fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
+    const ONE_WAY: &str = "packets pass one way only: look for a filter by address, for the route \
+                           back and for rp_filter at the end that hears nothing";
+    let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
+    let is_silence = match &failure.cause {
+        // Of soft-RoCE of 6.12 a firewall of the host itself flushes the request.
+        Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
+        Cause::NoReply | Cause::NoCompletion => true,
+        _ => false,
+    };
+    match (is_silence, passage) {
+        (true, Some(Passage::There | Passage::Back)) => return (Code::Asymmetric, Some(ONE_WAY)),
+        (true, Some(Passage::Neither) | None) => {
+            if let Some(verdict) = judge_silence(failure, evidence) {
+                return verdict;
+            }
+        }
+        _ => {}
+    }
     match &failure.cause {
         Cause::Completion(status) => match status.as_str() {
-            "IBV_WC_RETRY_EXC_ERR" if tcp_fails => {
-                (Code::RailDown, Some("see link, switch port and VLAN: ip -s link; ethtool"))
-            }
-            "IBV_WC_RETRY_EXC_ERR" if protocol == Protocol::Roce && tcp_passes => {
-                (Code::Udp4791Blocked, Some(FIREWALL))
-            }
             "IBV_WC_RNR_RETRY_EXC_ERR" => (Code::NotPosting, None),
             "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
             _ => (Code::NoAck, None),
         },
-        // rxe on 5.10 does not even end the request when the local firewall drops its packets.
-        Cause::NoReply | Cause::NoCompletion if protocol == Protocol::Roce && tcp_passes => {
-            (Code::Udp4791Blocked, Some(FIREWALL))
-        }
         Cause::NoReply => (Code::NoAck, None),
         Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
         Cause::WrongBytes => (Code::Corrupted, None),
         _ => (Code::Agent, None),
+    }
+}
+
+/// No RDMA packet is known to have passed at all: TCP tells a filter from a dead rail.
+fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<(Code, Option<&'static str>)> {
+    const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
+                            ruleset; iptables -L; the switch); until then applications use TCP";
+    match &evidence.tcp {
+        Some(Ok(_)) if evidence.protocol == Protocol::Roce => {
+            Some((Code::Udp4791Blocked, Some(FIREWALL)))
+        }
+        // rxe on 5.10 does not even end the request when the local firewall drops its packets.
+        Some(Err(_)) if matches!(failure.cause, Cause::Completion(_)) => {
+            Some((Code::RailDown, Some("see link, switch port and VLAN: ip -s link; ethtool")))
+        }
+        _ => None,
     }
 }
 
@@ -242,8 +293,9 @@ mod tests {
     use crate::model::ping::EndEvidence;
     use crate::model::probe::RoundTrips;
 
-    const TRIPS: RoundTrips =
-        RoundTrips { count: 1, min_ns: 1, p50_ns: 1, p99_ns: None, max_ns: 1 };
+    fn trips() -> RoundTrips {
+        RoundTrips { count: 1, min_ns: 1, p50_ns: 1, max_ns: 1, ..RoundTrips::default() }
+    }
 
     fn at(stage: Stage, cause: Cause) -> StepError {
         StepError { detail: "seen".into(), ..StepError::new(stage, cause) }
@@ -259,14 +311,18 @@ mod tests {
             source: end(source),
             target: end(target),
             protocol: Protocol::Roce,
-            tcp: Some(Ok(TRIPS)),
+            datagrams: None,
+            wants_datagrams: false,
+            unreliable: None,
+            tcp: Some(Ok(trips())),
+            passed: false,
             rdma: None,
         }
     }
 
     #[test]
     fn answered_messages_are_ok() {
-        let all_well = Evidence { rdma: Some(TRIPS), ..evidence(None, None) };
+        let all_well = Evidence { passed: true, ..evidence(None, None) };
         assert_eq!(judge(&all_well).code, Code::Ok);
     }
 
@@ -281,7 +337,7 @@ mod tests {
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
-        pair.tcp = Some(Ok(TRIPS));
+        pair.tcp = Some(Ok(trips()));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);
         // Nobody tried TCP there: nothing may be said of the rail.
@@ -295,6 +351,60 @@ mod tests {
         assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
         pair.tcp = None;
         assert_eq!(judge(&pair).code, Code::DriverStuck);
+    }
+
+    #[test]
+    fn datagrams_tell_a_filter_from_a_connection_that_fails_alone() {
+        let code = |answered, heard_by_target, heard_by_source| {
+            let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
+            let seen =
+                Datagrams { sent: 3, answered, heard_by_target, heard_by_source, latency: None };
+            pair.datagrams = Some(seen);
+            let verdict = judge(&pair);
+            assert!(verdict.detail.contains("datagrams"), "{}", verdict.detail);
+            verdict.code
+        };
+        assert_eq!(code(1, 1, 1), Code::NoAck);
+        assert_eq!(code(0, 3, 0), Code::Asymmetric);
+        assert_eq!(code(0, 0, 3), Code::Asymmetric);
+        assert_eq!(code(0, 0, 0), Code::Udp4791Blocked);
+    }
+
+    #[test]
+    fn a_request_that_is_only_flushed_was_as_silent_as_one_that_got_lost() {
+        let flushed = Cause::Completion("IBV_WC_WR_FLUSH_ERR".into());
+        let mut pair = evidence(Some(at(Stage::FirstMessage, flushed)), None);
+        assert_eq!(judge(&pair).code, Code::Udp4791Blocked);
+        pair.datagrams = Some(Datagrams { sent: 1, answered: 1, ..Datagrams::default() });
+        assert_eq!(judge(&pair).code, Code::NoAck);
+    }
+
+    #[test]
+    fn neither_datagrams_nor_tcp_is_a_rail_that_is_down() {
+        let mut pair = evidence(Some(at(Stage::FirstMessage, retry_exceeded())), None);
+        pair.datagrams = Some(Datagrams { sent: 3, ..Datagrams::default() });
+        pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
+        assert_eq!(judge(&pair).code, Code::RailDown);
+    }
+
+    #[test]
+    fn other_transports_must_pass_only_where_they_were_asked_for() {
+        let mut pair = Evidence { passed: true, ..evidence(None, None) };
+        pair.datagrams = Some(Datagrams { sent: 3, ..Datagrams::default() });
+        assert_eq!(judge(&pair).code, Code::Ok);
+        pair.wants_datagrams = true;
+        assert_eq!(judge(&pair).code, Code::NoDatagrams);
+        pair.datagrams = None;
+        assert_eq!(judge(&pair).code, Code::Ok, "the driver has none");
+        pair.unreliable = Some(at(Stage::FirstMessage, Cause::NoReply));
+        assert_eq!(judge(&pair).code, Code::NoUnreliable);
+    }
+
+    #[test]
+    fn a_stream_that_breaks_is_loss() {
+        let mut pair = evidence(Some(at(Stage::Bandwidth, retry_exceeded())), None);
+        pair.passed = true;
+        assert_eq!(judge(&pair).code, Code::Loss);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration;
+use crate::model::ping::Test;
 
 const ITERS: u32 = 1_000;
 const SIZE: u32 = 64;
@@ -27,10 +28,10 @@ pub struct PingArgs {
     #[arg(long, value_name = "SET", requires = "clients", help_heading = "Which pairs")]
     pub servers: Option<String>,
     /// Send no message: make up what the fabric in FILE would show, and judge that
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "test", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
     pub simulate: Option<PathBuf>,
     /// Send no message: tell what has changed between two runs kept with --save
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["host", "matrix", "clients", "simulate", "plan", "peers", "schedule", "budget", "quick", "full", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["host", "matrix", "clients", "simulate", "plan", "peers", "schedule", "budget", "quick", "full", "test", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
     pub diff: Option<Vec<PathBuf>>,
 
     /// Try each host with K others at least, chosen by chance; every two leaves, too, where these are known
@@ -54,6 +55,9 @@ pub struct PingArgs {
     #[arg(long, help_heading = "How many pairs, and in which order")]
     pub plan: bool,
 
+    /// What to measure of each pair: conn, lat, bw, tcp-lat, tcp-bw, ud, uc; all begin with conn
+    #[arg(long, value_name = "TESTS", value_delimiter = ',', default_values = Test::USUAL.iter().map(|test| test.word()), value_parser = Test::parse, help_heading = "How much of each pair")]
+    pub test: Vec<Test>,
     /// Measure little: 100 round trips in 50ms for each pair
     #[arg(long, conflicts_with_all = ["full", "iters", "slot"], help_heading = "How much of each pair")]
     pub quick: bool,
@@ -69,6 +73,73 @@ pub struct PingArgs {
     /// Message size of the measurement, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = SIZE, value_parser = clap::value_parser!(u32).range(16..=16_384), help_heading = "How much of each pair")]
     pub size: u32,
+    /// Which rails to use between hosts that have several: all that both have, or the best one
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "all",
+        help_heading = "Which way between two hosts"
+    )]
+    pub rails: RailsAsked,
+    /// The device to use on every host, by its name there
+    #[arg(long, value_name = "NAME", help_heading = "Which way between two hosts")]
+    pub dev: Option<String>,
+    /// The port of the device
+    #[arg(long, value_name = "N", help_heading = "Which way between two hosts")]
+    pub port: Option<u32>,
+    /// The index of the GID on every host
+    #[arg(long, value_name = "N", help_heading = "Which way between two hosts")]
+    pub gid_index: Option<u32>,
+    /// The path MTU in bytes, even one that a port does not have
+    #[arg(long, value_name = "BYTES", value_parser = parse_mtu, help_heading = "Which way between two hosts")]
+    pub mtu: Option<u32>,
+    /// The partition key, as in 0x8001; its index is looked up on each host
+    #[arg(long, value_name = "KEY", value_parser = parse_pkey, help_heading = "Which way between two hosts")]
+    pub pkey: Option<u16>,
+    /// The service level; its low three bits are the VLAN priority on RoCE
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=15), help_heading = "Which way between two hosts")]
+    pub sl: u8,
+    /// The traffic class: on RoCE version 2 four times the DSCP
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Which way between two hosts"
+    )]
+    pub tclass: u8,
+}
+
+/// Which rails of a pair are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum RailsAsked {
+    /// The best one
+    First,
+    /// All that both hosts have
+    #[default]
+    All,
+}
+
+fn parse_mtu(text: &str) -> Result<u32, String> {
+    let mtu = text.parse().ok();
+    mtu.filter(|mtu| [256, 512, 1_024, 2_048, 4_096].contains(mtu))
+        .ok_or_else(|| "a path MTU is 256, 512, 1024, 2048 or 4096".into())
+}
+
+fn parse_pkey(text: &str) -> Result<u16, String> {
+    let digits = text.strip_prefix("0x");
+    let key = digits.map_or_else(|| text.parse::<u16>(), |digits| u16::from_str_radix(digits, 16));
+    key.ok()
+        .filter(|key| key & 0x7fff != 0)
+        .ok_or_else(|| "a partition key is a number of 16 bits, as in 0x8001".into())
+}
+
+#[test]
+fn a_partition_key_is_hexadecimal_or_decimal_and_never_none() {
+    assert_eq!((parse_pkey("0x8001"), parse_pkey("32769")), (Ok(0x8001), Ok(0x8001)));
+    for bad in ["0x8000", "0", "0x18001", "-1", "key"] {
+        assert!(parse_pkey(bad).is_err(), "{bad}");
+    }
+    assert!(parse_mtu("1500").is_err() && parse_mtu("1024").is_ok());
 }
 
 /// Which pairs run at the same time.
@@ -102,6 +173,8 @@ impl Default for PingArgs {
         let (host, matrix, clients, servers, simulate) = Default::default();
         let (diff, peers, budget, schedule, seed) = Default::default();
         let (plan, quick, full) = Default::default();
+        let test = Test::USUAL.to_vec();
+        let (dev, port, gid_index, mtu, pkey) = Default::default();
         let (iters, slot, size) = (ITERS, Duration::from_millis(300), SIZE);
         Self {
             host,
@@ -117,9 +190,18 @@ impl Default for PingArgs {
             plan,
             quick,
             full,
+            test,
             iters,
             slot,
             size,
+            rails: RailsAsked::All,
+            dev,
+            port,
+            gid_index,
+            mtu,
+            pkey,
+            sl: 0,
+            tclass: 0,
         }
     }
 }

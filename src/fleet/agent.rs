@@ -288,13 +288,13 @@ impl Node for Agent {
     fn start(&self, step: Step) -> Ticket {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.inbox.expect(id);
-        self.outbox.send(&ToAgent::Worker(ToWorker { id, step }));
+        self.outbox.send(&ToAgent::Worker(Box::new(ToWorker { id, step })));
         Ticket(id)
     }
 
     fn tell(&self, step: Step) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        self.outbox.send(&ToAgent::Worker(ToWorker { id, step }));
+        self.outbox.send(&ToAgent::Worker(Box::new(ToWorker { id, step })));
     }
 
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>> {

@@ -2,20 +2,24 @@
 
 mod diff;
 mod grid;
+mod measured;
 mod outlier;
 mod plan;
 mod rail_cells;
 mod summary;
+mod test;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
+pub use measured::{Bandwidth, Carrier, Datagrams, Measured, Passage, Unreliable};
 pub use outlier::{Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, Schedule};
 pub use rail_cells::RailCells;
 pub use summary::Summary;
+pub use test::Test;
 
 use super::probe::{Method, RoundTrips, Stage, StepError};
 use super::{GidKind, GidValue, HostFailure, Protocol};
@@ -95,6 +99,9 @@ pub struct Pair {
     pub rdma: Option<Latency>,
     /// TCP round trips over the same interface.
     pub tcp: Option<Latency>,
+    /// Everything else that was measured.
+    #[serde(flatten)]
+    pub measured: Measured,
     /// What the first try showed, where the pair was tried twice; all else is of the second.
     pub first: Option<Verdict>,
 }
@@ -160,34 +167,57 @@ impl Finding {
 pub struct Latency {
     /// Round trips measured.
     pub count: u64,
+    /// Round trips that were made before to warm up, and count in none of the figures.
+    #[serde(default)]
+    pub warm_up: u64,
     /// Full round trips, in nanoseconds.
     pub rtt_ns: Quantiles,
     /// Half round trips, in nanoseconds: what latency tools print.
     pub half_rtt_ns: Quantiles,
 }
 
-/// A distribution in four numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A distribution in a few numbers. The percentiles are good to three digits, all else is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// The shortest.
     pub min: u64,
     /// The median.
     pub p50: u64,
-    /// The 99th percentile; `null` below 1,000 samples, which do not carry it.
+    /// The 90th percentile; `null` below 100 samples, which do not carry it.
+    #[serde(default)]
+    pub p90: Option<u64>,
+    /// The 99th percentile; `null` below 1,000 samples.
     pub p99: Option<u64>,
+    /// The 99.9th percentile; `null` below 10,000 samples.
+    #[serde(default)]
+    pub p99_9: Option<u64>,
     /// The longest.
     pub max: u64,
+    /// The mean.
+    #[serde(default)]
+    pub mean: u64,
+    /// The standard deviation.
+    #[serde(default)]
+    pub stddev: u64,
 }
 
 impl From<RoundTrips> for Latency {
     fn from(all: RoundTrips) -> Self {
-        let quantiles = |divisor| Quantiles {
-            min: all.min_ns / divisor,
-            p50: all.p50_ns / divisor,
-            p99: all.p99_ns.map(|ns| ns / divisor),
-            max: all.max_ns / divisor,
+        let quantiles = |divisor| {
+            let part = |ns: u64| ns / divisor;
+            Quantiles {
+                min: part(all.min_ns),
+                p50: part(all.p50_ns),
+                p90: all.p90_ns.map(part),
+                p99: all.p99_ns.map(part),
+                p99_9: all.p99_9_ns.map(part),
+                max: part(all.max_ns),
+                mean: part(all.mean_ns),
+                stddev: part(all.stddev_ns),
+            }
         };
-        Self { count: all.count, rtt_ns: quantiles(1), half_rtt_ns: quantiles(2) }
+        let RoundTrips { count, warm_up, .. } = all;
+        Self { count, warm_up, rtt_ns: quantiles(1), half_rtt_ns: quantiles(2) }
     }
 }
 
@@ -223,6 +253,15 @@ pub struct RoutePort {
     pub netdev: Option<String>,
     /// The kernel driver; `rxe` and `siw` are software.
     pub driver: Option<String>,
+    /// Data rate of the port in bits per second.
+    #[serde(default)]
+    pub rate_bps: Option<u64>,
+    /// Index of the partition key on this host.
+    #[serde(default)]
+    pub pkey_index: u16,
+    /// That key; `None` where the port has none (iWARP), or its table was not read.
+    #[serde(default)]
+    pub pkey: Option<u16>,
 }
 
 impl RoutePort {
@@ -323,6 +362,14 @@ codes! {
     NoNeighbour = "l2.no_neighbour",
     /// The local link is down.
     LinkDown = "local.link_down",
+    /// Packets pass in one direction only.
+    Asymmetric = "path.asymmetric",
+    /// The two ports are in no partition in which they may talk.
+    PKey = "ib.pkey",
+    /// Reliable connections pass, datagrams do not.
+    NoDatagrams = "ud.no_answer",
+    /// Reliable connections pass, unreliable ones do not.
+    NoUnreliable = "uc.no_answer",
     /// A GID index is empty or moved.
     GidIndex = "gid.index",
     /// The GIDs are of different families or kinds.
@@ -393,6 +440,9 @@ impl Code {
                 | Self::NoNeighbour
                 | Self::RailDown
                 | Self::NoAck
+                | Self::Asymmetric
+                | Self::NoDatagrams
+                | Self::NoUnreliable
                 | Self::NotPosting
                 | Self::Loss
         )
@@ -408,9 +458,17 @@ pub struct Evidence {
     pub target: EndEvidence,
     /// The protocol between them.
     pub protocol: Protocol,
+    /// What both ends saw of datagrams; `None` where there are none, or none were sent.
+    pub datagrams: Option<Datagrams>,
+    /// Whether datagrams were asked for: then they must pass.
+    pub wants_datagrams: bool,
+    /// Why messages over an unreliable connection, which were asked for, did not pass.
+    pub unreliable: Option<StepError>,
     /// TCP over the same interface; `None` when it was not tried.
     pub tcp: Option<Result<RoundTrips, StepError>>,
-    /// The RDMA round trips, when all went well.
+    /// Whether every message over RDMA was answered rightly.
+    pub passed: bool,
+    /// The RDMA round trips, when all went well and they were asked for.
     pub rdma: Option<RoundTrips>,
 }
 

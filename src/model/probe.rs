@@ -1,8 +1,8 @@
 //! The steps of a probe between two ports, as the operator asks for them and a worker answers.
 //!
 //! A connection is named by a number that the operator chooses; both ends get the same one. The
-//! steps in order: open both ends, connect both, let one serve while the other probes, stop the
-//! server, close both.
+//! steps in order: open both ends, let their datagrams meet, connect both, let one serve while the
+//! other probes, stop the server, close both.
 
 use std::net::SocketAddr;
 
@@ -26,15 +26,21 @@ pub struct Step {
 pub enum Act {
     /// Make the local end: queue pair, buffer, TCP echo.
     Open(Opening),
+    /// Send datagrams to the remote end and answer its own, both ends at once.
+    Meet(Meeting),
     /// Bind the local end to the remote one.
     Connect(Connecting),
     /// Measure TCP against the remote echo.
     Tcp(TcpProbing),
+    /// Measure how much TCP takes to the remote end, which reads it.
+    TcpStream(TcpStreaming),
     /// Answer messages until told to stop.
     Serve,
     /// Send messages and check the answers.
     Probe(Probing),
-    /// End [`Act::Serve`]; its answer then comes.
+    /// Write as much as goes through into the memory of the remote end, which serves.
+    Stream(Streaming),
+    /// End [`Act::Serve`] or [`Act::Meet`]; its answer then comes.
     Stop,
     /// Destroy the local end.
     Close,
@@ -48,6 +54,8 @@ pub enum Method {
     Relay,
     /// `rdma_cm`: the only way on iWARP.
     Cm,
+    /// No connection at all, only datagrams: EFA.
+    Datagrams,
 }
 
 impl Method {
@@ -57,8 +65,21 @@ impl Method {
         match self {
             Self::Relay => "relay",
             Self::Cm => "cm",
+            Self::Datagrams => "datagrams",
         }
     }
+}
+
+/// What a connection's queue pair is, and what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Messages over a reliable connection.
+    Messages,
+    /// Messages over an unreliable connection.
+    UnreliableMessages,
+    /// Bandwidth over a reliable connection.
+    Stream,
 }
 
 /// Which end of a connection this is.
@@ -82,12 +103,25 @@ pub struct Opening {
     pub gid_index: u16,
     /// The GID that is expected at that index.
     pub gid: GidValue,
+    /// Index of the partition key on this host.
+    pub pkey_index: u16,
+    /// Service level of the packets; the priority of their VLAN tags on `RoCE`.
+    pub service_level: u8,
+    /// Traffic class of the packets: the upper six bits are the DSCP on `RoCE` version 2.
+    pub traffic_class: u8,
     /// The IP address to run the TCP comparison on; `None` when the port has none.
     pub tcp_address: Option<SocketAddr>,
     /// The interface of the port, where the kernel names one.
     pub netdev: Option<String>,
     /// How it will be connected.
     pub method: Method,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The key of the run's datagrams; `None` when none are to be sent. Its high bit is clear: with
+    /// it only privileged processes may choose a key.
+    pub qkey: Option<u32>,
+    /// Whether the target is to read TCP streams, too.
+    pub tcp_stream: bool,
     /// Which end it is.
     pub role: Role,
 }
@@ -107,6 +141,31 @@ pub struct Opened {
     pub cm_address: Option<SocketAddr>,
     /// Where its TCP echo waits.
     pub tcp_address: Option<SocketAddr>,
+    /// Where the reader of its TCP streams waits.
+    pub tcp_stream_address: Option<SocketAddr>,
+    /// Its datagram queue pair, or why it has none; `None` when none was asked for.
+    pub datagrams: Option<Result<u32, StepError>>,
+}
+
+/// The exchange of datagrams.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Meeting {
+    /// Number of this run, in every datagram.
+    pub nonce: u64,
+    /// The connection's number, in every datagram, too.
+    pub connection: u32,
+    /// The peer's datagram queue pair.
+    pub queue_pair: u32,
+    /// The peer's LID; 0 on Ethernet.
+    pub lid: u16,
+    /// The peer's GID.
+    pub gid: GidValue,
+    /// Round trips to measure once there was an answer; the other end only answers.
+    pub rounds: u32,
+    /// The longest that the measurement may go on, in milliseconds.
+    pub slot_ms: u32,
+    /// How long an answer is waited for after the first datagram, in milliseconds.
+    pub reply_ms: u32,
 }
 
 /// What is needed to bind an end to its peer.
@@ -120,6 +179,9 @@ pub struct Connecting {
     pub mtu: u32,
     /// The queue pair's acknowledge timeout: 4.096 us times two to the power of this.
     pub ack_timeout: u8,
+    /// How often a packet is sent again before the adapter gives up, and as often when the peer is
+    /// not ready; 7 is for ever.
+    pub retries: u8,
     /// How long it may take, in milliseconds.
     pub deadline_ms: u32,
 }
@@ -135,6 +197,26 @@ pub struct TcpProbing {
     pub slot_ms: u32,
 }
 
+/// The TCP bandwidth.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TcpStreaming {
+    /// The peer's reader.
+    pub remote: SocketAddr,
+    /// How long to write, in milliseconds.
+    pub slot_ms: u32,
+}
+
+/// The RDMA bandwidth.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Streaming {
+    /// Number of this run, in the bytes that the target checks at the end.
+    pub nonce: u64,
+    /// How long to write, in milliseconds.
+    pub slot_ms: u32,
+    /// The longest wait for an answer of the target, in milliseconds.
+    pub reply_ms: u32,
+}
+
 /// The RDMA probe.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Probing {
@@ -146,7 +228,7 @@ pub struct Probing {
     pub checks: u32,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
-    /// Round trips to measure.
+    /// Round trips to measure; 0 for none.
     pub rounds: u32,
     /// The longest that the measurement, or the checks of one size, may go on, in milliseconds.
     pub slot_ms: u32,
@@ -169,25 +251,71 @@ pub enum StepResult {
         /// Messages answered.
         messages: u64,
     },
-    /// [`Act::Probe`].
-    Probed(RoundTrips),
+    /// [`Act::Probe`]; `None` when only the sizes were to be checked.
+    Probed(Option<RoundTrips>),
+    /// [`Act::Meet`].
+    Met(Met),
+    /// [`Act::Stream`] and [`Act::TcpStream`].
+    Streamed(Throughput),
     /// [`Act::Stop`] and [`Act::Close`].
     Done,
 }
 
+/// What one end saw of the exchange of datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Met {
+    /// Datagrams it sent of its own accord.
+    pub sent: u32,
+    /// How many of these were answered.
+    pub answered: u32,
+    /// Datagrams that the peer sent of its own accord, and that came.
+    pub heard: u32,
+    /// Round trips of those that were answered.
+    pub trips: Option<RoundTrips>,
+}
+
+/// How much went through, in payload that the other side has.
+///
+/// The time is cut into parts of equal length, of which the first is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Bytes of all parts.
+    pub bytes: u64,
+    /// Median of the parts, in bits per second.
+    pub median_bps: u64,
+    /// The slowest part.
+    pub min_bps: u64,
+    /// Standard deviation of the parts.
+    pub stddev_bps: u64,
+}
+
 /// Round trip times in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// The median is told of any number of samples; of the higher percentiles only those beyond which
+/// there are ten samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RoundTrips {
     /// How many were measured.
     pub count: u64,
+    /// How many were made before, and by rule not measured.
+    pub warm_up: u64,
     /// The shortest.
     pub min_ns: u64,
     /// The median.
     pub p50_ns: u64,
-    /// The 99th percentile; `None` below 1,000 samples, which do not carry it.
+    /// The 90th percentile; `None` below 100 samples.
+    pub p90_ns: Option<u64>,
+    /// The 99th percentile; `None` below 1,000 samples.
     pub p99_ns: Option<u64>,
+    /// The 99.9th percentile; `None` below 10,000 samples.
+    pub p99_9_ns: Option<u64>,
     /// The longest.
     pub max_ns: u64,
+    /// The mean.
+    pub mean_ns: u64,
+    /// The standard deviation of the samples.
+    pub stddev_ns: u64,
 }
 
 /// Why a step failed at this end.
@@ -238,6 +366,8 @@ pub enum Stage {
     FullMtu,
     /// The latency measurement.
     Latency,
+    /// The bandwidth measurement.
+    Bandwidth,
 }
 
 impl Stage {
@@ -253,6 +383,7 @@ impl Stage {
             Self::FirstMessage => "first_message",
             Self::FullMtu => "full_mtu",
             Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
         }
     }
 }

@@ -1,10 +1,16 @@
-//! Which port, GID and method two hosts use for each other: never a fixed index.
+//! Which ports, GIDs, partitions and method two hosts use for each other: never a fixed index.
+
+mod overrides;
+mod rails;
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::model::ping::{Route, RoutePort};
 use crate::model::probe::Method;
-use crate::model::{Device, Gid, GidKind, HostReport, Port, PortState, Protocol};
+use crate::model::{Device, Gid, GidKind, HostReport, PKey, Port, PortState, Protocol};
+
+pub use overrides::Overrides;
+pub(super) use rails::Rails;
 
 /// Why two hosts have no route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,33 +21,142 @@ pub(super) enum NoRoute {
     Target(String),
     /// Both have ports, but no protocol in common.
     Disjoint(String),
+    /// The GIDs of both are in different VLANs of one subnet.
+    Vlan(String),
+    /// Both ends are in no partition in which they may talk.
+    PKey(String),
 }
 
-/// The best route from one host to the other.
-pub(super) fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoRoute> {
-    let from = candidates(source);
-    let to = candidates(target);
+/// The best route for each rail that both hosts have, with the rail's number; the best of all
+/// where they share none.
+pub(super) fn choose(
+    source: &HostReport,
+    target: &HostReport,
+    rails: &Rails,
+    wanted: &Overrides,
+) -> Result<Vec<(usize, Route)>, NoRoute> {
+    let from = candidates(source, wanted);
+    let to = candidates(target, wanted);
     if from.is_empty() {
-        return Err(NoRoute::Source(lack(source)));
+        return Err(NoRoute::Source(lack(source, wanted)));
     }
     if to.is_empty() {
-        return Err(NoRoute::Target(lack(target)));
+        return Err(NoRoute::Target(lack(target, wanted)));
     }
-    let pairs = from.iter().flat_map(|a| to.iter().map(move |b| (a, b)));
+    let mut routes = Vec::new();
+    for (number, key) in rails.keys() {
+        let is_on = |host: &[Candidate<'_>], one: &Candidate<'_>| rails.key(host, one) == key;
+        let pairs = from
+            .iter()
+            .filter(|a| is_on(&from, a))
+            .flat_map(|a| to.iter().filter(|b| is_on(&to, b)).map(move |b| (a, b)));
+        let Some((a, b)) = best(pairs) else { continue };
+        routes.push((number, route(a, b, wanted)?));
+    }
+    if !routes.is_empty() {
+        return Ok(routes);
+    }
+    match best(from.iter().flat_map(|a| to.iter().map(move |b| (a, b)))) {
+        Some((a, b)) => Ok(vec![(0, route(a, b, wanted)?)]),
+        None => Err(no_route(&from, &to)),
+    }
+}
+
+/// The best two of many; the first of equals: lower device names and GID indices, the same on
+/// every run.
+fn best<'a, 'c>(
+    pairs: impl Iterator<Item = (&'c Candidate<'a>, &'c Candidate<'a>)>,
+) -> Option<(&'c Candidate<'a>, &'c Candidate<'a>)>
+where
+    'a: 'c,
+{
     pairs
         .filter_map(|(a, b)| Some((score(a, b)?, a, b)))
-        // The first of equals: lower device names and GID indices, the same on every run.
         .reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .map(|(_, a, b)| Route {
-            method: if a.protocol == Protocol::Iwarp { Method::Cm } else { Method::Relay },
-            protocol: a.protocol,
-            mtu: None,
-            source: a.port(),
-            target: b.port(),
+        .map(|(_, a, b)| (a, b))
+}
+
+fn route(a: &Candidate<'_>, b: &Candidate<'_>, wanted: &Overrides) -> Result<Route, NoRoute> {
+    let (mut source, mut target) = (a.port(), b.port());
+    if let Some((mine, theirs)) = common_partition(a, b, wanted)? {
+        (source.pkey_index, source.pkey) = mine;
+        (target.pkey_index, target.pkey) = theirs;
+    }
+    Ok(Route {
+        method: match a.protocol {
+            Protocol::Iwarp => Method::Cm,
+            Protocol::Efa => Method::Datagrams,
+            _ => Method::Relay,
+        },
+        protocol: a.protocol,
+        mtu: None,
+        source,
+        target,
+    })
+}
+
+/// Index and key of a partition on one host.
+type Partition = (u16, Option<u16>);
+
+/// The partition at both ends: the one that is wanted, else that of index 0; `None` where a table
+/// is not known. Two members talk when one of them is a full one (IBA 10.9.1.1).
+fn common_partition(
+    a: &Candidate<'_>,
+    b: &Candidate<'_>,
+    wanted: &Overrides,
+) -> Result<Option<(Partition, Partition)>, NoRoute> {
+    const BASE: u16 = 0x7fff;
+    let find = |one: &Candidate<'_>, end: &str| -> Result<Option<PKey>, NoRoute> {
+        let Some(table) = one.port.pkeys.as_ref().filter(|table| !table.is_empty()) else {
+            return Ok(None);
+        };
+        let found = match wanted.pkey {
+            Some(wanted) => table.iter().find(|key| key.value & BASE == wanted & BASE),
+            None => table.iter().find(|key| key.index == 0).or_else(|| table.first()),
+        };
+        found.copied().map(Some).ok_or_else(|| {
+            let keys: Vec<String> = table.iter().map(ToString::to_string).collect();
+            let (device, port) = (&one.device.name, one.number);
+            let wanted = wanted.pkey.unwrap_or_default();
+            NoRoute::PKey(format!(
+                "{device}/{port} at the {end} is in no partition {wanted:#06x}; its keys are {}",
+                keys.join(", ")
+            ))
         })
-        .ok_or_else(|| {
-            NoRoute::Disjoint(format!("{} here, {} there", protocols(&from), protocols(&to)))
-        })
+    };
+    let (Some(mine), Some(theirs)) = (find(a, "source")?, find(b, "target")?) else {
+        return Ok(None);
+    };
+    let (x, y) = (mine.value, theirs.value);
+    if x & BASE != y & BASE {
+        return Err(NoRoute::PKey(format!(
+            "the source's partition key is {x:#06x}, the target's {y:#06x}: other partitions"
+        )));
+    }
+    if (x | y) & !BASE == 0 {
+        return Err(NoRoute::PKey(format!(
+            "both ends are limited members of partition {x:#06x}, who may not talk to each other"
+        )));
+    }
+    let partition =
+        |key: PKey| u16::try_from(key.index).map_or((0, None), |index| (index, Some(key.value)));
+    Ok(Some((partition(mine), partition(theirs))))
+}
+
+fn no_route(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoRoute {
+    let apart = from.iter().flat_map(|a| to.iter().map(move |b| (a, b))).find_map(|(a, b)| {
+        (a.protocol == b.protocol && a.gid.kind == b.gid.kind).then_some(())?;
+        different_vlans(a, b)
+    });
+    if let Some((here, there)) = apart {
+        let word = |id: u16| if id == 0 { "no VLAN".into() } else { format!("VLAN {id}") };
+        return NoRoute::Vlan(format!(
+            "addresses of one subnet are in {} at the source and in {} at the target",
+            word(here),
+            word(there)
+        ));
+    }
+    NoRoute::Disjoint(format!("{} here, {} there", protocols(from), protocols(to)))
 }
 
 /// The address of a chosen port that TCP can use; `None` for link-local and hardware addresses.
@@ -53,6 +168,7 @@ pub(super) fn tcp_address(port: &RoutePort) -> Option<SocketAddr> {
 }
 
 struct Candidate<'a> {
+    host: &'a HostReport,
     device: &'a Device,
     port: &'a Port,
     gid: &'a Gid,
@@ -63,7 +179,12 @@ struct Candidate<'a> {
     index: u8,
 }
 
-impl Candidate<'_> {
+impl<'a> Candidate<'a> {
+    /// Which port of the host it is.
+    fn place(&self) -> (&'a str, u8) {
+        (&self.device.name, self.number)
+    }
+
     fn port(&self) -> RoutePort {
         RoutePort {
             device: self.device.name.clone(),
@@ -73,23 +194,32 @@ impl Candidate<'_> {
             gid_kind: self.gid.kind,
             netdev: self.gid.netdev.clone().or_else(|| self.port.netdev.clone()),
             driver: self.device.driver.clone(),
+            rate_bps: self.port.rate_bps,
+            pkey_index: 0,
+            pkey: None,
         }
     }
 }
 
-fn candidates(host: &HostReport) -> Vec<Candidate<'_>> {
+fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Candidate<'a>> {
     let mut found = Vec::new();
-    for device in &host.devices {
-        for port in &device.ports {
+    let is = |wanted: Option<u32>, number| wanted.is_none_or(|wanted| wanted == number);
+    let devices = host
+        .devices
+        .iter()
+        .filter(|device| wanted.device.as_ref().is_none_or(|name| *name == device.name));
+    for device in devices {
+        for port in device.ports.iter().filter(|port| is(wanted.port, port.number)) {
             let (true, Some(protocol)) = (is_active(port), port.protocol) else { continue };
             // What does not fit the calls of verbs cannot be used.
             let Ok(number) = u8::try_from(port.number) else { continue };
-            if !has_connections(protocol) {
+            if !is_usable(protocol) {
                 continue;
             }
-            let gids = port.gids.iter().flatten();
+            let gids = port.gids.iter().flatten().filter(|gid| is(wanted.gid_index, gid.index));
             let usable = gids.filter_map(|gid| Some((gid, gid.index.try_into().ok()?)));
             found.extend(usable.map(|(gid, index)| Candidate {
+                host,
                 device,
                 port,
                 gid,
@@ -102,13 +232,36 @@ fn candidates(host: &HostReport) -> Vec<Candidate<'_>> {
     found
 }
 
+/// The VLAN of a GID's interface; `None` without one, and where interfaces were not read.
+fn vlan(one: &Candidate<'_>) -> Option<u16> {
+    let name = one.gid.netdev.as_ref()?;
+    let netdev = one.host.netdevs.as_ref()?.iter().find(|netdev| netdev.name == *name)?;
+    netdev.vlan.as_ref()?.id
+}
+
+/// The VLANs of two GIDs (0 is none) that begin as those of one subnet do and whose frames do not
+/// meet; `None` where they may, or where it is not known.
+fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u16, u16)> {
+    let is_known = |one: &Candidate<'_>| one.gid.netdev.is_some() && one.host.netdevs.is_some();
+    if a.protocol != Protocol::Roce || !is_known(a) || !is_known(b) {
+        return None;
+    }
+    let is_one_subnet = match (a.gid.value.ip(), b.gid.value.ip()) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 24,
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 64,
+        _ => false,
+    };
+    let (here, there) = (vlan(a).unwrap_or(0), vlan(b).unwrap_or(0));
+    (is_one_subnet && here != there).then_some((here, there))
+}
+
 fn is_active(port: &Port) -> bool {
     port.state.is_some_and(PortState::is_active)
 }
 
-/// Whether an RC queue pair can be had: the transports of the others come with their issue.
-fn has_connections(protocol: Protocol) -> bool {
-    !matches!(protocol, Protocol::Efa | Protocol::Usnic)
+/// Whether messages can be sent at all as we send them: connections, or datagrams with answers.
+fn is_usable(protocol: Protocol) -> bool {
+    protocol != Protocol::Usnic
 }
 
 /// How good a pair of GIDs is; `None` when they cannot talk to each other.
@@ -127,7 +280,7 @@ fn score(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(bool, bool, u32, bool)
     if a.protocol != Protocol::Roce {
         return Some((true, true, 0, a.gid.index == 0 && b.gid.index == 0));
     }
-    if a.gid.kind != b.gid.kind {
+    if a.gid.kind != b.gid.kind || different_vlans(a, b).is_some() {
         return None;
     }
     let version_2 = a.gid.kind == Some(GidKind::RoceV2);
@@ -153,7 +306,16 @@ fn subnet_prefix(gid: &Gid) -> u128 {
     gid.value.0.to_bits() >> 64
 }
 
-fn lack(host: &HostReport) -> String {
+fn lack(host: &HostReport, wanted: &Overrides) -> String {
+    let asked = [
+        wanted.device.as_ref().map(|name| format!("device {name}")),
+        wanted.port.map(|port| format!("port {port}")),
+        wanted.gid_index.map(|index| format!("GID index {index}")),
+    ];
+    let asked: Vec<String> = asked.into_iter().flatten().collect();
+    if !asked.is_empty() && !candidates(host, &Overrides::default()).is_empty() {
+        return format!("it has nothing usable as {}", asked.join(", "));
+    }
     if host.devices.is_empty() {
         return "no RDMA device".into();
     }
@@ -174,8 +336,8 @@ fn lack(host: &HostReport) -> String {
 fn unfit(port: &Port) -> String {
     match port.protocol {
         None => " with an unknown protocol".into(),
-        Some(protocol) if !has_connections(protocol) => {
-            format!(" with {}, which has no reliable connections", protocol.word())
+        Some(protocol) if !is_usable(protocol) => {
+            format!(" with {}, which this program does not speak", protocol.word())
         }
         Some(_) if u8::try_from(port.number).is_err() => " with a number over 255".into(),
         Some(_) if port.gids.iter().flatten().next().is_none() => " without a GID".into(),
@@ -193,7 +355,21 @@ fn protocols(candidates: &[Candidate<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{GidValue, Via};
+    use crate::model::{GidValue, Membership, Netdev, Via, Vlan};
+
+    /// The best route, of one rail.
+    fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoRoute> {
+        let all = super::choose(source, target, &Rails::default(), &Overrides::default())?;
+        Ok(all.into_iter().next().unwrap().1)
+    }
+
+    /// The rails of two hosts of a run of so many: number, and device at both ends.
+    fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
+        let rails = Rails::of(hosts.iter().copied(), wanted);
+        let routes = super::choose(hosts[0], hosts[1], &rails, wanted).unwrap();
+        let ends = |(rail, route): (usize, Route)| (rail, route.source.device, route.target.device);
+        routes.into_iter().map(ends).collect()
+    }
 
     type PortFacts<'a> = (&'a str, Protocol, PortState, &'a [(&'a str, GidKind)]);
 
@@ -264,6 +440,12 @@ mod tests {
     }
 
     #[test]
+    fn efa_has_datagrams_only() {
+        let efa = host(&[("rdmap0s6", Protocol::Efa, UP, &[("fe80::1", GidKind::Ib)])]);
+        assert_eq!(choose(&efa, &efa).unwrap().method, Method::Datagrams);
+    }
+
+    #[test]
     fn hosts_without_a_common_protocol_say_so() {
         let rxe = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
         let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
@@ -290,8 +472,8 @@ mod tests {
             end("1 is ACTIVE without a GID up to index 255")
         );
         assert_eq!(
-            why(&|port| port.protocol = Some(Protocol::Efa)),
-            end("1 is ACTIVE with EFA, which has no reliable connections")
+            why(&|port| port.protocol = Some(Protocol::Usnic)),
+            end("1 is ACTIVE with usNIC, which this program does not speak")
         );
         assert_eq!(why(&|port| port.protocol = None), end("1 is ACTIVE with an unknown protocol"));
     }
@@ -302,5 +484,109 @@ mod tests {
         let down = host(&[("rxe0", ROCE, PortState::Down, &[("fe80::1", V2)])]);
         let NoRoute::Target(why) = choose(&up, &down).unwrap_err() else { panic!() };
         assert!(why.contains("rxe0/1 is DOWN"), "{why}");
+    }
+
+    fn two_rails(host: u8) -> HostReport {
+        let [first, second] = [1, 2].map(|rail| format!("::ffff:10.10.{rail}.{host}"));
+        self::host(&[
+            ("rxe0", ROCE, UP, &[("fe80::1", V2), (&first, V2)]),
+            ("rxe1", ROCE, UP, &[("fe80::2", V2), (&second, V2)]),
+        ])
+    }
+
+    #[test]
+    fn every_rail_that_both_have_is_taken_and_has_its_number_everywhere() {
+        let (a, b) = (two_rails(1), two_rails(2));
+        let all = Overrides::default();
+        let text = |it: &str| it.to_owned();
+        let both = [(0, text("rxe0"), text("rxe0")), (1, text("rxe1"), text("rxe1"))];
+        assert_eq!(shared(&[&a, &b], &all), both);
+        let second = host(&[("mlx5_9", ROCE, UP, &[("::ffff:10.10.2.7", V2)])]);
+        assert_eq!(shared(&[&a, &second, &b], &all), [(1, text("rxe1"), text("mlx5_9"))]);
+        let first = Overrides { first_rail: true, ..Overrides::default() };
+        assert_eq!(shared(&[&a, &b], &first).len(), 1);
+        let named = Overrides { device: Some("rxe1".into()), ..Overrides::default() };
+        assert_eq!(shared(&[&a, &b], &named), [(0, text("rxe1"), text("rxe1"))]);
+    }
+
+    #[test]
+    fn one_wide_subnet_is_one_rail() {
+        let at = |ip: &str| host(&[("a", ROCE, UP, &[(ip, V2)])]);
+        let (a, b) = (at("::ffff:10.0.1.1"), at("::ffff:10.0.200.7"));
+        assert_eq!(shared(&[&a, &b], &Overrides::default()).len(), 1);
+    }
+
+    #[test]
+    fn infiniband_ports_of_one_subnet_are_paired_in_order() {
+        let ib = |first: &str, second: &str| {
+            host(&[
+                ("mlx5_0", Protocol::Ib, UP, &[(first, GidKind::Ib)]),
+                ("mlx5_1", Protocol::Ib, UP, &[(second, GidKind::Ib)]),
+            ])
+        };
+        let (a, b) = (ib("fe80::1", "fe80::2"), ib("fe80::3", "fe80::4"));
+        let found = shared(&[&a, &b], &Overrides::default());
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|(_, here, there)| here == there), "{found:?}");
+    }
+
+    fn with_key(value: u16) -> HostReport {
+        let mut report = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)])]);
+        let membership = Membership::Full;
+        let keys = [0xffff, value].into_iter().enumerate();
+        let key = |(index, value): (usize, u16)| PKey {
+            index: u32::try_from(index).unwrap(),
+            value,
+            membership,
+        };
+        report.devices[0].ports[0].pkeys = Some(keys.map(key).collect());
+        report
+    }
+
+    #[test]
+    fn a_partition_is_found_at_the_index_it_has_on_each_host() {
+        let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
+        let choose = |a: &HostReport, b: &HostReport| {
+            super::choose(a, b, &Rails::default(), &wanted).map(|routes| routes[0].1.clone())
+        };
+        let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
+        assert_eq!((route.source.pkey_index, route.source.pkey), (1, Some(0x8001)));
+        assert_eq!(route.target.pkey, Some(0x0001));
+        let why = |a: u16, b: u16| match choose(&with_key(a), &with_key(b)) {
+            Err(NoRoute::PKey(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why(1, 1).contains("limited members"));
+        assert!(why(0x8001, 0x8002).contains("at the target is in no"));
+    }
+
+    #[test]
+    fn ports_of_other_partitions_do_not_talk() {
+        let mut other = with_key(2);
+        other.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x8003;
+        assert!(matches!(choose(&with_key(2), &other), Err(NoRoute::PKey(_))));
+        assert_eq!(choose(&with_key(2), &with_key(3)).unwrap().source.pkey, Some(0xffff));
+    }
+
+    #[test]
+    fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
+        let on = |netdev: &str, id: Option<u16>, ip: &str| {
+            let mut report = host(&[("a", ROCE, UP, &[(ip, V2)])]);
+            report.devices[0].ports[0].gids.as_mut().unwrap()[0].netdev = Some(netdev.into());
+            let vlan = id.map(|id| Vlan { id: Some(id), parent: None });
+            let json = serde_json::json!({ "name": netdev });
+            let mut device: Netdev = serde_json::from_value(json).unwrap();
+            device.vlan = vlan;
+            report.netdevs = Some(vec![device]);
+            report
+        };
+        let tagged = on("eth0.100", Some(100), "::ffff:10.1.0.1");
+        let also = on("eth1.100", Some(100), "::ffff:10.1.0.2");
+        let plain = on("eth0", None, "::ffff:10.1.0.3");
+        assert!(choose(&tagged, &also).is_ok());
+        let Err(NoRoute::Vlan(why)) = choose(&tagged, &plain) else { panic!() };
+        assert!(why.contains("VLAN 100 at the source and in no VLAN"), "{why}");
+        let routed = on("eth0", None, "::ffff:10.2.0.3");
+        assert!(choose(&tagged, &routed).is_ok());
     }
 }

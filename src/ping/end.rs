@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use super::error::{cm_error, verbs_error};
 use super::exchange::{self, Exchange};
+use super::halt::Halt;
+use super::stream::{self, Stream};
 use crate::clock::Deadline;
-use crate::model::probe::{Cause, Connecting, Method, Opened, Opening, Role, Stage, StepError};
+use crate::model::GidValue;
+use crate::model::probe::{
+    Cause, Connecting, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips, Stage,
+    StepError, Streaming, Throughput,
+};
 use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
 use crate::sys::verbs::{
-    Access, Buffer, Capacity, CompletionQueue, Device, Domain, Grh, LocalRoute, Mtu, Notify, Parts,
-    Path, PortAttr, QueuePair, ReadyToReceive, ReadyToSend, Reliable, ReliableInit, Target,
-    VerbsError,
+    Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
+    LocalRoute, Mtu, Notify, Parts, Path, PortAttr, QueuePair, ReadyToReceive, ReadyToSend,
+    Reliable, Target, Unreliable, UnreliableReady, VerbsError,
 };
-
-/// Never 7: on soft-RoCE that is for ever (`drivers/infiniband/sw/rxe/rxe_comp.c`).
-pub(super) const RETRIES: u8 = 3;
 
 /// 0.64 ms, by the table of IBA 9.7.5.2.8.
 const MIN_RNR_TIMER: u8 = 12;
@@ -30,13 +33,22 @@ pub(super) struct OpenEnd {
 
 enum Unconnected {
     Relay(Box<QueuePair<Reliable>>),
+    Unreliable(Box<QueuePair<Unreliable>>),
     CmSource,
     CmTarget(Listener),
+    /// It stays so.
+    Datagrams,
 }
 
 /// An end that may send.
-pub(super) enum ConnectedEnd {
+pub(super) struct ConnectedEnd {
+    purpose: Purpose,
+    way: Way,
+}
+
+enum Way {
     Relay(Box<QueuePair<Reliable>>),
+    Unreliable(Box<QueuePair<Unreliable>>),
     Cm(Box<Connection>),
 }
 
@@ -56,14 +68,13 @@ impl OpenEnd {
                 if gid != opening.gid.0.octets() {
                     return Err(gid_moved(&opening));
                 }
-                let parts = parts(&device).map_err(fail)?;
-                let mut qp = QueuePair::<Reliable>::new(parts, capacity()).map_err(fail)?;
-                let access = Access::default();
-                qp.to_init(ReliableInit { port: opening.port, pkey_index: 0, access })
-                    .map_err(fail)?;
-                Exchange::prepare(&mut qp).map_err(fail)?;
-                Unconnected::Relay(Box::new(qp))
+                if opening.purpose == Purpose::UnreliableMessages {
+                    Unconnected::Unreliable(Box::new(initialised(&device, &opening).map_err(fail)?))
+                } else {
+                    Unconnected::Relay(Box::new(initialised(&device, &opening).map_err(fail)?))
+                }
             }
+            (Method::Datagrams, _) => Unconnected::Datagrams,
             (Method::Cm, Role::Source) => Unconnected::CmSource,
             (Method::Cm, Role::Target) => {
                 let address = opening.tcp_address.ok_or_else(|| no_address(&opening))?;
@@ -76,8 +87,8 @@ impl OpenEnd {
         Ok(Self { opening, port, psn, stage })
     }
 
-    /// What the peer must know; `tcp_address` is where the TCP echo waits.
-    pub(super) fn opened(&self, tcp_address: Option<SocketAddr>) -> Opened {
+    /// What the peer must know of it; of TCP and datagrams it knows nothing.
+    pub(super) fn opened(&self) -> Opened {
         let cm_address = match &self.stage {
             Unconnected::CmTarget(listener) => self
                 .opening
@@ -87,7 +98,8 @@ impl OpenEnd {
         };
         let queue_pair = match &self.stage {
             Unconnected::Relay(qp) => qp.number(),
-            _ => 0,
+            Unconnected::Unreliable(qp) => qp.number(),
+            Unconnected::CmSource | Unconnected::CmTarget(_) | Unconnected::Datagrams => 0,
         };
         Opened {
             queue_pair,
@@ -95,21 +107,41 @@ impl OpenEnd {
             lid: self.port.lid,
             mtu: self.port.active_mtu().map_or(0, Mtu::bytes),
             cm_address,
-            tcp_address,
+            tcp_address: None,
+            tcp_stream_address: None,
+            datagrams: None,
         }
+    }
+
+    /// How it was opened.
+    pub(super) fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// The way to a remote port.
+    pub(super) fn path(&self, gid: GidValue, lid: u16) -> Path {
+        path(&self.opening, &self.port, gid, lid)
     }
 
     /// Brings the queue pair to RTS, or makes the `rdma_cm` connection.
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
         let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
-        match self.stage {
+        let purpose = self.opening.purpose;
+        let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);
+        let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
+        let fail = |error| verbs_error(Stage::Connect, &error);
+        let way = match self.stage {
+            Unconnected::Unreliable(mut qp) => {
+                let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
+                qp.to_receive(&UnreliableReady { path, mtu: mtu?, remote_qp, receive_psn })
+                    .map_err(fail)?;
+                qp.to_send(self.psn).map_err(fail)?;
+                Way::Unreliable(qp)
+            }
             Unconnected::Relay(mut qp) => {
-                let fail = |error| verbs_error(Stage::Connect, &error);
-                let path = path(&self.opening, &self.port, to);
-                let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu))?;
                 qp.to_receive(&ReadyToReceive {
                     path,
-                    mtu,
+                    mtu: mtu?,
                     remote_qp: to.remote.queue_pair,
                     receive_psn: to.remote.psn,
                     max_dest_rd_atomic: 1,
@@ -118,70 +150,153 @@ impl OpenEnd {
                 .map_err(fail)?;
                 qp.to_send(ReadyToSend {
                     timeout: to.ack_timeout,
-                    retry_count: RETRIES,
-                    rnr_retry: RETRIES,
+                    retry_count: to.retries,
+                    rnr_retry: to.retries,
                     send_psn: self.psn,
                     max_rd_atomic: 1,
                 })
                 .map_err(fail)?;
-                Ok(ConnectedEnd::Relay(qp))
+                Way::Relay(qp)
+            }
+            Unconnected::Datagrams => {
+                return Err(StepError {
+                    detail: "datagrams have no connection".into(),
+                    ..StepError::new(Stage::Connect, Cause::Order)
+                });
             }
             Unconnected::CmSource => {
                 let remote = to.remote.cm_address.ok_or_else(|| no_address(&self.opening))?;
                 let local = self.opening.tcp_address.map(|a| SocketAddr::new(a.ip(), 0));
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = Endpoint::resolve(local, remote, deadline).map_err(fail)?;
-                establish(end, deadline)
+                Way::Cm(establish(end, &self.opening, to.retries, deadline)?)
             }
             Unconnected::CmTarget(listener) => {
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = listener.next(deadline).map_err(fail)?;
-                establish(end, deadline)
+                Way::Cm(establish(end, &self.opening, to.retries, deadline)?)
             }
-        }
+        };
+        Ok(ConnectedEnd { purpose, way })
     }
 }
 
 impl ConnectedEnd {
-    /// The conversation over this end.
-    pub(super) fn exchange(&mut self) -> Exchange<'_> {
-        Exchange::new(match self {
-            Self::Relay(qp) => qp,
-            Self::Cm(connection) => connection.qp(),
-        })
+    /// Asks the peer, which serves.
+    pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
+        match &mut self.way {
+            Way::Relay(qp) => Exchange::new(qp).probe(ask),
+            Way::Unreliable(qp) => Exchange::new(qp).probe(ask),
+            Way::Cm(connection) => Exchange::new(connection.qp()).probe(ask),
+        }
+    }
+
+    /// Writes to the peer, which serves.
+    pub(super) fn stream(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
+        match &mut self.way {
+            Way::Relay(qp) => Stream::new(qp).write(ask),
+            Way::Unreliable(qp) => Stream::new(qp).write(ask),
+            Way::Cm(connection) => Stream::new(connection.qp()).write(ask),
+        }
+    }
+
+    /// Serves the peer until told to stop; how many messages it answered.
+    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
+        let purpose = self.purpose;
+        match &mut self.way {
+            Way::Relay(qp) => serve(qp, purpose, halt),
+            Way::Unreliable(qp) => serve(qp, purpose, halt),
+            Way::Cm(connection) => serve(connection.qp(), purpose, halt),
+        }
+    }
+
+    /// What it is for.
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 }
 
-fn establish(mut end: Endpoint, deadline: Deadline) -> Result<ConnectedEnd, StepError> {
+fn serve<T: Connected>(
+    qp: &mut QueuePair<T>,
+    purpose: Purpose,
+    halt: &Halt<'_>,
+) -> Result<u64, StepError> {
+    match purpose {
+        Purpose::Stream => Stream::new(qp).serve(halt),
+        Purpose::Messages | Purpose::UnreliableMessages => Exchange::new(qp).serve(halt),
+    }
+}
+
+fn establish(
+    mut end: Endpoint,
+    opening: &Opening,
+    retries: u8,
+    deadline: Deadline,
+) -> Result<Box<Connection>, StepError> {
     let fail = |error| cm_error(Stage::Connect, &error);
-    let parts = parts(end.device()).map_err(|error| verbs_error(Stage::Connect, &error))?;
-    let qp = end.queue_pair(parts, capacity()).map_err(fail)?;
-    Exchange::prepare(qp).map_err(|error| verbs_error(Stage::Connect, &error))?;
-    let options = ConnectOptions { retry_count: RETRIES, rnr_retry: RETRIES };
-    let connection = end.establish(options, deadline).map_err(fail)?;
-    Ok(ConnectedEnd::Cm(Box::new(connection)))
+    let parts =
+        parts(end.device(), opening).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    let qp = end.queue_pair(parts, capacity(opening.purpose)).map_err(fail)?;
+    prepare(qp, opening.purpose).map_err(|error| verbs_error(Stage::Connect, &error))?;
+    let options = ConnectOptions { retry_count: retries, rnr_retry: retries };
+    Ok(Box::new(end.establish(options, deadline).map_err(fail)?))
 }
 
-fn capacity() -> Capacity {
-    Capacity { sends: exchange::DEPTH, receives: exchange::DEPTH, inline_bytes: 64 }
+/// A queue pair in INIT, with its receives posted.
+fn initialised<T: Connected>(
+    device: &Device,
+    opening: &Opening,
+) -> Result<QueuePair<T>, VerbsError> {
+    let mut qp = QueuePair::<T>::new(parts(device, opening)?, capacity(opening.purpose))?;
+    let &Opening { port, pkey_index, .. } = opening;
+    qp.to_init(ConnectedInit { port, pkey_index, access: access(opening) })?;
+    prepare(&mut qp, opening.purpose)?;
+    Ok(qp)
 }
 
-fn parts(device: &Device) -> Result<Parts, VerbsError> {
-    let queue = CompletionQueue::new(device, 4 * exchange::DEPTH, Notify::Never)?;
+/// Posts the receives: before the peer may send.
+fn prepare<T: Connected>(qp: &mut QueuePair<T>, purpose: Purpose) -> Result<(), VerbsError> {
+    match purpose {
+        Purpose::Stream => stream::prepare(qp),
+        Purpose::Messages | Purpose::UnreliableMessages => Exchange::prepare(qp),
+    }
+}
+
+/// Only who reads a stream has it written into its memory.
+fn access(opening: &Opening) -> Access {
+    let is_written = opening.purpose == Purpose::Stream && opening.role == Role::Target;
+    Access { remote_read: false, remote_write: is_written }
+}
+
+fn capacity(purpose: Purpose) -> Capacity {
+    let sends = match purpose {
+        Purpose::Stream => stream::SENDS,
+        Purpose::Messages | Purpose::UnreliableMessages => exchange::DEPTH,
+    };
+    Capacity { sends, receives: exchange::DEPTH, inline_bytes: 64 }
+}
+
+fn parts(device: &Device, opening: &Opening) -> Result<Parts, VerbsError> {
+    let Capacity { sends, receives, .. } = capacity(opening.purpose);
+    let queue = CompletionQueue::new(device, 2 * (sends + receives), Notify::Never)?;
     let domain = Domain::new(device)?;
-    let buffer = Buffer::new(&domain, exchange::BUFFER, Access::default())?;
+    let size = match opening.purpose {
+        Purpose::Stream => stream::BUFFER,
+        Purpose::Messages | Purpose::UnreliableMessages => exchange::BUFFER,
+    };
+    let buffer = Buffer::new(&domain, size, access(opening))?;
     Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
 }
 
-fn path(opening: &Opening, port: &PortAttr, to: &Connecting) -> Path {
+fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
     let grh = Grh {
-        remote: to.remote_gid.0.octets(),
+        remote: gid.0.octets(),
         local_index: u8::try_from(opening.gid_index).unwrap_or(u8::MAX),
         hop_limit: 64,
-        traffic_class: 0,
+        traffic_class: opening.traffic_class,
         flow_label: 0,
     };
-    let route = LocalRoute { lid: to.remote.lid, source_path_bits: 0 };
+    let route = LocalRoute { lid, source_path_bits: 0 };
     let target = if port.is_ethernet() {
         Target::Grh(grh)
     } else if port.needs_grh() {
@@ -189,7 +304,7 @@ fn path(opening: &Opening, port: &PortAttr, to: &Connecting) -> Path {
     } else {
         Target::Lid(route)
     };
-    Path { port: opening.port, service_level: 0, target }
+    Path { port: opening.port, service_level: opening.service_level, target }
 }
 
 fn gid_moved(opening: &Opening) -> StepError {

@@ -3,16 +3,16 @@
 mod failure;
 mod patience;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::halt::Halt;
 use super::message::{HEADER, Kind, LARGEST, fill, parse_header};
-use super::statistics::Samples;
+use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Probing, RoundTrips, Stage, StepError};
-use crate::sys::verbs::{Batch, QueuePair, Reliable, Request, Signal, Status, VerbsError};
-use failure::{Failure, Position};
-use patience::Patience;
+use crate::sys::verbs::{Batch, Connected, QueuePair, Request, Signal, Status, VerbsError};
+pub(super) use failure::{Failure, Position};
+pub(super) use patience::Patience;
 
 /// Receives that are posted at any time: the peer never has more than one message under way.
 const RECEIVES: usize = 2;
@@ -34,8 +34,8 @@ pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
 pub(super) const DEPTH: u32 = 4;
 
 /// One end of a conversation.
-pub(super) struct Exchange<'a> {
-    qp: &'a mut QueuePair<Reliable>,
+pub(super) struct Exchange<'a, T: Connected> {
+    qp: &'a mut QueuePair<T>,
     batch: Batch,
     sent: bool,
     received: Option<(usize, usize)>,
@@ -44,9 +44,9 @@ pub(super) struct Exchange<'a> {
     at: Position,
 }
 
-impl<'a> Exchange<'a> {
+impl<'a, T: Connected> Exchange<'a, T> {
     /// Posts the receives; do this before the peer may send.
-    pub(super) fn prepare(qp: &mut QueuePair<Reliable>) -> Result<(), VerbsError> {
+    pub(super) fn prepare(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
         for slot in 0..RECEIVES {
             post_receive(qp, slot)?;
         }
@@ -54,7 +54,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Takes over a connected queue pair that was [prepared](Self::prepare).
-    pub(super) fn new(qp: &'a mut QueuePair<Reliable>) -> Self {
+    pub(super) fn new(qp: &'a mut QueuePair<T>) -> Self {
         Self {
             qp,
             batch: Batch::new(),
@@ -66,7 +66,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Asks: checks every size, then measures.
-    pub(super) fn probe(&mut self, ask: &Probing) -> Result<RoundTrips, StepError> {
+    pub(super) fn probe(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, StepError> {
         let asked = ask.sizes.iter().chain([&ask.latency_bytes]);
         if let Some(size) = asked.copied().find(|&size| !fits(size)) {
             return Err(not_a_size(size));
@@ -74,7 +74,7 @@ impl<'a> Exchange<'a> {
         self.converse(ask).map_err(|why| why.at(self.at))
     }
 
-    fn converse(&mut self, ask: &Probing) -> Result<RoundTrips, Failure> {
+    fn converse(&mut self, ask: &Probing) -> Result<Option<RoundTrips>, Failure> {
         let mut sequence = 0;
         for (index, &size) in ask.sizes.iter().enumerate() {
             self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
@@ -88,8 +88,11 @@ impl<'a> Exchange<'a> {
                 self.at.done += 1;
             }
         }
+        if ask.rounds == 0 {
+            return Ok(None);
+        }
         self.at = self.at.with(Kind::Measure, ask.latency_bytes);
-        self.measure(ask, sequence)
+        self.measure(ask, sequence).map(Some)
     }
 
     fn check(&mut self, ask: &Probing, size: usize, sequence: u32) -> Result<(), Failure> {
@@ -118,13 +121,15 @@ impl<'a> Exchange<'a> {
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
         let mut samples = Samples::new();
-        let slot_end = clock::now() + Duration::from_millis(u64::from(ask.slot_ms));
         fill(&mut self.scratch, ask.nonce, sequence, Kind::Measure, size, false);
         let mut header = [0; HEADER];
         header.copy_from_slice(&self.scratch[..HEADER]);
         self.qp.write(0, &self.scratch)?;
         let mut before = clock::now();
-        while self.at.done < ask.rounds && before < slot_end {
+        let mut warm_up = WarmUp::from(before);
+        let limit = Duration::from_millis(u64::from(ask.slot_ms));
+        let (mut measured, mut slot_end) = (0, before + limit);
+        while measured < ask.rounds && before < slot_end {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
@@ -139,7 +144,13 @@ impl<'a> Exchange<'a> {
                 )));
             }
             let after = clock::now();
-            samples.add(u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX));
+            if warm_up.has(before) {
+                samples.warm_up();
+                slot_end = after + limit;
+            } else {
+                samples.add(u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX));
+                measured += 1;
+            }
             before = after;
             self.at.done += 1;
         }
@@ -147,24 +158,24 @@ impl<'a> Exchange<'a> {
     }
 
     /// Answers until told to stop; how many messages it answered.
-    pub(super) fn serve(&mut self, stop: &AtomicBool) -> Result<u64, StepError> {
+    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
         let mut answered = 0;
         loop {
-            let message = self.next_message(stop).map_err(|why| why.at(self.at))?;
+            let message = self.next_message(halt).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { return Ok(answered) };
             self.reply(slot, length).map_err(|why| why.at(self.at))?;
             answered += 1;
         }
     }
 
-    fn next_message(&mut self, stop: &AtomicBool) -> Result<Option<(usize, usize)>, Failure> {
+    fn next_message(&mut self, halt: &Halt<'_>) -> Result<Option<(usize, usize)>, Failure> {
         let mut patience = Patience::new(Duration::MAX);
         loop {
             self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(Some(message));
             }
-            if stop.load(Ordering::Relaxed) || !patience.lasts() {
+            if halt.is_asked() || !patience.lasts() {
                 return Ok(None);
             }
         }
@@ -267,7 +278,7 @@ fn slot_offset(slot: usize) -> usize {
     (slot + 1) * LARGEST
 }
 
-fn post_receive(qp: &mut QueuePair<Reliable>, slot: usize) -> Result<(), VerbsError> {
+fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
     qp.post_receive(Request { id: slot as u64, offset: slot_offset(slot), length: LARGEST })
 }
 

@@ -4,19 +4,21 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use super::choose::{self, NoRoute};
+pub use super::choose::Overrides;
+use super::choose::{self, NoRoute, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
 use crate::analyse::culprit::second_try;
 use crate::analyse::verdict;
-use crate::model::ping::{Code, Outlier, Pair, Side, Verdict};
+use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{HostFailure, HostReport, Reason};
 
@@ -63,7 +65,7 @@ pub enum Pass {
 /// What a run showed.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Every pair whose turn came, by source, then target.
+    /// Every pair whose turn came, by rail, source, then target.
     pub pairs: Vec<Pair>,
     /// What is slow beside others of its kind.
     pub outliers: Vec<Outlier>,
@@ -75,19 +77,24 @@ pub struct Results {
 /// Pairs of one round share no host, so that none disturbs another's latency.
 pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
     let connections = AtomicU32::new(1);
-    let rounds = Rounds { members, effort, watch, connections };
+    let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
+    let rounds = Rounds { members, rails, effort, watch, connections };
     watch.begins(Pass::First, plan.count());
     let mut results = rounds.run(plan, Pass::First);
-    results.sort_by_key(|pair| (pair.source, pair.target));
-    let again = Plan::of(members.len(), &second_try(&results));
+    let key = |pair: &Pair| (pair.rail, pair.source, pair.target);
+    results.sort_by_key(key);
+    let doubtful: BTreeSet<(usize, usize)> =
+        results.chunk_by(|a, b| a.rail == b.rail).flat_map(second_try).collect();
+    let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
         watch.begins(Pass::SecondTry, again.count());
     }
     for again in rounds.run(&again, Pass::SecondTry) {
-        let ends = (again.source, again.target);
-        // The end of the run takes nothing back of what was seen before.
+        // The end of the run takes nothing back of what was seen before, nor does another rail's
+        // second try.
         if again.verdict.code != Code::NotTested
-            && let Ok(at) = results.binary_search_by_key(&ends, |pair| (pair.source, pair.target))
+            && let Ok(at) = results.binary_search_by_key(&key(&again), key)
+            && results[at].verdict.code.may_be_chance()
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
@@ -101,6 +108,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
 /// What every round of a run has in common.
 struct Rounds<'a> {
     members: &'a [Member<'a>],
+    rails: &'a Rails,
     effort: &'a Effort,
     watch: &'a dyn Watch,
     /// Connections of a run have different numbers: the next one.
@@ -113,11 +121,13 @@ impl Rounds<'_> {
         let results = Mutex::new(Vec::new());
         let in_turn = |turn: Turn| {
             for ends in turn.ordered() {
-                let pair = self.run_pair(ends);
+                let pairs = self.run_pair(ends);
                 if pass == Pass::First {
-                    self.watch.saw(&pair);
+                    for pair in &pairs {
+                        self.watch.saw(pair);
+                    }
                 }
-                results.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+                results.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
             }
         };
         let in_turn = &in_turn;
@@ -138,51 +148,67 @@ impl Rounds<'_> {
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run_pair(&self, (source, target): (usize, usize)) -> Pair {
-        let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        (!self.watch.is_over())
-            .then(|| run_pair(self.members, source, target, number, self.effort))
+    /// The pair on every rail that both hosts have, one after the other.
+    fn run_pair(&self, (source, target): (usize, usize)) -> Vec<Pair> {
+        let is_over = || self.watch.is_over();
+        let same = |verdict: Verdict| -> Vec<Pair> {
             // What broke after the end was broken by it.
-            .filter(|_| !self.watch.is_over())
-            .unwrap_or_else(|| unrouted(source, target, verdict::not_tested()))
-    }
-}
-
-fn run_pair(
-    members: &[Member<'_>],
-    source: usize,
-    target: usize,
-    connection: u32,
-    effort: &Effort,
-) -> Pair {
-    let (from, to) =
-        match (end(&members[source], Side::Source), end(&members[target], Side::Target)) {
-            (Ok(from), Ok(to)) => (from, to),
-            (_, Err(verdict)) | (Err(verdict), _) => return unrouted(source, target, verdict),
+            let verdict = if is_over() { verdict::not_tested() } else { verdict };
+            let on = |rail| unrouted(rail, source, target, verdict.clone());
+            (0..self.rails.count()).map(on).collect()
         };
-    let mut route = match choose::choose(from.0, to.0) {
-        Ok(route) => route,
-        Err(why) => return unrouted(source, target, no_route(why)),
-    };
-    let outcome = pair::run(from.1, to.1, connection, &route, effort);
-    route.mtu = outcome.mtu;
-    let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
-    Pair {
-        rail: 0,
-        source,
-        target,
-        verdict: verdict::judge(&outcome.evidence),
-        tcp: tcp.map(|&trips| trips.into()),
-        rdma: outcome.evidence.rdma.map(Into::into),
-        route: Some(route),
-        first: None,
+        if is_over() {
+            return same(verdict::not_tested());
+        }
+        let ends =
+            (end(&self.members[source], Side::Source), end(&self.members[target], Side::Target));
+        let (from, to) = match ends {
+            (Ok(from), Ok(to)) => (from, to),
+            (_, Err(verdict)) | (Err(verdict), _) => return same(verdict),
+        };
+        match choose::choose(from.0, to.0, self.rails, &self.effort.overrides) {
+            Ok(routes) => routes
+                .into_iter()
+                .map(|(rail, route)| {
+                    self.run_route(Cell { rail, source, target }, (from.1, to.1), route)
+                })
+                .collect(),
+            Err(why) => same(no_route(why)),
+        }
+    }
+
+    fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
+        let Cell { rail, source, target } = cell;
+        let not_tested = || unrouted(rail, source, target, verdict::not_tested());
+        if self.watch.is_over() {
+            return not_tested();
+        }
+        let number = self.connections.fetch_add(1, Ordering::Relaxed);
+        let outcome = pair::run(ends.0, ends.1, number, &route, self.effort);
+        // What broke after the end was broken by it.
+        if self.watch.is_over() {
+            return not_tested();
+        }
+        route.mtu = outcome.mtu;
+        let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        Pair {
+            rail,
+            source,
+            target,
+            verdict: verdict::judge(&outcome.evidence),
+            tcp: tcp.map(|&trips| trips.into()),
+            rdma: outcome.evidence.rdma.map(Into::into),
+            measured: outcome.measured,
+            route: Some(route),
+            first: None,
+        }
     }
 }
 
 /// A pair between which no message went.
-fn unrouted(source: usize, target: usize, verdict: Verdict) -> Pair {
-    let (route, rdma, tcp, first) = Default::default();
-    Pair { rail: 0, source, target, verdict, route, rdma, tcp, first }
+fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair {
+    let (route, rdma, tcp, measured, first) = Default::default();
+    Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
 }
 
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
@@ -219,8 +245,15 @@ fn no_route(why: NoRoute) -> Verdict {
         NoRoute::Source(detail) => (Code::NoPort, Side::Source, detail, Some(NO_PORT)),
         NoRoute::Target(detail) => (Code::NoPort, Side::Target, detail, Some(NO_PORT)),
         NoRoute::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
+        NoRoute::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
+        NoRoute::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
     };
     Verdict { code, stage: Some(Stage::Choose), side, detail, hint: hint.map(str::to_owned) }
 }
+
+const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
+
+const PARTITION: &str = "have the subnet manager make one end a full member of a partition of both \
+                         (opensm: partitions.conf), or choose another one with --pkey";
 
 const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";

@@ -50,11 +50,15 @@ pub(super) fn fill(
     let flip = if answer { u64::MAX } else { 0 };
     let mut word = nonce ^ (u64::from(sequence) << 32) ^ size as u64;
     while bytes.len() < size {
-        // One step of a 64-bit linear congruential generator (Knuth's MMIX constants).
-        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        word = next_word(word);
         bytes.extend_from_slice(&(word ^ flip).to_le_bytes());
     }
     bytes.truncate(size);
+}
+
+/// One step of a 64-bit linear congruential generator (Knuth's MMIX constants).
+pub(super) fn next_word(word: u64) -> u64 {
+    word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
 /// Nonce, sequence number, and the word of the kind.

@@ -9,8 +9,8 @@ use super::plan::{Plan, Tally};
 use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_try_of};
 use crate::analyse::{outliers, verdict};
 use crate::model::ping::{
-    Cell, Code, Finding, Grid, Outlier, Pair, PingHost, PingReport, RailCells, Route, RoutePort,
-    Summary, Verdict,
+    Carrier, Cell, Code, Finding, Grid, Measured, Outlier, Pair, PingHost, PingReport, RailCells,
+    Route, RoutePort, Summary, Verdict,
 };
 use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
@@ -212,6 +212,10 @@ impl<'a> Run<'a> {
             verdict: verdict::judge(&evidence),
             route: Some(route(cell)),
             rdma: evidence.rdma.map(Into::into),
+            measured: Measured {
+                carrier: Carrier::of(evidence.passed, evidence.tcp.as_ref().map(Result::is_ok)),
+                ..Measured::default()
+            },
             tcp: evidence.tcp.and_then(Result::ok).map(Into::into),
             first,
         }
@@ -244,12 +248,14 @@ impl Fabric {
             Ok(half_ns) => {
                 let mut evidence = Symptom::none(self.tcp_ns());
                 let p50_ns = 2 * half_ns;
+                evidence.passed = true;
                 evidence.rdma = Some(RoundTrips {
                     count: 1_000,
                     min_ns: p50_ns - p50_ns / 20,
                     p50_ns,
                     p99_ns: Some(p50_ns + p50_ns / 4),
                     max_ns: 4 * p50_ns,
+                    ..RoundTrips::default()
                 });
                 evidence
             }
@@ -270,6 +276,9 @@ fn route(cell: Cell) -> Route {
             gid_kind: Some(GidKind::RoceV2),
             netdev: Some(format!("eth{rail}")),
             driver: Some("simulated".into()),
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
         }
     };
     Route {

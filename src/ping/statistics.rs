@@ -1,68 +1,168 @@
+use std::time::{Duration, Instant};
+
 use hdrhistogram::Histogram;
 
 use crate::model::probe::RoundTrips;
 
-/// Round trips as they are measured: nanoseconds, three significant digits, up to a minute.
+/// Round trips as they are measured, in nanoseconds: percentiles of three significant digits, up
+/// to a minute; all other figures exact.
 #[derive(Debug)]
-pub(super) struct Samples(Histogram<u64>);
+pub(super) struct Samples {
+    histogram: Histogram<u64>,
+    min_ns: u64,
+    max_ns: u64,
+    /// Welford's method: sums of squares of large numbers lose what small deviations are made of.
+    mean_ns: f64,
+    squares: f64,
+    warm_up: u64,
+}
 
-/// The longest round trip that is told from longer ones.
+/// The longest round trip that is told from longer ones in percentiles.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Samples that a 99th percentile needs: ten beyond it.
-const ENOUGH_FOR_P99: u64 = 1_000;
+/// Samples that must lie beyond a percentile for it to be told.
+const BEYOND: u64 = 10;
 
 impl Samples {
     #[expect(clippy::expect_used, reason = "the bounds are constants")]
     pub(super) fn new() -> Self {
-        Self(Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("1 < LONGEST_NS, 3 digits"))
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3);
+        Self {
+            histogram: histogram.expect("1 < LONGEST_NS, 3 digits"),
+            min_ns: u64::MAX,
+            max_ns: 0,
+            mean_ns: 0.0,
+            squares: 0.0,
+            warm_up: 0,
+        }
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
     pub(super) fn add(&mut self, ns: u64) {
-        self.0.saturating_record(ns.max(1));
+        let ns = ns.max(1);
+        self.histogram.saturating_record(ns);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        let deviation = ns as f64 - self.mean_ns;
+        self.mean_ns += deviation / self.histogram.len() as f64;
+        self.squares += deviation * (ns as f64 - self.mean_ns);
+    }
+
+    /// A round trip that only warmed up.
+    pub(super) fn warm_up(&mut self) {
+        self.warm_up += 1;
     }
 
     /// `None` when nothing was measured.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "2^53 ns are 104 days, and no time is negative"
+    )]
     pub(super) fn summary(&self) -> Option<RoundTrips> {
-        let count = self.0.len();
+        let count = self.histogram.len();
+        // One in so many samples lies beyond the percentile.
+        let beyond = |one_in: u64, quantile| {
+            (count >= BEYOND * one_in).then(|| self.histogram.value_at_quantile(quantile))
+        };
         (count > 0).then(|| RoundTrips {
             count,
-            min_ns: self.0.min(),
-            p50_ns: self.0.value_at_quantile(0.5),
-            p99_ns: (count >= ENOUGH_FOR_P99).then(|| self.0.value_at_quantile(0.99)),
-            max_ns: self.0.max(),
+            warm_up: self.warm_up,
+            min_ns: self.min_ns,
+            // A bucket of the histogram may end beyond the largest sample in it.
+            p50_ns: self.histogram.value_at_quantile(0.5).clamp(self.min_ns, self.max_ns),
+            p90_ns: beyond(10, 0.9),
+            p99_ns: beyond(100, 0.99),
+            p99_9_ns: beyond(1_000, 0.999),
+            max_ns: self.max_ns,
+            mean_ns: self.mean_ns.round() as u64,
+            stddev_ns: (self.squares / count as f64).sqrt().round() as u64,
         })
+    }
+}
+
+/// What is done before a measurement, by rule: caches, clocks of processors and the other side's
+/// polling get going in it.
+#[derive(Debug)]
+pub(super) struct WarmUp {
+    since: Instant,
+    left: u32,
+}
+
+/// The warm-up ends after so many round trips, or after this time.
+const WARM_UP_ROUNDS: u32 = 64;
+const WARM_UP_TIME: Duration = Duration::from_millis(2);
+
+impl WarmUp {
+    pub(super) fn from(now: Instant) -> Self {
+        Self { since: now, left: WARM_UP_ROUNDS }
+    }
+
+    /// Whether a round trip that began at `start` belongs to it.
+    pub(super) fn has(&mut self, start: Instant) -> bool {
+        if self.left == 0 || start.saturating_duration_since(self.since) >= WARM_UP_TIME {
+            self.left = 0;
+            return false;
+        }
+        self.left -= 1;
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
 
-    #[test]
-    fn a_percentile_is_published_only_when_the_samples_carry_it() {
-        let mut samples = Samples::new();
-        for ns in 1..1_000 {
-            samples.add(ns);
-        }
-        assert_eq!(samples.summary().unwrap().p99_ns, None);
-        samples.add(1_000);
-        let summary = samples.summary().unwrap();
-        assert_eq!((summary.count, summary.min_ns), (1_000, 1));
-        assert!((499..=501).contains(&summary.p50_ns), "{summary:?}");
-        assert!((989..=991).contains(&summary.p99_ns.unwrap()), "{summary:?}");
+    fn of(samples: impl IntoIterator<Item = u64>) -> RoundTrips {
+        let mut all = Samples::new();
+        samples.into_iter().for_each(|ns| all.add(ns));
+        all.summary().unwrap()
     }
 
     #[test]
-    fn the_largest_values_are_kept() {
-        let mut samples = Samples::new();
-        samples.add(5);
-        samples.add(30_000_000_000);
-        assert!(samples.summary().unwrap().max_ns >= 29_900_000_000);
+    fn a_percentile_is_published_only_when_the_samples_carry_it() {
+        let short = of(1..100);
+        assert_eq!((short.p90_ns, short.p99_ns), (None, None));
+        let longer = of(1..1_000);
+        assert!((899..=901).contains(&longer.p90_ns.unwrap()), "{longer:?}");
+        assert_eq!(longer.p99_ns, None);
+        let summary = of(1..=1_000);
+        assert_eq!((summary.count, summary.min_ns, summary.max_ns), (1_000, 1, 1_000));
+        assert!((499..=501).contains(&summary.p50_ns), "{summary:?}");
+        assert!((989..=991).contains(&summary.p99_ns.unwrap()), "{summary:?}");
+        assert_eq!(summary.p99_9_ns, None);
+        assert!(of(1..=10_000).p99_9_ns.is_some());
+    }
+
+    #[test]
+    fn the_largest_value_is_kept_exactly() {
+        assert_eq!(of([5, 33_333_333_333]).max_ns, 33_333_333_333);
+        assert_eq!(of([7_777_777_777_777]).max_ns, 7_777_777_777_777);
+    }
+
+    #[test]
+    fn a_spread_far_below_a_microsecond_is_told() {
+        // 1 ms and 1 ms + 2 ns: the histogram alone could not tell them apart.
+        let spread = of([1_000_000, 1_000_002].repeat(500));
+        assert_eq!((spread.mean_ns, spread.stddev_ns), (1_000_001, 1));
+        assert!(spread.p50_ns <= spread.max_ns);
     }
 
     #[test]
     fn nothing_measured_is_no_statistic() {
         assert_eq!(Samples::new().summary(), None);
+    }
+
+    #[test]
+    fn warming_up_ends_by_number_or_by_time() {
+        let start = clock::now();
+        let mut warm_up = WarmUp::from(start);
+        assert_eq!((0..100).filter(|_| warm_up.has(start)).count(), 64);
+        let mut slow = WarmUp::from(start);
+        assert!(slow.has(start));
+        assert!(!slow.has(start + WARM_UP_TIME));
+        assert!(!slow.has(start));
     }
 }

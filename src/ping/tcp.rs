@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::statistics::Samples;
+use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 
@@ -66,7 +66,7 @@ impl Drop for Echo {
     }
 }
 
-fn is_readable(listener: &TcpListener) -> bool {
+pub(super) fn is_readable(listener: &TcpListener) -> bool {
     let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
     let mut fds = [PollFd::new(listener, PollFlags::IN)];
     poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
@@ -107,17 +107,19 @@ pub(super) struct From {
 
 /// Measures round trips against a peer's [`Echo`], over the interface that RDMA uses.
 pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
-    measure(from, ask).map_err(|error| {
-        let cause = match error.kind() {
-            io::ErrorKind::ConnectionRefused => Cause::Refused,
-            _ => Cause::Timeout,
-        };
-        let detail = format!("TCP to {}: {error}", ask.remote);
-        StepError { detail, ..StepError::new(Stage::Tcp, cause) }
-    })
+    measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
 
-fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
+pub(super) fn tcp_error(error: &io::Error, remote: SocketAddr) -> StepError {
+    let cause = match error.kind() {
+        io::ErrorKind::ConnectionRefused => Cause::Refused,
+        _ => Cause::Timeout,
+    };
+    let detail = format!("TCP to {remote}: {error}");
+    StepError { detail, ..StepError::new(Stage::Tcp, cause) }
+}
+
+pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(netdev) = &from.netdev {
         // Kernels before 5.7 let only root choose (net/core/sock.c): the address alone must do.
@@ -137,17 +139,26 @@ fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
     stream.set_write_timeout(Some(ANSWER))?;
     let slot_end = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
     let mut samples = Samples::new();
+    let mut warm_up = WarmUp::from(clock::now());
     let mut message = [0; MESSAGE];
-    for round in 0..ask.rounds {
+    let (mut round, mut measured) = (0_u32, 0);
+    while measured < ask.rounds {
         message[..4].copy_from_slice(&round.to_le_bytes());
         let before = clock::now();
         stream.write_all(&message)?;
         let mut echo = [0; MESSAGE];
         stream.read_exact(&mut echo)?;
-        samples.add(u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let ns = u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if echo != message {
             return Err(io::Error::other("the echo differs"));
         }
+        round = round.wrapping_add(1);
+        if warm_up.has(before) {
+            samples.warm_up();
+            continue;
+        }
+        samples.add(ns);
+        measured += 1;
         if slot_end.is_over() {
             break;
         }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use connection::Handle;
 
+use super::datagram::Ports;
 use crate::model::probe::{Act, Cause, Stage, StepError, StepResult};
 use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, WorkerReply};
 
@@ -51,10 +52,11 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
     })?;
     let mut reader = FrameReader::new(input);
     let mut connections: HashMap<u32, Handle> = HashMap::new();
+    let ports = Arc::new(Ports::default());
     while let Some(ToWorker { id, step }) = reader.read()? {
         match step.act {
             Act::Open(opening) if connections.len() < CONNECTIONS => {
-                match Handle::start(opening, id, Arc::clone(&answers)) {
+                match Handle::start(opening, id, Arc::clone(&ports), Arc::clone(&answers)) {
                     Ok(handle) => drop(connections.insert(step.connection, handle)),
                     Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
                 }

@@ -1,6 +1,9 @@
 use super::column::columns;
 use super::{Column, Key, Listing, Value};
-use crate::model::ping::{Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort};
+use crate::model::ping::{
+    Bandwidth, Carrier, Latency, Pair, PingHost, PingReport, Quantiles, Route, RoutePort,
+    Unreliable,
+};
 use crate::model::probe::Stage;
 
 /// The listing of `rdmactl ping`: one row for each ordered pair.
@@ -62,6 +65,9 @@ impl Listing for Pairs {
             |row| Value::text(Some(&row.pair.verdict.detail));
         "verdict.hint" "HINT" Left Asked [] "What to type"
             |row| Value::text(row.pair.verdict.hint.as_ref());
+        "pair.carrier" "CARRIER" Left Asked []
+            "What carries data: rdma, tcp-fallback, rdma-only, down"
+            |row| Value::text(row.pair.measured.carrier.map(Carrier::word));
         "first.code" "FIRST TRY" Left Asked [] "What the first try showed, of a pair that was tried twice"
             |row| Value::text(row.pair.first.as_ref().map(|first| first.code.word()));
         "first.detail" "FIRST DETAIL" Left Asked [] "What was seen at the first try, in one sentence"
@@ -96,11 +102,45 @@ impl Listing for Pairs {
             |row| half_rtt(row.pair.rdma, |half| Some(half.min));
         "rdma.half_rtt_ns.p50" "P50 us" Right Always [] "Median of the half round trips over RDMA"
             |row| half_rtt(row.pair.rdma, |half| Some(half.p50));
+        "rdma.half_rtt_ns.p90" "P90 us" Right Asked []
+            "90th percentile over RDMA, from 100 round trips on"
+            |row| half_rtt(row.pair.rdma, |half| half.p90);
         "rdma.half_rtt_ns.p99" "P99 us" Right Always []
             "99th percentile over RDMA, from 1,000 round trips on"
             |row| half_rtt(row.pair.rdma, |half| half.p99);
+        "rdma.half_rtt_ns.p99_9" "P99.9 us" Right Asked []
+            "99.9th percentile over RDMA, from 10,000 round trips on"
+            |row| half_rtt(row.pair.rdma, |half| half.p99_9);
         "rdma.half_rtt_ns.max" "MAX us" Right Asked [] "Longest half round trip over RDMA"
             |row| half_rtt(row.pair.rdma, |half| Some(half.max));
+        "rdma.half_rtt_ns.mean" "MEAN us" Right Asked [] "Mean of the half round trips over RDMA"
+            |row| half_rtt(row.pair.rdma, |half| Some(half.mean));
+        "rdma.half_rtt_ns.stddev" "STDDEV us" Right Asked []
+            "Standard deviation of the half round trips over RDMA"
+            |row| half_rtt(row.pair.rdma, |half| Some(half.stddev));
+        "bandwidth.median_bps" "BW" Right Asked []
+            "What RDMA writes bring through, in payload; the median of four parts of the time"
+            |row| bits(row.pair.measured.bandwidth, |seen| seen.median_bps);
+        "bandwidth.min_bps" "MIN BW" Right Asked [] "The same in the slowest part"
+            |row| bits(row.pair.measured.bandwidth, |seen| seen.min_bps);
+        "tcp_bandwidth.median_bps" "TCP BW" Right Asked []
+            "What four flows of TCP bring through; the median of four parts of the time"
+            |row| bits(row.pair.measured.tcp_bandwidth, |seen| seen.median_bps);
+        "datagrams.sent" "UD SENT" Right Asked [] "Datagrams that the source sent"
+            |row| row.pair.measured.datagrams.map_or(Value::Absent, |it| Value::Int(it.sent.into()));
+        "datagrams.answered" "UD ANSWERED" Right Asked [] "How many of them were answered"
+            |row| row
+                .pair
+                .measured
+                .datagrams
+                .map_or(Value::Absent, |it| Value::Int(it.answered.into()));
+        "datagrams.latency.half_rtt_ns.p50" "UD P50 us" Right Asked []
+            "Median of the half round trips of datagrams"
+            |row| half_rtt(row.pair.measured.datagrams.and_then(|it| it.latency), |half| {
+                Some(half.p50)
+            });
+        "pair.unreliable" "UC" Left Asked [] "Messages over an unreliable connection: ok, n/a, failed"
+            |row| Value::text(row.pair.measured.unreliable.as_ref().map(Unreliable::word));
         "tcp.count" "TCP COUNT" Right Asked [] "TCP round trips measured over the same interface"
             |row| count(row.pair.tcp);
         "tcp.half_rtt_ns.min" "TCP MIN us" Right Asked [] "Shortest half round trip over TCP"
@@ -153,6 +193,10 @@ fn count(latency: Option<Latency>) -> Value {
     // A count beyond i64 takes longer than any run.
     let count = |latency: Latency| i64::try_from(latency.count).ok();
     latency.and_then(count).map_or(Value::Absent, Value::Int)
+}
+
+fn bits(seen: Option<Bandwidth>, get: impl Fn(Bandwidth) -> u64) -> Value {
+    seen.map_or(Value::Absent, |seen| Value::Bits(get(seen)))
 }
 
 fn half_rtt(latency: Option<Latency>, get: impl Fn(Quantiles) -> Option<u64>) -> Value {

@@ -14,6 +14,7 @@ mod completion;
 mod completion_queue;
 mod device;
 mod domain;
+mod efa;
 mod error;
 mod gid;
 mod inline;
@@ -24,7 +25,7 @@ mod transition;
 
 pub use address::{AddressHandle, Grh, LocalRoute, Path, Target};
 pub use attr::{BasicAttr, CompletionCounters, DeviceAttr, ExtendedAttr};
-pub use buffer::{Access, Buffer};
+pub use buffer::{Access, Buffer, Remote};
 pub use completion::{Batch, Completion, Opcode, Status};
 pub use completion_queue::{CompletionQueue, Notify};
 pub use device::{Device, DeviceEntry, DeviceList};
@@ -33,6 +34,9 @@ pub use error::{Operation, VerbsError};
 pub use gid::{GidEntry, GidKind};
 pub use port::{Mtu, PortAttr};
 pub use post::{Destination, Request, Signal};
-pub use queue_pair::{Capacity, Datagram, Parts, QueuePair, Reliable, Transport};
+pub use queue_pair::{
+    Addressed, Capacity, Connected, Datagram, Parts, QueuePair, Reliable, ReliableDatagram,
+    Transport, Unreliable,
+};
 pub(in crate::sys) use queue_pair::{CmMaker, Maker};
-pub use transition::{DatagramInit, ReadyToReceive, ReadyToSend, ReliableInit};
+pub use transition::{ConnectedInit, DatagramInit, ReadyToReceive, ReadyToSend, UnreliableReady};

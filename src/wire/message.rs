@@ -35,7 +35,7 @@ pub enum ToAgent {
     /// Start the worker that probes.
     StartWorker,
     /// Hand this to the worker.
-    Worker(ToWorker),
+    Worker(Box<ToWorker>),
     /// The operator is still there.
     Alive,
     /// Nothing more will be asked: clean up and end.

@@ -1,5 +1,6 @@
 //! A run over hosts that are there.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,19 +11,22 @@ use anyhow::Context as _;
 use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::culprit::findings;
-use crate::cli::{Global, PingArgs};
+use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline};
 use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
-use crate::model::ping::{PingHost, PingReport, Summary};
+use crate::model::ping::{Pair, PingHost, PingReport, Summary};
 use crate::model::{HostFailure, HostReport, Part, Reason};
 use crate::ping::Node;
-use crate::ping::matrix::{self, Effort, Member};
+use crate::ping::matrix::{self, Effort, Member, Overrides};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
 
 /// How long an answer to one message may take.
 const REPLY: Duration = Duration::from_secs(1);
+
+/// How long a bandwidth measurement takes.
+const STREAM: Duration = Duration::from_millis(250);
 
 /// How long agents may take to leave when all is done.
 const LEAVE: Duration = Duration::from_millis(2_500);
@@ -101,13 +105,18 @@ impl Real {
         drop(members);
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let left_behind = leave(&self.places, reached);
+        // Not every two hosts have the same rails: what is covered counts them together.
+        let ends = |is_of: fn(&Pair) -> bool| -> BTreeSet<(usize, usize)> {
+            let pairs = results.pairs.iter().filter(|pair| is_of(pair));
+            pairs.map(|pair| (pair.source, pair.target)).collect()
+        };
         let mut tally = Tally::new(hosts.len(), None);
-        for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
-            tally.add(pair.source, pair.target, 1);
+        for (source, target) in ends(|pair| pair.verdict.code.was_tested()) {
+            tally.add(source, target, 1);
         }
         let coverage = self.plan.coverage(1, &tally);
         let mut summary = Summary::of(&results.pairs);
-        summary.leave_out(coverage.planned.saturating_sub(summary.pairs as u64));
+        summary.leave_out(coverage.planned.saturating_sub(ends(|_| true).len() as u64));
         PingReport {
             hosts,
             cells: None,
@@ -163,10 +172,12 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
             (found.what, found.deadline)
         }
     };
-    let entered = agent.report(&[Part::Gids].into(), deadline).and_then(|report| {
-        agent.start_worker()?;
-        Ok(report)
-    });
+    let entered = agent
+        .report(&[Part::Gids, Part::Netdevs, Part::Pkeys].into(), deadline)
+        .and_then(|report| {
+            agent.start_worker()?;
+            Ok(report)
+        });
     match entered {
         Ok(report) => Ok((agent, report)),
         Err(failure) => Err(agent.give_up(failure)),
@@ -189,11 +200,28 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
     let (rounds, slot) = args.measurement();
     Ok(Effort {
         nonce: u64::from_le_bytes(nonce),
+        tests: args.test.clone(),
         rounds,
         slot,
+        stream_slot: STREAM,
         reply: REPLY,
         latency_bytes: args.size,
+        overrides: overrides(args),
     })
+}
+
+/// What is used instead of what hosts would choose.
+fn overrides(args: &PingArgs) -> Overrides {
+    Overrides {
+        device: args.dev.clone(),
+        port: args.port,
+        gid_index: args.gid_index,
+        pkey: args.pkey,
+        mtu: args.mtu,
+        service_level: args.sl,
+        traffic_class: args.tclass,
+        first_rail: args.rails == RailsAsked::First,
+    }
 }
 
 /// Ends all agents at once; which of them could not be ended.

@@ -5,24 +5,24 @@ use crate::sys::verbs::{Status, VerbsError};
 
 /// The message that an exchange is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Position {
-    pub(super) kind: Kind,
-    pub(super) size: u32,
+pub(in crate::ping) struct Position {
+    pub(in crate::ping) kind: Kind,
+    pub(in crate::ping) size: u32,
     /// Messages of this kind that went well before.
-    pub(super) done: u32,
+    pub(in crate::ping) done: u32,
 }
 
 impl Position {
     /// The next message. Several packets are each as large as one: what passed of the same kind
     /// counts for every size.
-    pub(super) fn with(self, kind: Kind, size: u32) -> Self {
+    pub(in crate::ping) fn with(self, kind: Kind, size: u32) -> Self {
         let done = if self.kind == kind { self.done } else { 0 };
         Self { kind, size, done }
     }
 }
 
 /// Why an exchange ended early.
-pub(super) enum Failure {
+pub(in crate::ping) enum Failure {
     Verbs(VerbsError),
     Completion(Status),
     NoCompletion,
@@ -38,7 +38,7 @@ impl From<VerbsError> for Failure {
 
 impl Failure {
     /// What it means where the conversation stood.
-    pub(super) fn at(self, at: Position) -> StepError {
+    pub(in crate::ping) fn at(self, at: Position) -> StepError {
         let Position { kind, size, done } = at;
         let stage = kind.stage();
         // A server that has heard nothing yet does not know a size.

@@ -14,7 +14,7 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// A wait by polling: without a pause while a message may come any moment, then with naps, so that
 /// a peer that is late does not cost this host a processor.
-pub(super) struct Patience {
+pub(in crate::ping) struct Patience {
     limit: Duration,
     polls: u32,
     since: Option<Instant>,
@@ -22,12 +22,12 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(limit: Duration) -> Self {
+    pub(in crate::ping) fn new(limit: Duration) -> Self {
         Self { limit, polls: 0, since: None, waited: Duration::ZERO }
     }
 
     /// To be asked after a poll that brought nothing.
-    pub(super) fn lasts(&mut self) -> bool {
+    pub(in crate::ping) fn lasts(&mut self) -> bool {
         self.polls = self.polls.wrapping_add(1);
         let is_eager = self.waited < EAGER;
         if is_eager && !self.polls.is_multiple_of(SPINS) {

@@ -35,15 +35,19 @@ impl Symptom {
             count: 100,
             min_ns: p50_ns - p50_ns / 10,
             p50_ns,
-            p99_ns: None,
             max_ns: 2 * p50_ns,
+            ..RoundTrips::default()
         };
         let alive = || EndEvidence { failure: None, life: Life::Alive };
         Evidence {
             source: alive(),
             target: alive(),
             protocol: Protocol::Roce,
+            datagrams: None,
+            wants_datagrams: false,
+            unreliable: None,
             tcp: Some(Ok(tcp)),
+            passed: false,
             rdma: None,
         }
     }

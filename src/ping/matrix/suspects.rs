@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Pass, Rounds};
 use crate::analyse::outliers;
-use crate::model::ping::{Cell, Grid, Outlier, Pair, RoutePort};
+use crate::model::ping::{Cell, Grid, Outlier, Pair, RoutePort, Test};
 use crate::ping::pair::Effort;
 use crate::ping::plan::{Plan, Tally};
 
@@ -39,6 +39,7 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
         .filter(|&(source, target)| plan.pairs().wants(source, target))
         .collect();
     let effort = Effort {
+        tests: vec![Test::Latency],
         rounds: rounds.effort.rounds.saturating_mul(MORE),
         slot: rounds.effort.slot.saturating_mul(MORE),
         ..rounds.effort.clone()

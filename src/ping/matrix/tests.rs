@@ -2,14 +2,24 @@ use std::time::Duration;
 
 use super::*;
 use crate::clock::Deadline;
-use crate::model::ping::Life;
+use crate::model::ping::{Life, Test};
 use crate::model::probe::{Act, Cause, Opened, RoundTrips, Step, StepError, StepResult};
 use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
 use crate::ping::plan::{Choice, Pairs};
 
-const EFFORT: Effort =
-    Effort { nonce: 1, rounds: 1, slot: Duration::ZERO, reply: Duration::ZERO, latency_bytes: 64 };
+fn effort() -> Effort {
+    Effort {
+        nonce: 1,
+        tests: Test::USUAL.to_vec(),
+        rounds: 1,
+        slot: Duration::ZERO,
+        stream_slot: Duration::ZERO,
+        reply: Duration::ZERO,
+        latency_bytes: 64,
+        overrides: Overrides::default(),
+    }
+}
 
 /// Ends a run when a function says so.
 struct Until<F>(F);
@@ -36,7 +46,7 @@ fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync)
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
     let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
-    run(&members, &plan(pairs), &EFFORT, &Until(is_over)).pairs
+    run(&members, &plan(pairs), &effort(), &Until(is_over)).pairs
 }
 
 fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
@@ -67,7 +77,9 @@ struct Lossy {
     probes: AtomicU32,
 }
 
-const TRIPS: RoundTrips = RoundTrips { count: 1, min_ns: 1, p50_ns: 1, p99_ns: None, max_ns: 1 };
+fn trips() -> RoundTrips {
+    RoundTrips { count: 1, min_ns: 1, p50_ns: 1, max_ns: 1, ..RoundTrips::default() }
+}
 
 impl Lossy {
     fn losing(losses: u32) -> Self {
@@ -78,7 +90,7 @@ impl Lossy {
         self.probes.fetch_add(1, Ordering::Relaxed);
         let lose = |left: u32| left.checked_sub(1);
         if self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lose).is_err() {
-            return Ok(StepResult::Probed(TRIPS));
+            return Ok(StepResult::Probed(Some(trips())));
         }
         let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
         Err(StepError { done: 2, ..StepError::new(Stage::FullMtu, cause) })
@@ -113,6 +125,8 @@ impl Node for Lossy {
                 mtu: 1_024,
                 cm_address,
                 tcp_address,
+                tcp_stream_address: None,
+                datagrams: None,
             })),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => self.probe(),
@@ -156,7 +170,7 @@ fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
         failure: None,
     };
     let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    run(&members, &plan(Pairs::all(hosts.len())), &EFFORT, &Until(|| false)).pairs
+    run(&members, &plan(Pairs::all(hosts.len())), &effort(), &Until(|| false)).pairs
 }
 
 fn probes(hosts: &[Lossy]) -> Vec<u32> {
@@ -211,6 +225,6 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     let member = |_| Member { name: "n".into(), inventory: None, node: None, failure: None };
     let members: Vec<Member<'_>> = (0..4).map(member).collect();
     let short = Short(AtomicU32::new(0));
-    let results = run(&members, &plan(Pairs::all(4)), &EFFORT, &short);
+    let results = run(&members, &plan(Pairs::all(4)), &effort(), &short);
     assert_eq!(results.pairs.len(), 4, "one round of three");
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Plan;
 use crate::model::GidValue;
 use crate::model::probe::{
-    Act, Connecting, Method, Opened, Opening, Probing, Role, RoundTrips, Step, StepResult,
-    TcpProbing,
+    Act, Connecting, Meeting, Met, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips,
+    Step, StepResult, TcpProbing,
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
@@ -119,15 +119,42 @@ fn relayed() -> u64 {
     let (id, connection) = (1_000_000, 1_000_000);
     let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
     let message = |(act, answer): (Act, Option<StepResult>)| {
-        let ask = ToAgent::Worker(ToWorker { id, step: Step { connection, act } });
+        let ask = ToAgent::Worker(Box::new(ToWorker { id, step: Step { connection, act } }));
         let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
         length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
     };
-    talk().into_iter().map(message).sum::<usize>() as u64
+    talk(connection).into_iter().map(message).sum::<usize>() as u64
+}
+
+/// What is told of a thousand round trips.
+const TRIPS: RoundTrips = RoundTrips {
+    count: 1_000,
+    warm_up: 64,
+    min_ns: 3_000,
+    p50_ns: 3_000,
+    p90_ns: Some(3_500),
+    p99_ns: Some(4_000),
+    p99_9_ns: None,
+    max_ns: 90_000,
+    mean_ns: 3_000,
+    stddev_ns: 1_000,
+};
+
+fn meet(connection: u32, gid: GidValue) -> Act {
+    Act::Meet(Meeting {
+        nonce: u64::MAX / 2,
+        connection,
+        queue_pair: 1_000_000,
+        lid: 0,
+        gid,
+        rounds: 16,
+        slot_ms: 50,
+        reply_ms: 1_000,
+    })
 }
 
 /// What is said of one ordered pair, each with its answer.
-fn talk() -> Vec<(Act, Option<StepResult>)> {
+fn talk(connection: u32) -> Vec<(Act, Option<StepResult>)> {
     let gid = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped());
     let address = SocketAddr::V6(SocketAddrV6::new(gid.0, 40_000, 0, 0));
     let open = |role| {
@@ -136,9 +163,15 @@ fn talk() -> Vec<(Act, Option<StepResult>)> {
             port: 1,
             gid_index: 3,
             gid,
+            pkey_index: 0,
+            service_level: 0,
+            traffic_class: 0,
             tcp_address: Some(address),
             netdev: Some("ens1f0np0".into()),
             method: Method::Relay,
+            purpose: Purpose::Messages,
+            qkey: Some(u32::MAX / 2),
+            tcp_stream: false,
             role,
         })
     };
@@ -149,21 +182,18 @@ fn talk() -> Vec<(Act, Option<StepResult>)> {
         mtu: 4_096,
         cm_address: None,
         tcp_address: Some(address),
+        tcp_stream_address: None,
+        datagrams: Some(Ok(1_000_000)),
     };
     let opened = || Some(StepResult::Opened(remote.clone()));
-    let (mtu, ack_timeout, deadline_ms) = (4_096, 14, 2_500);
+    let (mtu, ack_timeout, retries, deadline_ms) = (4_096, 14, 3, 2_500);
     let connect = || {
         let (remote, remote_gid) = (remote.clone(), gid);
-        Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, deadline_ms })
+        Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, retries, deadline_ms })
     };
     let done = || Some(StepResult::Connected);
-    let trips = || RoundTrips {
-        count: 1_000,
-        min_ns: 3_000,
-        p50_ns: 3_000,
-        p99_ns: Some(4_000),
-        max_ns: 90_000,
-    };
+    let seen = Met { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
+    let met_answer = || Some(StepResult::Met(seen));
     let tcp = Act::Tcp(TcpProbing { remote: address, rounds: 100, slot_ms: 100 });
     let probe = Act::Probe(Probing {
         nonce: u64::MAX / 2,
@@ -177,11 +207,14 @@ fn talk() -> Vec<(Act, Option<StepResult>)> {
     vec![
         (open(Role::Source), opened()),
         (open(Role::Target), opened()),
-        (tcp, Some(StepResult::Tcp(trips()))),
+        (tcp, Some(StepResult::Tcp(TRIPS))),
+        (meet(connection, gid), met_answer()),
+        (meet(connection, gid), met_answer()),
+        (Act::Stop, None),
         (connect(), done()),
         (connect(), done()),
         (Act::Serve, Some(StepResult::Served { messages: 1_000 })),
-        (probe, Some(StepResult::Probed(trips()))),
+        (probe, Some(StepResult::Probed(Some(TRIPS)))),
         (Act::Stop, None),
         (Act::Close, done()),
         (Act::Close, done()),

@@ -1,19 +1,25 @@
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use super::{Answers, out_of_order};
-use crate::model::probe::{Act, Opening, Role, StepError, StepResult};
+use crate::model::probe::{
+    Act, Cause, Meeting, Opened, Opening, Purpose, Role, Stage, StepError, StepResult,
+};
 use crate::ping::address;
+use crate::ping::datagram::{Ports, Slot};
 use crate::ping::end::{ConnectedEnd, OpenEnd};
+use crate::ping::halt::Halt;
 use crate::ping::tcp::{self, Echo, From};
+use crate::ping::tcp_stream::{self, Reader};
 
 /// A connection as the control loop sees it: a thread that takes one act after another.
 pub(super) struct Handle {
     acts: Sender<(u64, Act)>,
-    stop: Arc<AtomicBool>,
+    /// The number of the newest stop.
+    stopped: Arc<AtomicU64>,
 }
 
 /// What a connection's thread owns.
@@ -29,21 +35,22 @@ impl Handle {
     pub(super) fn start<W: Write + Send + 'static>(
         opening: Opening,
         id: u64,
+        ports: Arc<Ports>,
         answers: Arc<Answers<W>>,
     ) -> io::Result<Self> {
         let (acts, todo) = mpsc::channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let watched = Arc::clone(&stop);
+        let stopped = Arc::new(AtomicU64::new(0));
+        let watched = Arc::clone(&stopped);
         thread::Builder::new()
             .name("connection".into())
-            .spawn(move || attend(opening, id, &todo, &watched, &answers))?;
-        Ok(Self { acts, stop })
+            .spawn(move || attend(opening, id, &ports, &todo, &watched, &answers))?;
+        Ok(Self { acts, stopped })
     }
 
     /// Hands an act to the thread; [`Act::Stop`] reaches it in the middle of one.
     pub(super) fn ask<W: Write>(&self, id: u64, act: Act, answers: &Answers<W>) {
         if let Act::Stop = act {
-            self.stop.store(true, Ordering::Relaxed);
+            self.stopped.fetch_max(id, Ordering::Relaxed);
             answers.reply(id, Ok(StepResult::Done));
         } else if self.acts.send((id, act)).is_err() {
             answers.reply(id, Err(out_of_order("the connection is closed")));
@@ -52,7 +59,7 @@ impl Handle {
 
     /// Has the thread destroy everything and then answer.
     pub(super) fn close(self, id: u64) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stopped.store(u64::MAX, Ordering::Relaxed);
         // A thread that hangs in the kernel answers late or never: the operator has a deadline.
         let _ = self.acts.send((id, Act::Close));
     }
@@ -61,59 +68,107 @@ impl Handle {
 fn attend<W: Write>(
     mut opening: Opening,
     id: u64,
+    ports: &Ports,
     todo: &Receiver<(u64, Act)>,
-    stop: &AtomicBool,
+    stopped: &AtomicU64,
     answers: &Answers<W>,
 ) {
     opening.tcp_address = opening.tcp_address.or_else(|| address::of_mac(opening.gid));
     // TCP is only compared: without it the RDMA probe goes on.
-    let is_target = opening.role == Role::Target;
-    let echo =
-        opening.tcp_address.filter(|_| is_target).and_then(|address| Echo::start(address).ok());
+    let listens_at = opening.tcp_address.filter(|_| opening.role == Role::Target);
+    let echo = listens_at.and_then(|address| Echo::start(address).ok());
+    let reader =
+        listens_at.filter(|_| opening.tcp_stream).and_then(|address| Reader::start(address).ok());
     let from = From { address: opening.tcp_address, netdev: opening.netdev.clone() };
-    let mut state = match OpenEnd::open(opening) {
+    let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
-            let opened = end.opened(echo.as_ref().map(Echo::address));
-            answers.reply(id, Ok(StepResult::Opened(opened)));
-            State::Open(Box::new(end))
+            let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
+            let number = |it: &Result<(_, u32), StepError>| match it {
+                Ok((_, number)) => Ok(*number),
+                Err(error) => Err(error.clone()),
+            };
+            let opened = Opened {
+                tcp_address: echo.as_ref().map(Echo::address),
+                tcp_stream_address: reader.as_ref().map(Reader::address),
+                datagrams: datagrams.as_ref().map(number),
+                ..end.opened()
+            };
+            let slot = datagrams.and_then(Result::ok).map(|(slot, _)| slot);
+            (State::Open(Box::new(end)), slot, Ok(StepResult::Opened(opened)))
         }
-        Err(error) => {
-            answers.reply(id, Err(error));
-            State::Broken
-        }
+        Err(error) => (State::Broken, None, Err(error)),
     };
+    answers.reply(id, result);
     for (id, act) in todo {
-        if let Act::Close = act {
-            drop(state);
-            drop(echo);
-            answers.reply(id, Ok(StepResult::Done));
-            return;
+        let halt = Halt { stopped, question: id };
+        match act {
+            Act::Close => {
+                drop(state);
+                drop((echo, reader, slot));
+                answers.reply(id, Ok(StepResult::Done));
+                return;
+            }
+            Act::Meet(ask) => {
+                answers.reply(id, meet(&state, slot.as_deref(), &ask, &halt));
+            }
+            act => {
+                let (next, result) = perform(state, act, &from, &halt);
+                state = next;
+                answers.reply(id, result);
+            }
         }
-        let (next, result) = perform(state, act, &from, stop);
-        state = next;
-        answers.reply(id, result);
     }
+}
+
+fn meet(
+    state: &State,
+    slot: Option<&Slot>,
+    ask: &Meeting,
+    halt: &Halt<'_>,
+) -> Result<StepResult, StepError> {
+    let (State::Open(end), Some(slot)) = (state, slot) else {
+        return Err(out_of_order("the connection has no datagrams, or not any more"));
+    };
+    let path = end.path(ask.gid, ask.lid);
+    let mut place = slot.lock()?;
+    let endpoint = place.as_mut().ok_or_else(|| StepError {
+        detail: "the datagram queue pair is gone".into(),
+        ..StepError::new(Stage::Open, Cause::Order)
+    })?;
+    let met = endpoint.meet(&path, ask, halt);
+    if met.is_err() || endpoint.is_broken() {
+        // The next pair gets another queue pair.
+        *place = None;
+    }
+    met.map(StepResult::Met)
 }
 
 fn perform(
     state: State,
     act: Act,
     from: &From,
-    stop: &AtomicBool,
+    halt: &Halt<'_>,
 ) -> (State, Result<StepResult, StepError>) {
     match (state, act) {
         (state, Act::Tcp(ask)) => (state, tcp::probe(from, &ask).map(StepResult::Tcp)),
+        (state, Act::TcpStream(ask)) => {
+            (state, tcp_stream::write(from, &ask).map(StepResult::Streamed))
+        }
         (State::Open(end), Act::Connect(to)) => match end.connect(&to) {
             Ok(end) => (State::Connected(Box::new(end)), Ok(StepResult::Connected)),
             Err(error) => (State::Broken, Err(error)),
         },
         (State::Connected(mut end), Act::Serve) => {
-            let served = end.exchange().serve(stop);
+            let served = end.serve(halt);
             (State::Connected(end), served.map(|messages| StepResult::Served { messages }))
         }
-        (State::Connected(mut end), Act::Probe(ask)) => {
-            let probed = end.exchange().probe(&ask);
+        (State::Connected(mut end), Act::Probe(ask)) if end.purpose() != Purpose::Stream => {
+            let probed = end.probe(&ask);
             (State::Connected(end), probed.map(StepResult::Probed))
+        }
+        (State::Connected(mut end), Act::Stream(ask)) if end.purpose() == Purpose::Stream => {
+            let streamed = end.stream(&ask);
+            (State::Connected(end), streamed.map(StepResult::Streamed))
         }
         (state, _) => (state, Err(out_of_order("the connection is not in the state for this"))),
     }

@@ -48,6 +48,16 @@ impl Access {
     }
 }
 
+/// Memory of a peer, as that peer names it: its adapter holds every write against what it has
+/// registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote {
+    /// Where it starts, in the peer's process.
+    pub address: u64,
+    /// The key that the peer's adapter demands.
+    pub key: u32,
+}
+
 impl Buffer {
     /// Allocates and registers `size` bytes.
     ///
@@ -81,6 +91,14 @@ impl Buffer {
     #[must_use]
     pub fn size(&self) -> usize {
         self.layout.size()
+    }
+
+    /// Its first byte as a peer must name it, to whom [`Access`] was given.
+    #[must_use]
+    pub fn remote(&self) -> Remote {
+        // SAFETY: the region is alive; its keys do not change.
+        let key = unsafe { (*self.region.as_ptr()).rkey };
+        Remote { address: self.memory.as_ptr().expose_provenance() as u64, key }
     }
 
     /// Copies bytes in.

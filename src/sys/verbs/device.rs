@@ -233,6 +233,16 @@ impl Device {
         self.0.context.as_ptr()
     }
 
+    /// Whether it is neither InfiniBand nor iWARP nor any other transport that verbs have a word
+    /// for, as EFA's cards are not.
+    pub(super) fn may_be_efa(&self) -> bool {
+        // SAFETY: an open context has the device it was opened from.
+        let device = unsafe { (*self.context()).device };
+        // SAFETY: the device is kept while the context is open, and nobody writes to it.
+        let kind = unsafe { (*device).transport_type };
+        kind == ffi::IBV_TRANSPORT_UNSPECIFIED
+    }
+
     /// Whether both are the same open context, so that objects of one may be used with the other.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.0.context == other.0.context

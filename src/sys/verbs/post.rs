@@ -4,9 +4,10 @@
 use std::ptr;
 
 use super::address::AddressHandle;
+use super::buffer::Remote;
 use super::error::{Operation, VerbsError};
 use super::inline;
-use super::queue_pair::{Datagram, QueuePair, Reliable, Transport};
+use super::queue_pair::{Addressed, Connected, QueuePair, Transport};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
@@ -88,18 +89,36 @@ impl<T: Transport> QueuePair<T> {
     }
 }
 
-impl QueuePair<Reliable> {
+impl<T: Connected> QueuePair<T> {
     /// Posts a send of a range of the buffer; ENOMEM when the send queue is full.
     #[inline]
     pub fn post_send(&mut self, request: Request, signal: Signal) -> Result<(), VerbsError> {
         self.send(request, signal, |_| {})
     }
+
+    /// Posts an RDMA write of a range of the buffer to the peer's memory, whose process does not
+    /// notice; ENOMEM when the send queue is full.
+    #[inline]
+    pub fn post_write(
+        &mut self,
+        request: Request,
+        signal: Signal,
+        to: Remote,
+    ) -> Result<(), VerbsError> {
+        self.send(request, signal, |work| {
+            work.opcode = ffi::IBV_WR_RDMA_WRITE;
+            work.wr.rdma = ffi::ibv_send_wr__bindgen_ty_2__bindgen_ty_1 {
+                remote_addr: to.address,
+                rkey: to.key,
+            };
+        })
+    }
 }
 
-impl QueuePair<Datagram> {
+impl<T: Addressed> QueuePair<T> {
     /// Posts a datagram of a range of the buffer; ENOMEM when the send queue is full.
     #[inline]
-    pub fn post_send(
+    pub fn post_datagram(
         &mut self,
         request: Request,
         signal: Signal,

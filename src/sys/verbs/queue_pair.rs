@@ -10,8 +10,11 @@ use super::buffer::Buffer;
 use super::completion_queue::CompletionQueue;
 use super::device::Device;
 use super::domain::Domain;
+use super::efa;
 use super::error::{Operation, VerbsError};
-use super::transition::{Change, DatagramInit, ReadyToReceive, ReadyToSend, ReliableInit};
+use super::transition::{
+    Change, ConnectedInit, DatagramInit, ReadyToReceive, ReadyToSend, UnreliableReady,
+};
 use crate::sys::errno::Errno;
 use crate::sys::ffi;
 use crate::sys::plain::Plain;
@@ -20,14 +23,34 @@ use crate::sys::plain::Plain;
 #[derive(Debug)]
 pub enum Reliable {}
 
+/// Marks an unreliable connection (UC).
+#[derive(Debug)]
+pub enum Unreliable {}
+
 /// Marks unreliable datagrams (UD).
 #[derive(Debug)]
 pub enum Datagram {}
 
+/// Marks the reliable datagrams of EFA (SRD).
+#[derive(Debug)]
+pub enum ReliableDatagram {}
+
 /// A transport that a queue pair can have.
 pub trait Transport: sealed::Sealed {}
 impl Transport for Reliable {}
+impl Transport for Unreliable {}
 impl Transport for Datagram {}
+impl Transport for ReliableDatagram {}
+
+/// A transport whose requests each name a peer.
+pub trait Addressed: Transport {}
+impl Addressed for Datagram {}
+impl Addressed for ReliableDatagram {}
+
+/// A transport with one peer, which is not named again in each request.
+pub trait Connected: Transport {}
+impl Connected for Reliable {}
+impl Connected for Unreliable {}
 
 mod sealed {
     use crate::sys::ffi;
@@ -37,6 +60,12 @@ mod sealed {
     }
     impl Sealed for super::Reliable {
         const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_RC;
+    }
+    impl Sealed for super::Unreliable {
+        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_UC;
+    }
+    impl Sealed for super::ReliableDatagram {
+        const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_DRIVER;
     }
     impl Sealed for super::Datagram {
         const TYPE: ffi::ibv_qp_type = ffi::IBV_QPT_UD;
@@ -90,6 +119,8 @@ pub struct QueuePair<T: Transport> {
 pub(in crate::sys) enum Maker {
     /// `ibv_create_qp` and `ibv_destroy_qp`.
     Verbs,
+    /// `efadv_create_driver_qp`, and `ibv_destroy_qp`.
+    Efa(&'static efa::Calls),
     /// A connection manager's id.
     Cm(Box<dyn CmMaker>),
 }
@@ -152,6 +183,7 @@ impl<T: Transport> QueuePair<T> {
                 let raw = unsafe { create(domain.raw(), &raw mut init) };
                 NonNull::new(raw).ok_or_else(Errno::last)
             }
+            Maker::Efa(calls) => calls.create(domain, &mut init),
             Maker::Cm(id) => id.create(domain, &mut init),
         };
         let raw = raw.map_err(failed)?;
@@ -236,13 +268,27 @@ impl<T: Transport> QueuePair<T> {
     }
 }
 
-impl QueuePair<Reliable> {
+impl<T: Connected> QueuePair<T> {
     /// Moves it from RESET to INIT: receives can be posted.
-    pub fn to_init(&mut self, init: ReliableInit) -> Result<(), VerbsError> {
+    pub fn to_init(&mut self, init: ConnectedInit) -> Result<(), VerbsError> {
         self.port = init.port;
         self.change(Operation::ToInit, init.into())
     }
+}
 
+impl QueuePair<Unreliable> {
+    /// Moves it from INIT to RTR; on `RoCE` it takes as long as on RC.
+    pub fn to_receive(&mut self, ready: &UnreliableReady) -> Result<(), VerbsError> {
+        self.change(Operation::ToReceive, ready.into())
+    }
+
+    /// Moves it from RTR to RTS.
+    pub fn to_send(&mut self, send_psn: u32) -> Result<(), VerbsError> {
+        self.change(Operation::ToSend, Change::to_send(send_psn))
+    }
+}
+
+impl QueuePair<Reliable> {
     /// Moves it from INIT to RTR.
     ///
     /// On `RoCE` the kernel looks for the neighbour here: about one second for one that does not
@@ -257,9 +303,19 @@ impl QueuePair<Reliable> {
     }
 }
 
-impl QueuePair<Datagram> {
+impl QueuePair<ReliableDatagram> {
+    /// Makes a queue pair on a card of EFA, in state RESET.
+    ///
+    /// [`VerbsError::Load`] where there is no libefa; an error for which
+    /// [`VerbsError::is_unsupported`] holds on every other card.
+    pub fn on_efa(parts: Parts, capacity: Capacity) -> Result<Self, VerbsError> {
+        Self::made_by(Maker::Efa(efa::Calls::get()?), parts, capacity)
+    }
+}
+
+impl<T: Addressed> QueuePair<T> {
     /// Moves it from RESET to INIT: receives can be posted.
-    pub fn to_init(&mut self, init: DatagramInit) -> Result<(), VerbsError> {
+    pub fn to_datagram_init(&mut self, init: DatagramInit) -> Result<(), VerbsError> {
         self.port = init.port;
         self.change(Operation::ToInit, init.into())
     }
@@ -284,7 +340,7 @@ impl<T: Transport> fmt::Debug for QueuePair<T> {
 impl<T: Transport> Drop for QueuePair<T> {
     fn drop(&mut self) {
         match &self.maker {
-            Maker::Verbs => {
+            Maker::Verbs | Maker::Efa(_) => {
                 // SAFETY: made by libibverbs, ended once, before its buffer and queues.
                 let _ = unsafe { (self.device().calls().ibv_destroy_qp)(self.raw()) };
             }

@@ -9,9 +9,9 @@ use crate::sys::plain::Plain;
 /// Sequence numbers have 24 bits.
 const PSN_MASK: u32 = 0xff_ffff;
 
-/// From RESET to INIT, on RC.
+/// From RESET to INIT, on RC and UC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReliableInit {
+pub struct ConnectedInit {
     /// The local port, from 1.
     pub port: u8,
     /// Slot of the `P_Key`.
@@ -49,6 +49,19 @@ pub struct ReadyToReceive {
     pub min_rnr_timer: u8,
 }
 
+/// From INIT to RTR, on UC, which acknowledges nothing and so has no timers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnreliableReady {
+    /// The way to the peer.
+    pub path: Path,
+    /// MTU of the path, as on RC.
+    pub mtu: Mtu,
+    /// The peer's queue pair.
+    pub remote_qp: u32,
+    /// The peer's first sequence number.
+    pub receive_psn: u32,
+}
+
 /// From RTR to RTS, on RC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyToSend {
@@ -79,8 +92,8 @@ impl Change {
     }
 }
 
-impl From<ReliableInit> for Change {
-    fn from(init: ReliableInit) -> Self {
+impl From<ConnectedInit> for Change {
+    fn from(init: ConnectedInit) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_INIT);
         change.attr.port_num = init.port;
         change.attr.pkey_index = init.pkey_index;
@@ -101,21 +114,26 @@ impl From<DatagramInit> for Change {
     }
 }
 
-impl From<&ReadyToReceive> for Change {
-    fn from(ready: &ReadyToReceive) -> Self {
+impl From<&UnreliableReady> for Change {
+    fn from(ready: &UnreliableReady) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_RTR);
         change.attr.ah_attr = ready.path.attr();
         change.attr.path_mtu = ready.mtu.code();
         change.attr.dest_qp_num = ready.remote_qp;
         change.attr.rq_psn = ready.receive_psn & PSN_MASK;
+        change.mask |=
+            ffi::IBV_QP_AV | ffi::IBV_QP_PATH_MTU | ffi::IBV_QP_DEST_QPN | ffi::IBV_QP_RQ_PSN;
+        change
+    }
+}
+
+impl From<&ReadyToReceive> for Change {
+    fn from(ready: &ReadyToReceive) -> Self {
+        let &ReadyToReceive { path, mtu, remote_qp, receive_psn, .. } = ready;
+        let mut change = Self::from(&UnreliableReady { path, mtu, remote_qp, receive_psn });
         change.attr.max_dest_rd_atomic = ready.max_dest_rd_atomic;
         change.attr.min_rnr_timer = ready.min_rnr_timer;
-        change.mask |= ffi::IBV_QP_AV
-            | ffi::IBV_QP_PATH_MTU
-            | ffi::IBV_QP_DEST_QPN
-            | ffi::IBV_QP_RQ_PSN
-            | ffi::IBV_QP_MAX_DEST_RD_ATOMIC
-            | ffi::IBV_QP_MIN_RNR_TIMER;
+        change.mask |= ffi::IBV_QP_MAX_DEST_RD_ATOMIC | ffi::IBV_QP_MIN_RNR_TIMER;
         change
     }
 }
@@ -136,7 +154,7 @@ impl From<ReadyToSend> for Change {
 }
 
 impl Change {
-    /// From RTR to RTS, on UD.
+    /// From RTR to RTS, on UC and UD.
     pub(super) fn to_send(psn: u32) -> Self {
         let mut change = Self::to(ffi::IBV_QPS_RTS);
         change.attr.sq_psn = psn & PSN_MASK;

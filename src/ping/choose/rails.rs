@@ -1,0 +1,148 @@
+//! Which ports of different hosts are on one rail.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::{Candidate, Overrides, candidates, vlan};
+use crate::model::{GidKind, HostReport, Protocol};
+
+/// The rails of all hosts of a run: what is rail 1 between two of them is so between any two.
+#[derive(Debug, Default)]
+pub(in crate::ping) struct Rails {
+    keys: Vec<Key>,
+    division: Division,
+}
+
+/// What the ports of one rail have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    /// `RoCE`: the beginning of the IPv4 addresses.
+    V4(u128),
+    /// The beginning of the IPv6 addresses.
+    V6(u128),
+    /// InfiniBand: the subnet's prefix, and which of the host's ports in it.
+    Subnet(u128, usize),
+    /// All others, by protocol: which of the host's ports.
+    Order(&'static str, usize),
+}
+
+/// How many bits of an address tell its rail.
+///
+/// A GID does not say how long the prefix of its subnet is. The coarsest division will do that
+/// keeps the ports of each host apart: hosts that are cabled alike are on the same rails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Division {
+    v4: u32,
+    v6: u32,
+}
+
+/// Ports of one host that differ only beyond these bits are in one subnet by all custom.
+const FINEST_V4: u32 = 24;
+const FINEST_V6: u32 = 64;
+
+impl Rails {
+    pub(in crate::ping) fn of<'a>(
+        hosts: impl Iterator<Item = &'a HostReport>,
+        wanted: &Overrides,
+    ) -> Self {
+        if wanted.first_rail {
+            return Self::default();
+        }
+        let hosts: Vec<Vec<Candidate<'_>>> = hosts.map(|host| candidates(host, wanted)).collect();
+        let is_divided =
+            |width, bits| hosts.iter().all(|host| is_divided(&addresses(host, width), bits, width));
+        let division = Division {
+            v4: (0..FINEST_V4).find(|&bits| is_divided(32, bits)).unwrap_or(FINEST_V4),
+            v6: (0..FINEST_V6).find(|&bits| is_divided(128, bits)).unwrap_or(FINEST_V6),
+        };
+        let mut rails = Self { keys: Vec::new(), division };
+        let (mut once, mut shared) = (BTreeSet::new(), BTreeSet::new());
+        for host in &hosts {
+            let mine: BTreeSet<Key> = host.iter().map(|one| rails.key(host, one)).collect();
+            for key in mine {
+                if !once.insert(key) {
+                    shared.insert(key);
+                }
+            }
+        }
+        rails.keys = shared.into_iter().collect();
+        rails
+    }
+
+    /// How many there are, at least one.
+    pub(in crate::ping) fn count(&self) -> usize {
+        self.keys.len().max(1)
+    }
+
+    /// All that two hosts may share, by number.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (usize, Key)> {
+        self.keys.iter().copied().enumerate()
+    }
+
+    /// The rail of a port; all its GIDs are on it.
+    pub(super) fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> Key {
+        if one.protocol.has_subnet() {
+            let prefix = super::subnet_prefix(one.gid);
+            let in_subnet = host.iter().filter(|other| super::subnet_prefix(other.gid) == prefix);
+            return Key::Subnet(prefix, place(in_subnet, one));
+        }
+        match first_address(host, one) {
+            Some(IpAddr::V4(ip)) => Key::V4(beginning(ip.to_bits().into(), self.division.v4, 32)),
+            Some(IpAddr::V6(ip)) => Key::V6(beginning(ip.to_bits(), self.division.v6, 128)),
+            None => {
+                let alike = host.iter().filter(|other| other.protocol == one.protocol);
+                Key::Order(one.protocol.word(), place(alike, one))
+            }
+        }
+    }
+}
+
+/// The address of a `RoCE` port that tells its rail: of version 2 before version 1, of the port
+/// itself before a VLAN's, IPv4 before IPv6; `None` for a port that has link-local ones only.
+fn first_address(host: &[Candidate<'_>], one: &Candidate<'_>) -> Option<IpAddr> {
+    let rank = |it: &&Candidate<'_>| {
+        let is_old = it.gid.kind != Some(GidKind::RoceV2);
+        (is_old, vlan(it).is_some(), it.gid.value.ip().is_ipv6(), it.index)
+    };
+    host.iter()
+        .filter(|other| other.place() == one.place() && other.protocol == Protocol::Roce)
+        .filter(|other| !other.gid.value.is_link_local())
+        .min_by_key(rank)
+        .map(|first| first.gid.value.ip())
+}
+
+/// Which of the ports it is, in the order of their PCI addresses.
+fn place<'a>(ports: impl Iterator<Item = &'a Candidate<'a>>, one: &Candidate<'_>) -> usize {
+    let before: BTreeSet<_> = ports.map(rank).filter(|other| *other < rank(one)).collect();
+    before.len()
+}
+
+fn rank<'a>(one: &'a Candidate<'_>) -> (Option<&'a str>, &'a str, u8) {
+    (one.device.pci.as_deref(), &one.device.name, one.number)
+}
+
+/// The first bits of an address.
+fn beginning(address: u128, bits: u32, width: u32) -> u128 {
+    // A shift by all bits has no result of its own.
+    address.checked_shr(width - bits).filter(|_| bits > 0).unwrap_or(0)
+}
+
+/// Whether the addresses of a host's different ports differ in their first bits.
+fn is_divided(addresses: &[u128], bits: u32, width: u32) -> bool {
+    let beginnings: BTreeSet<u128> =
+        addresses.iter().map(|&address| beginning(address, bits, width)).collect();
+    beginnings.len() == addresses.len()
+}
+
+/// The addresses of so many bits that tell the rails of a host's ports.
+fn addresses(host: &[Candidate<'_>], width: u32) -> Vec<u128> {
+    let ports: BTreeMap<_, _> =
+        host.iter().map(|one| (one.place(), first_address(host, one))).collect();
+    ports
+        .into_values()
+        .filter_map(|address| match address? {
+            IpAddr::V4(ip) => (width == 32).then(|| ip.to_bits().into()),
+            IpAddr::V6(ip) => (width == 128).then(|| ip.to_bits()),
+        })
+        .collect()
+}

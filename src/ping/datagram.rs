@@ -1,0 +1,99 @@
+//! Datagrams: what stands in one, and the queue pair that a port sends and hears them by.
+
+mod endpoint;
+mod meeting;
+mod ports;
+
+use endpoint::Endpoint;
+use meeting::Meet;
+pub(super) use ports::{Ports, Slot};
+
+use super::message::next_word;
+
+/// Bytes of a datagram: as of the smallest message.
+const BYTES: usize = 64;
+
+/// Bytes before the pattern.
+const HEADER: usize = 16;
+
+/// What one datagram says. Any host may send us any bytes: those that are not exactly what a
+/// datagram of this run looks like are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Datagram {
+    /// Number of the run.
+    nonce: u64,
+    /// Which connection it belongs to.
+    connection: u32,
+    sequence: u16,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Its sender wants an answer.
+    Question = 1,
+    /// The answer to the question with the same sequence number.
+    Answer = 2,
+}
+
+impl Datagram {
+    fn encode(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&self.nonce.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.connection.to_le_bytes());
+        bytes[12..14].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[14..HEADER].copy_from_slice(&(self.kind as u16).to_le_bytes());
+        let flip = if self.kind == Kind::Answer { u64::MAX } else { 0 };
+        let mut word = self.nonce ^ (u64::from(self.connection) << 32) ^ u64::from(self.sequence);
+        for chunk in bytes[HEADER..].chunks_exact_mut(8) {
+            word = next_word(word);
+            chunk.copy_from_slice(&(word ^ flip).to_le_bytes());
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
+        let (nonce, rest) = bytes.split_first_chunk()?;
+        let (connection, rest) = rest.split_first_chunk()?;
+        let (sequence, rest) = rest.split_first_chunk()?;
+        let (kind, _) = rest.split_first_chunk()?;
+        let kind = match u16::from_le_bytes(*kind) {
+            1 => Kind::Question,
+            2 => Kind::Answer,
+            _ => return None,
+        };
+        let told = Self {
+            nonce: u64::from_le_bytes(*nonce),
+            connection: u32::from_le_bytes(*connection),
+            sequence: u16::from_le_bytes(*sequence),
+            kind,
+        };
+        (told.encode() == *bytes).then_some(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUESTION: Datagram =
+        Datagram { nonce: 0x0102_0304_0506_0708, connection: 9, sequence: 3, kind: Kind::Question };
+
+    #[test]
+    fn what_was_sent_comes_back() {
+        let answer = Datagram { kind: Kind::Answer, ..QUESTION };
+        for datagram in [QUESTION, answer] {
+            assert_eq!(Datagram::decode(&datagram.encode()), Some(datagram));
+        }
+        assert_ne!(QUESTION.encode()[HEADER..], answer.encode()[HEADER..]);
+    }
+
+    #[test]
+    fn a_single_changed_bit_makes_it_none() {
+        for bit in 0..BYTES * 8 {
+            let mut bytes = QUESTION.encode();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Datagram::decode(&bytes), None, "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{BYTES, Datagram, Meet};
+use crate::model::probe::{Method, Opening, Stage, StepError};
+use crate::ping::error::verbs_error;
+use crate::ping::exchange::{Failure, Patience};
+use crate::sys::verbs::{
+    self, Access, AddressHandle, Addressed, Batch, Buffer, Capacity, CompletionQueue, DatagramInit,
+    Destination, Device, Domain, Notify, Parts, Path, QueuePair, Request, Signal, Status,
+    VerbsError,
+};
+
+/// Bytes before each datagram that is received: the adapter writes the GRH there, and leaves them
+/// free where there is none (IBA 11.4.1.2).
+const GRH: usize = 40;
+
+/// Datagrams that wait to be read at most; more are dropped.
+const RECEIVES: u32 = 64;
+const RECEIVE_BYTES: usize = GRH + BYTES;
+
+/// Datagrams under way at most.
+const SENDS: u32 = 16;
+
+const CAPACITY: Capacity = Capacity { sends: SENDS, receives: RECEIVES, inline_bytes: 0 };
+
+/// Where in the buffer the datagrams are that are sent: behind those that are received.
+const SENT: usize = RECEIVES as usize * RECEIVE_BYTES;
+
+const BUFFER: usize = SENT + SENDS as usize * BYTES;
+
+/// The completion ids of sends begin here; receives have the number of their slot.
+const FIRST_SEND: u64 = 1_000;
+
+/// Addresses that are kept: soft-RoCE of kernel 5.10 has 100 for all its users.
+const ADDRESSES: usize = 32;
+
+/// How long a datagram may take to leave.
+const LEAVE: Duration = Duration::from_secs(1);
+
+/// A port's datagram queue pair. It stays for the whole run: its number is what peers know.
+pub(in crate::ping) struct Endpoint<T: Addressed> {
+    qp: QueuePair<T>,
+    /// Bytes before each datagram that is received.
+    grh: usize,
+    domain: Domain,
+    qkey: u32,
+    /// The newest last.
+    addresses: Vec<(Path, Arc<AddressHandle>)>,
+    batch: Batch,
+    posted: u64,
+    done: u64,
+    /// A request has failed: the queue pair sends no more.
+    broken: bool,
+}
+
+/// Makes the endpoint of a port, ready to send and to receive: of reliable datagrams on EFA where
+/// its library is there, else of unreliable ones.
+///
+/// [`Cause::Unsupported`](crate::model::probe::Cause::Unsupported) when the driver has no
+/// datagrams, which is no fault.
+pub(super) fn open(opening: &Opening, qkey: u32) -> Result<Box<dyn Meet>, StepError> {
+    let fail = |error| verbs_error(Stage::Open, &error);
+    let device = Device::open(&opening.device).map_err(fail)?;
+    if opening.method == Method::Datagrams {
+        match parts(&device).and_then(|parts| QueuePair::on_efa(parts, CAPACITY)) {
+            Ok(qp) => return Ok(Box::new(Endpoint::of(qp, 0, opening, qkey).map_err(fail)?)),
+            Err(error) if error.is_unsupported() || matches!(error, VerbsError::Load(_)) => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    let qp = parts(&device).and_then(|parts| QueuePair::<verbs::Datagram>::new(parts, CAPACITY));
+    Ok(Box::new(Endpoint::of(qp.map_err(fail)?, GRH, opening, qkey).map_err(fail)?))
+}
+
+fn parts(device: &Device) -> Result<Parts, VerbsError> {
+    let depth = CAPACITY.sends + CAPACITY.receives;
+    let queue = CompletionQueue::new(device, depth, Notify::Never)?;
+    let buffer = Buffer::new(&Domain::new(device)?, BUFFER, Access::default())?;
+    Ok(Parts { send_queue: queue.clone(), receive_queue: queue, buffer })
+}
+
+impl<T: Addressed> Endpoint<T> {
+    fn of(
+        mut qp: QueuePair<T>,
+        grh: usize,
+        opening: &Opening,
+        qkey: u32,
+    ) -> Result<Self, VerbsError> {
+        let &Opening { port, pkey_index, .. } = opening;
+        qp.to_datagram_init(DatagramInit { port, pkey_index, qkey })?;
+        for slot in 0..RECEIVES as usize {
+            post_receive(&mut qp, slot, grh)?;
+        }
+        qp.to_receive()?;
+        qp.to_send(0)?;
+        let domain = qp.buffer().domain().clone();
+        let (addresses, batch) = (Vec::new(), Batch::new());
+        Ok(Self { qp, grh, domain, qkey, addresses, batch, posted: 0, done: 0, broken: false })
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.broken
+    }
+
+    pub(super) fn queue_pair(&self) -> u32 {
+        self.qp.number()
+    }
+
+    /// The address of a peer, from the cache where it was looked up before.
+    pub(super) fn address(&mut self, path: &Path) -> Result<Arc<AddressHandle>, VerbsError> {
+        if let Some((_, known)) = self.addresses.iter().find(|(one, _)| one == path) {
+            return Ok(Arc::clone(known));
+        }
+        let address = Arc::new(AddressHandle::new(&self.domain, path)?);
+        if self.addresses.len() >= ADDRESSES {
+            self.addresses.remove(0);
+        }
+        self.addresses.push((*path, Arc::clone(&address)));
+        Ok(address)
+    }
+
+    /// Sends one datagram.
+    pub(super) fn send(
+        &mut self,
+        datagram: Datagram,
+        to: &AddressHandle,
+        qp_num: u32,
+        hear: &mut dyn FnMut(Datagram),
+    ) -> Result<(), Failure> {
+        let mut patience = Patience::new(LEAVE);
+        while self.posted - self.done >= u64::from(SENDS) {
+            self.poll(hear)?;
+            if !patience.lasts() {
+                return Err(Failure::NoCompletion);
+            }
+        }
+        // Sends end in their order, so that this slot is free.
+        let slot = usize::try_from(self.posted % u64::from(SENDS)).unwrap_or(0);
+        let offset = SENT + slot * BYTES;
+        self.qp.write(offset, &datagram.encode())?;
+        let request = Request { id: FIRST_SEND + slot as u64, offset, length: BYTES };
+        let to = Destination { address: to, qp_num, qkey: self.qkey };
+        self.qp.post_datagram(request, Signal::Always, &to)?;
+        self.posted += 1;
+        Ok(())
+    }
+
+    /// Fetches what has come; strangers' bytes are dropped.
+    pub(super) fn poll(&mut self, hear: &mut dyn FnMut(Datagram)) -> Result<(), Failure> {
+        if self.qp.send_queue().poll(&mut self.batch)? == 0 {
+            return Ok(());
+        }
+        for completion in self.batch.iter() {
+            if completion.status != Status::Success {
+                self.broken = true;
+                return Err(Failure::Completion(completion.status));
+            }
+            if completion.id >= FIRST_SEND {
+                self.done += 1;
+                continue;
+            }
+            let slot = usize::try_from(completion.id).unwrap_or(0).min(RECEIVES as usize - 1);
+            if usize::try_from(completion.length).is_ok_and(|length| length == self.grh + BYTES) {
+                let mut bytes = [0; BYTES];
+                self.qp.buffer().read(slot * RECEIVE_BYTES + self.grh, &mut bytes)?;
+                Datagram::decode(&bytes).into_iter().for_each(&mut *hear);
+            }
+            post_receive(&mut self.qp, slot, self.grh)?;
+        }
+        Ok(())
+    }
+}
+
+fn post_receive<T: Addressed>(
+    qp: &mut QueuePair<T>,
+    slot: usize,
+    grh: usize,
+) -> Result<(), VerbsError> {
+    let offset = slot * RECEIVE_BYTES;
+    qp.post_receive(Request { id: slot as u64, offset, length: grh + BYTES })
+}
+
+#[test]
+fn efa_is_looked_for_by_name_and_its_absence_is_an_answer() {
+    // Neither a card of EFA nor any other is on the machine that runs this.
+    let opening = serde_json::json!({
+        "device": "no_such_device", "port": 1, "gid_index": 0, "gid": "fe80::1", "pkey_index": 0,
+        "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": null,
+        "method": "datagrams", "purpose": "messages", "qkey": 1, "tcp_stream": false,
+        "role": "source"
+    });
+    let opening: Opening = serde_json::from_value(opening).unwrap();
+    let Err(error) = open(&opening, 1) else { panic!("there is such a device") };
+    assert_eq!(error.stage, Stage::Open);
+    assert!(!error.detail.is_empty());
+}

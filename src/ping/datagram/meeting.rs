@@ -1,0 +1,247 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Datagram, Endpoint, Kind};
+use crate::clock::{self, Deadline};
+use crate::model::probe::{Cause, Meeting, Met, RoundTrips, Stage, StepError};
+use crate::ping::error::verbs_error;
+use crate::ping::exchange::{Failure, Patience};
+use crate::ping::halt::Halt;
+use crate::ping::statistics::{Samples, WarmUp};
+use crate::sys::verbs::{AddressHandle, Addressed, Path};
+
+/// When the datagrams go out that look for a peer, as long as nobody answers.
+const TRIES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(300)];
+
+/// The longest that the end that only answers stays: its operator stops it long before.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// A path on which an answer takes longer is not measured again for a few samples.
+const SLOW: Duration = Duration::from_millis(150);
+
+/// How long one answer of a measurement is waited for at least.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+
+/// A port's datagram queue pair of either kind.
+pub(in crate::ping) trait Meet: Send {
+    /// What peers send to.
+    fn number(&self) -> u32;
+
+    /// Whether it can be used no more.
+    fn is_broken(&self) -> bool;
+
+    /// Sends datagrams to a peer and answers its own: first up to three, until one is answered;
+    /// then as many as are to be measured. The end that has none to measure answers until it is stopped.
+    ///
+    /// That nobody answers is no error, but what is told.
+    fn meet(&mut self, path: &Path, ask: &Meeting, halt: &Halt<'_>) -> Result<Met, StepError>;
+}
+
+impl<T: Addressed> Meet for Endpoint<T> {
+    fn number(&self) -> u32 {
+        self.queue_pair()
+    }
+
+    fn is_broken(&self) -> bool {
+        self.has_failed()
+    }
+
+    fn meet(&mut self, path: &Path, ask: &Meeting, halt: &Halt<'_>) -> Result<Met, StepError> {
+        let address = self.address(path).map_err(|error| verbs_error(Stage::Connect, &error))?;
+        let talk = Talk {
+            endpoint: self,
+            address,
+            ask,
+            heard: Vec::new(),
+            open: Vec::new(),
+            sequence: 0,
+            met: Met::default(),
+        };
+        talk.run(halt).map_err(|failure| told(failure, ask))
+    }
+}
+
+/// A datagram that could not even be sent.
+fn told(failure: Failure, ask: &Meeting) -> StepError {
+    if let Failure::Verbs(error) = failure {
+        return verbs_error(Stage::Connect, &error);
+    }
+    let detail = format!("a datagram to queue pair {} never left", ask.queue_pair);
+    StepError { detail, ..StepError::new(Stage::Connect, Cause::NoCompletion) }
+}
+
+struct Talk<'a, T: Addressed> {
+    endpoint: &'a mut Endpoint<T>,
+    address: Arc<AddressHandle>,
+    ask: &'a Meeting,
+    heard: Vec<Datagram>,
+    /// Questions without an answer yet, with the time they left.
+    open: Vec<(u16, Instant)>,
+    sequence: u16,
+    met: Met,
+}
+
+impl<T: Addressed> Talk<'_, T> {
+    fn run(mut self, halt: &Halt<'_>) -> Result<Met, Failure> {
+        match self.exchange(halt) {
+            Ok(trips) => self.met.trips = trips,
+            // A firewall of this host may have the request itself fail, as soft-RoCE of 6.12 does:
+            // what was sent and heard by then is told like what got lost on the way.
+            Err(Failure::Completion(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+        Ok(self.met)
+    }
+
+    fn exchange(&mut self, halt: &Halt<'_>) -> Result<Option<RoundTrips>, Failure> {
+        if self.ask.rounds == 0 {
+            self.stay(halt)?;
+            return Ok(None);
+        }
+        let mut found = Samples::new();
+        let first = self.find(halt, &mut found)?;
+        let measured = match first {
+            // The first answer waited for the other end to begin. On a slow path it must do.
+            Some(took) if took < self.slot().max(SLOW) => self.measure(took, halt)?,
+            _ => None,
+        };
+        Ok(measured.or_else(|| found.summary()))
+    }
+
+    fn slot(&self) -> Duration {
+        Duration::from_millis(u64::from(self.ask.slot_ms))
+    }
+
+    /// Answers until it is stopped, and looks for a peer that is not heard.
+    fn stay(&mut self, halt: &Halt<'_>) -> Result<(), Failure> {
+        let since = clock::now();
+        let end = Deadline::after(LONGEST);
+        let mut patience = Patience::new(LONGEST);
+        let mut tries = TRIES.iter();
+        let mut next = tries.next();
+        loop {
+            if next.is_some_and(|&at| self.met.heard == 0 && since.elapsed() >= at) {
+                self.question()?;
+                next = tries.next();
+            }
+            let before = self.met;
+            self.hear(&mut |_| {})?;
+            // A peer that never ends must not keep this end there.
+            if halt.is_asked() || end.is_over() {
+                return Ok(());
+            }
+            if before != self.met {
+                // The next one may come any moment: no naps.
+                patience = Patience::new(LONGEST);
+            }
+            patience.lasts();
+        }
+    }
+
+    /// Looks for the peer; how long the first answer took.
+    fn find(&mut self, halt: &Halt<'_>, found: &mut Samples) -> Result<Option<Duration>, Failure> {
+        let since = clock::now();
+        let mut patience = Patience::new(Duration::from_millis(u64::from(self.ask.reply_ms)));
+        let mut first = None;
+        let mut tries = TRIES.iter();
+        let mut next = tries.next();
+        while first.is_none() {
+            if next.is_some_and(|&at| since.elapsed() >= at) {
+                self.question()?;
+                next = tries.next();
+            }
+            self.hear(&mut |took| {
+                first.get_or_insert(took);
+                found.add(nanoseconds(took));
+            })?;
+            if first.is_none() && (halt.is_asked() || !patience.lasts()) {
+                return Ok(None);
+            }
+        }
+        // Others that are only late are not lost.
+        let late = first.unwrap_or_default() * 2 + SHORTEST_WAIT;
+        let mut patience = Patience::new(late);
+        while !self.open.is_empty() && patience.lasts() {
+            self.hear(&mut |took| found.add(nanoseconds(took)))?;
+        }
+        Ok(first)
+    }
+
+    /// One after another, each as long as an answer may take.
+    fn measure(&mut self, usual: Duration, halt: &Halt<'_>) -> Result<Option<RoundTrips>, Failure> {
+        let mut samples = Samples::new();
+        let mut start = clock::now();
+        let mut warm_up = WarmUp::from(start);
+        let mut end = start + self.slot();
+        let mut rounds = 0;
+        while rounds < self.ask.rounds && start < end && !halt.is_asked() {
+            self.open.clear();
+            let is_warm_up = warm_up.has(start);
+            self.question()?;
+            let mut patience = Patience::new((usual * 4).max(SHORTEST_WAIT));
+            let mut answer = None;
+            while answer.is_none() && patience.lasts() {
+                self.hear(&mut |took| answer = Some(took))?;
+            }
+            start = clock::now();
+            match answer {
+                Some(_) if is_warm_up => samples.warm_up(),
+                Some(took) => samples.add(nanoseconds(took)),
+                None => {}
+            }
+            if is_warm_up {
+                end = start + self.slot();
+            } else {
+                rounds += 1;
+            }
+        }
+        Ok(samples.summary())
+    }
+
+    fn question(&mut self) -> Result<(), Failure> {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.open.push((self.sequence, clock::now()));
+        self.met.sent += 1;
+        self.send(self.sequence, Kind::Question)
+    }
+
+    fn send(&mut self, sequence: u16, kind: Kind) -> Result<(), Failure> {
+        let &Meeting { nonce, connection, queue_pair, .. } = self.ask;
+        let datagram = Datagram { nonce, connection, sequence, kind };
+        let heard = &mut self.heard;
+        self.endpoint.send(datagram, &self.address, queue_pair, &mut |one| heard.push(one))
+    }
+
+    /// Reads what has come: answers questions, and tells how long answers took.
+    fn hear(&mut self, answered: &mut dyn FnMut(Duration)) -> Result<(), Failure> {
+        let heard = &mut self.heard;
+        self.endpoint.poll(&mut |one| heard.push(one))?;
+        let now = clock::now();
+        // Answering may bring more.
+        while let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() {
+            // A late one of an earlier pair or run is nobody's.
+            if (nonce, connection) != (self.ask.nonce, self.ask.connection) {
+                continue;
+            }
+            match kind {
+                Kind::Question => {
+                    self.met.heard += 1;
+                    self.send(sequence, Kind::Answer)?;
+                }
+                Kind::Answer => {
+                    let at = self.open.iter().position(|&(one, _)| one == sequence);
+                    if let Some((_, left)) = at.map(|at| self.open.swap_remove(at)) {
+                        self.met.answered += 1;
+                        answered(now.saturating_duration_since(left));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,66 @@
+use crate::model::ping::RoutePort;
+use crate::model::probe::Opened;
+use crate::ping::choose;
+
+/// What an end says of itself, as far as it fits its inventory and the wire formats: a host must
+/// not have another one connect wherever it likes.
+pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {
+    let is_path_mtu = (256..=4096).contains(&said.mtu) && said.mtu.is_power_of_two();
+    let fits = is_path_mtu && said.queue_pair <= 0xff_ffff && said.psn <= 0xff_ffff;
+    let known = choose::tcp_address(port).map(|address| address.ip());
+    let is_number = |it: &Result<u32, _>| it.as_ref().map_or(true, |&number| number <= 0xff_ffff);
+    let fits = fits && said.datagrams.as_ref().is_none_or(is_number);
+    for address in [&mut said.tcp_address, &mut said.tcp_stream_address, &mut said.cm_address] {
+        *address = address.filter(|at| match known {
+            Some(ip) => at.ip() == ip,
+            None => !at.ip().is_loopback() && !at.ip().is_multicast() && !at.ip().is_unspecified(),
+        });
+    }
+    fits.then_some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(gid: &str) -> RoutePort {
+        RoutePort {
+            device: "rxe0".into(),
+            port: 1,
+            gid_index: 1,
+            gid: crate::model::GidValue(gid.parse().unwrap()),
+            gid_kind: Some(crate::model::GidKind::RoceV2),
+            netdev: None,
+            driver: None,
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+        }
+    }
+
+    fn opened(mtu: u32, tcp: &str) -> Opened {
+        let tcp_address = Some(tcp.parse().unwrap());
+        Opened {
+            queue_pair: 17,
+            psn: 1,
+            lid: 0,
+            mtu,
+            cm_address: None,
+            tcp_address,
+            tcp_stream_address: tcp_address,
+            datagrams: Some(Ok(18)),
+        }
+    }
+
+    #[test]
+    fn a_host_cannot_send_another_one_elsewhere() {
+        let port = port("::ffff:10.1.0.1");
+        let honest = believe(opened(1024, "10.1.0.1:4000"), &port).unwrap();
+        assert!(honest.tcp_address.is_some() && honest.tcp_stream_address.is_some());
+        let hostile = believe(opened(1024, "127.0.0.1:22"), &port).unwrap();
+        assert!(hostile.tcp_address.is_none() && hostile.tcp_stream_address.is_none());
+        assert!(believe(opened(9000, "10.1.0.1:4000"), &port).is_none());
+        let wide = Opened { datagrams: Some(Ok(1 << 24)), ..opened(1024, "10.1.0.1:4000") };
+        assert!(believe(wide, &port).is_none());
+    }
+}

@@ -1,0 +1,88 @@
+//! What is measured after the messages have passed, each over a connection of its own.
+
+use std::time::Duration;
+
+use super::{CONNECT, OPEN, RETRIES, SPARE, Talk, confused, ms};
+use crate::model::ping::{Bandwidth, Unreliable};
+use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
+
+/// The acknowledge timeout of a stream, 4.096 us x 2^17 = 0.54 s, and its retries: congestion is
+/// not death.
+const STREAM_ACK_TIMEOUT: u8 = 17;
+const STREAM_RETRIES: u8 = 6;
+
+/// How long a stream's writes may go on beyond its time.
+const STREAM_DRAIN: Duration = Duration::from_secs(2);
+
+impl Talk<'_> {
+    /// Checked messages over an unreliable connection, where there is one.
+    pub(super) fn run_unreliable(&mut self) {
+        let tried = (self.route.method == Method::Relay).then(|| self.try_unreliable());
+        let came = match tried {
+            Some(Ok(outcome)) => (outcome, None),
+            Some(Err(error)) if error.cause != Cause::Unsupported => {
+                (Unreliable::Failed(error.detail.clone()), Some(error))
+            }
+            Some(Err(_)) | None => (Unreliable::NotApplicable, None),
+        };
+        self.seen.unreliable = Some(came);
+        self.close();
+    }
+
+    fn try_unreliable(&self) -> Result<Unreliable, StepError> {
+        let (source, target) = self.opening(Purpose::UnreliableMessages);
+        let (here, there) = match self.ask_both(source, target, Stage::Open, OPEN) {
+            (Ok(StepResult::Opened(here)), Ok(StepResult::Opened(there))) => (here, there),
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+            _ => return Err(confused(Stage::Open)),
+        };
+        let believed = super::belief::believe(here, &self.route.source)
+            .zip(super::belief::believe(there, &self.route.target));
+        let (here, there) = believed.ok_or_else(|| confused(Stage::Open))?;
+        let mtu = self.mtu(&here, &there);
+        // Nothing is acknowledged there: timeout and retries mean nothing.
+        let (source, target) = self.connecting(here, there, 0, RETRIES);
+        match self.ask_both(source, target, Stage::Connect, CONNECT + SPARE) {
+            (Ok(_), Ok(_)) => {}
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        }
+        let (ask, wait) = self.probing(mtu, 0, self.effort.rounds);
+        match self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage) {
+            (Ok(StepResult::Probed(trips)), _) => Ok(Unreliable::Passed(trips.map(Into::into))),
+            // Nobody tells the source why there is no answer.
+            (Err(mine), Err(theirs)) if mine.cause == Cause::NoReply => Err(theirs),
+            (Err(error), _) => Err(error),
+            (Ok(_), _) => Err(confused(Stage::FirstMessage)),
+        }
+    }
+
+    /// How much goes through. That it breaks is a failure of the pair.
+    pub(super) fn run_stream(&mut self) {
+        self.stream();
+        self.close();
+    }
+
+    fn stream(&mut self) -> Option<()> {
+        let (here, there) = self.open(Purpose::Stream)?;
+        self.connect(here, there, STREAM_ACK_TIMEOUT, STREAM_RETRIES)?;
+        let slot = self.effort.stream_slot;
+        let ask = Streaming {
+            nonce: self.effort.nonce,
+            slot_ms: ms(slot),
+            reply_ms: ms(self.effort.reply),
+        };
+        let wait = slot + STREAM_DRAIN + self.effort.reply * 2 + SPARE;
+        let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
+        match (streamed, served) {
+            (Ok(StepResult::Streamed(seen)), _) => {
+                self.seen.bandwidth = Some(Bandwidth::of(seen, self.rate_bps()));
+            }
+            (Ok(_), _) => return self.confused(Stage::Bandwidth),
+            (Err(error), served) => {
+                self.seen.source = Some(error);
+                self.seen.target = served.err();
+            }
+        }
+        Some(())
+    }
+}

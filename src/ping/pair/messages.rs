@@ -1,0 +1,259 @@
+//! The first connection of a pair: TCP for comparison, datagrams, checked messages, round trips.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
+use crate::clock::Deadline;
+use crate::model::ping::{Bandwidth, Datagrams, Test};
+use crate::model::probe::{
+    Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
+    TcpProbing, TcpStreaming,
+};
+
+/// Checked exchanges for each message size.
+const CHECKS: u32 = 4;
+
+/// The smallest message, in bytes.
+const SMALL: u32 = 64;
+
+/// TCP round trips, and the longest they may take.
+const TCP_ROUNDS: u32 = 100;
+const TCP_SLOT: Duration = Duration::from_millis(100);
+
+/// How long an answer to a datagram is waited for: the last of three goes out after 300 ms.
+const DATAGRAM_REPLY: Duration = Duration::from_millis(600);
+
+/// The same on a path on which TCP is slow.
+const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
+
+/// Round trips of datagrams that tell how long the path is, and the longest they may take.
+const DATAGRAM_ROUNDS: u32 = 4;
+const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
+
+impl Talk<'_> {
+    /// Goes on until a step fails: what was seen by then is the evidence.
+    pub(super) fn run_messages(&mut self) {
+        let mut addresses = (None, None);
+        if let Some((here, there)) = self.open(Purpose::Messages) {
+            addresses = (there.tcp_address, there.tcp_stream_address);
+            self.seen.mtu = Some(self.mtu(&here, &there));
+            if self.effort.wants(Test::TcpLatency) {
+                // It also has the neighbours resolved.
+                self.compare_tcp(addresses.0);
+            }
+            self.converse(here, there);
+        }
+        if !self.is_well() && self.seen.tcp.is_none() {
+            // Nobody asked for it, but it tells one failure from another.
+            self.compare_tcp(addresses.0);
+        }
+        if self.seen.tcp.as_ref().is_none_or(Result::is_ok) && self.effort.wants(Test::TcpBandwidth)
+        {
+            self.stream_tcp(addresses.1);
+        }
+        self.close();
+    }
+
+    fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
+        self.meet(&here, &there)?;
+        if self.route.method == Method::Datagrams {
+            self.judge_datagrams();
+            return Some(());
+        }
+        let datagram_ns = self.seen.datagrams.and_then(|one| one.latency);
+        let tcp_ns = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let ack_timeout = ack_timeout::exponent(
+            datagram_ns.map(|latency| latency.rtt_ns.p50),
+            tcp_ns.map(|trips| trips.p50_ns),
+        );
+        let mtu = self.mtu(&here, &there);
+        self.connect(here, there, ack_timeout, RETRIES)?;
+        self.probe(mtu, ack_timeout)
+    }
+
+    /// TCP is evidence, never a reason to stop.
+    fn compare_tcp(&mut self, remote: Option<SocketAddr>) {
+        let Some(remote) = remote else { return };
+        let ask = TcpProbing { remote, rounds: TCP_ROUNDS, slot_ms: ms(TCP_SLOT) };
+        let answer = self.source.ask(self.step(Act::Tcp(ask)), CONNECT);
+        self.seen.tcp = match answer {
+            Some(Ok(StepResult::Tcp(trips))) => Some(Ok(trips)),
+            Some(Err(error)) => Some(Err(error)),
+            Some(Ok(_)) | None => None,
+        };
+    }
+
+    fn stream_tcp(&mut self, remote: Option<SocketAddr>) {
+        let Some(remote) = remote else { return };
+        let slot = self.effort.stream_slot;
+        let ask = TcpStreaming { remote, slot_ms: ms(slot) };
+        let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
+        if let Some(Ok(StepResult::Streamed(seen))) = answer {
+            self.seen.tcp_bandwidth = Some(Bandwidth::of(seen, self.rate_bps()));
+        }
+    }
+
+    /// The data rate of the slower port.
+    pub(super) fn rate_bps(&self) -> Option<u64> {
+        let (here, there) = (self.route.source.rate_bps, self.route.target.rate_bps);
+        here.zip(there).map(|(here, there)| here.min(there))
+    }
+
+    /// iWARP has no datagrams.
+    pub(super) fn has_datagrams(&self) -> bool {
+        self.route.method != Method::Cm
+    }
+
+    /// Datagrams both ways. That none pass is evidence; `None` only when an end does not even
+    /// find the way to the other one, which a connection could not, either.
+    fn meet(&mut self, here: &Opened, there: &Opened) -> Option<()> {
+        let (Some(mine), Some(theirs)) = (&here.datagrams, &there.datagrams) else {
+            return Some(());
+        };
+        let (mine, theirs) = match (mine, theirs) {
+            (Ok(mine), Ok(theirs)) => (*mine, *theirs),
+            (Err(error), _) => return self.lacks_datagrams(error, true),
+            (_, Err(error)) => return self.lacks_datagrams(error, false),
+        };
+        let is_all_there_is = self.route.method == Method::Datagrams;
+        let (rounds, slot) = if is_all_there_is || self.effort.wants(Test::Datagrams) {
+            (self.effort.rounds.max(1), self.effort.slot)
+        } else {
+            (DATAGRAM_ROUNDS, DATAGRAM_SLOT)
+        };
+        let tcp = self.seen.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let usual = Duration::from_nanos(tcp.map_or(0, |trips| trips.p50_ns));
+        let reply = (usual * 4).clamp(DATAGRAM_REPLY, LONGEST_DATAGRAM_REPLY);
+        let meeting = |queue_pair, lid, gid, rounds| {
+            Act::Meet(Meeting {
+                nonce: self.effort.nonce,
+                connection: self.connection,
+                queue_pair,
+                lid,
+                gid,
+                rounds,
+                slot_ms: ms(slot),
+                reply_ms: ms(reply),
+            })
+        };
+        let staying =
+            self.target.start(self.step(meeting(mine, here.lid, self.route.source.gid, 0)));
+        let ask = meeting(theirs, there.lid, self.route.target.gid, rounds);
+        let asked = self.source.ask(self.step(ask), CONNECT + reply + slot * 2 + SPARE);
+        self.target.tell(self.step(Act::Stop));
+        // It may still look for the neighbour.
+        let stayed = self.target.finish(staying, Deadline::after(CONNECT));
+        let mut met = |answer, is_source| match answer {
+            Some(Ok(StepResult::Met(met))) => Some(met),
+            Some(Err(error)) => {
+                self.failed_to_meet(error, is_source);
+                None
+            }
+            Some(Ok(_)) => {
+                self.failed_to_meet(confused(Stage::Connect), is_source);
+                None
+            }
+            None => {
+                self.failed_to_meet(stuck(Stage::Connect), is_source);
+                None
+            }
+        };
+        let (source, target): (Option<Met>, Option<Met>) = (met(asked, true), met(stayed, false));
+        if let Some((source, target)) = source.zip(target) {
+            self.seen.datagrams = Some(Datagrams::of(source, target));
+            if is_all_there_is {
+                self.seen.rdma = source.trips;
+            }
+        }
+        (self.seen.source.is_none() && self.seen.target.is_none()).then_some(())
+    }
+
+    /// Where there is nothing but datagrams, they are the messages.
+    fn judge_datagrams(&mut self) {
+        match self.seen.datagrams {
+            Some(seen) if seen.answered > 0 => self.seen.passed = true,
+            Some(seen) => {
+                self.seen.source = Some(StepError {
+                    detail: format!("none of {} datagrams was answered", seen.sent),
+                    size: Some(SMALL),
+                    ..StepError::new(Stage::FirstMessage, Cause::NoReply)
+                });
+            }
+            None => {
+                self.seen.source = Some(StepError {
+                    detail: "an end has no datagrams, and no connections either".into(),
+                    ..StepError::new(Stage::Open, Cause::Unsupported)
+                });
+            }
+        }
+    }
+
+    /// An end that has no datagrams: no fault where the driver has none.
+    fn lacks_datagrams(&mut self, error: &StepError, is_source: bool) -> Option<()> {
+        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        if error.cause == Cause::Unsupported || !must {
+            return Some(());
+        }
+        self.note(error.clone(), is_source);
+        None
+    }
+
+    /// An end whose datagrams did not even leave. The address of a peer is looked up as for a
+    /// connection (drivers/infiniband/core/addr.c): what fails here need not be tried there, for
+    /// another second.
+    fn failed_to_meet(&mut self, error: StepError, is_source: bool) {
+        let is_way = matches!(&error.cause, Cause::Errno(name)
+            if matches!(name.as_str(), "ETIMEDOUT" | "ENETUNREACH" | "EHOSTUNREACH"));
+        let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
+        if is_way || error.cause == Cause::Stuck || must {
+            self.note(error, is_source);
+        }
+    }
+
+    fn note(&mut self, error: StepError, is_source: bool) {
+        let seen = if is_source { &mut self.seen.source } else { &mut self.seen.target };
+        *seen = Some(error);
+    }
+
+    /// The question that has every size checked, and how long it may take.
+    pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
+        // An answer is late only when the adapters, too, have given up.
+        let reply = self.effort.reply.max(ATTEMPTS * ack_timeout::time(ack_timeout));
+        // Each of three sizes, and the measurement, may take its slot and then one answer.
+        let wait = (self.effort.slot + reply) * 4 + SPARE;
+        let ask = Probing {
+            nonce: self.effort.nonce,
+            sizes: vec![SMALL, mtu, 4 * mtu],
+            checks: CHECKS,
+            latency_bytes: self.effort.latency_bytes,
+            rounds,
+            slot_ms: ms(self.effort.slot),
+            reply_ms: ms(reply),
+        };
+        (ask, wait)
+    }
+
+    fn probe(&mut self, mtu: u32, ack_timeout: u8) -> Option<()> {
+        let rounds = if self.effort.wants(Test::Latency) { self.effort.rounds } else { 0 };
+        let (ask, wait) = self.probing(mtu, ack_timeout, rounds);
+        let (probed, served) = self.ask_server(Act::Probe(ask), wait, Stage::FirstMessage);
+        match probed {
+            Ok(StepResult::Probed(trips)) => {
+                self.seen.passed = true;
+                self.seen.rdma = trips;
+            }
+            Err(error) => self.seen.source = Some(error),
+            Ok(_) => return self.confused(Stage::FirstMessage),
+        }
+        match served {
+            Ok(StepResult::Served { .. }) => {}
+            // An error at the end of an exchange that the source found good is none: the source
+            // leaves first.
+            Err(_) if self.seen.passed => {}
+            Err(error) => self.seen.target = Some(error),
+            Ok(_) => return self.confused(Stage::FirstMessage),
+        }
+        Some(())
+    }
+}

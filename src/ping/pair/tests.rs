@@ -1,0 +1,244 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::*;
+use crate::model::ping::Code;
+use crate::model::probe::{Met, Throughput};
+use crate::model::{GidKind, GidValue, Protocol};
+use crate::ping::node::{Liveness, Ticket};
+
+/// A node that answers every act at once, by what its test says.
+struct Scripted {
+    answer: fn(&Act) -> Option<Result<StepResult, StepError>>,
+    asked: Mutex<(Vec<Act>, HashMap<u64, Answer>)>,
+}
+
+impl Scripted {
+    fn new(answer: fn(&Act) -> Option<Result<StepResult, StepError>>) -> Self {
+        Self { answer, asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> Vec<Act> {
+        self.asked.lock().unwrap().0.clone()
+    }
+
+    fn connections(&self) -> Vec<(u8, u8)> {
+        let asked = self.asked();
+        let connecting = asked.iter().filter_map(|act| match act {
+            Act::Connect(to) => Some((to.ack_timeout, to.retries)),
+            _ => None,
+        });
+        connecting.collect()
+    }
+}
+
+/// What a node says with which nothing is wrong.
+fn well(act: &Act) -> Answer {
+    let trips = RoundTrips { count: 1, min_ns: 9, p50_ns: 9, max_ns: 9, ..RoundTrips::default() };
+    Ok(match act {
+        Act::Open(opening) => StepResult::Opened(Opened {
+            queue_pair: 17,
+            psn: 1,
+            lid: 0,
+            mtu: 1_024,
+            cm_address: None,
+            tcp_address: Some("10.1.0.1:4000".parse().unwrap()),
+            tcp_stream_address: None,
+            datagrams: opening.qkey.map(|_| Ok(18)),
+        }),
+        Act::Meet(_) => StepResult::Met(Met { sent: 1, answered: 1, heard: 1, trips: Some(trips) }),
+        Act::Tcp(_) => StepResult::Tcp(trips),
+        Act::Probe(ask) => StepResult::Probed((ask.rounds > 0).then_some(trips)),
+        Act::Serve => StepResult::Served { messages: 1 },
+        Act::Stream(_) | Act::TcpStream(_) => {
+            StepResult::Streamed(Throughput { bytes: 1, ..Throughput::default() })
+        }
+        Act::Connect(_) => StepResult::Connected,
+        Act::Stop | Act::Close => StepResult::Done,
+    })
+}
+
+impl Node for Scripted {
+    fn start(&self, step: Step) -> Ticket {
+        let answer = (self.answer)(&step.act).unwrap_or_else(|| well(&step.act));
+        let mut asked = self.asked.lock().unwrap();
+        asked.0.push(step.act);
+        let id = asked.0.len() as u64;
+        asked.1.insert(id, answer);
+        Ticket(id)
+    }
+
+    fn tell(&self, step: Step) {
+        self.start(step);
+    }
+
+    fn finish(&self, ticket: Ticket, _: Deadline) -> Option<Answer> {
+        self.asked.lock().unwrap().1.remove(&ticket.0)
+    }
+
+    fn known_life(&self) -> Liveness {
+        Liveness::Alive
+    }
+
+    fn life(&self) -> Life {
+        Life::Alive
+    }
+}
+
+fn effort(tests: &[Test]) -> Effort {
+    Effort {
+        nonce: 1,
+        tests: tests.to_vec(),
+        rounds: 10,
+        slot: Duration::ZERO,
+        stream_slot: Duration::ZERO,
+        reply: Duration::ZERO,
+        latency_bytes: 64,
+        overrides: Overrides::default(),
+    }
+}
+
+fn route(method: Method) -> Route {
+    let port = || RoutePort {
+        device: "rxe0".into(),
+        port: 1,
+        gid_index: 1,
+        gid: GidValue("::ffff:10.1.0.1".parse().unwrap()),
+        gid_kind: Some(GidKind::RoceV2),
+        netdev: None,
+        driver: None,
+        rate_bps: None,
+        pkey_index: 0,
+        pkey: None,
+    };
+    let protocol = Protocol::Roce;
+    Route { method, protocol, mtu: None, source: port(), target: port() }
+}
+
+/// Runs a pair whose source answers so; its acts, and what came of it.
+fn run_with(
+    tests: &[Test],
+    method: Method,
+    source: fn(&Act) -> Option<Answer>,
+) -> (Scripted, Outcome) {
+    let (source, target) = (Scripted::new(source), Scripted::new(|_| None));
+    let outcome = run(&source, &target, 1, &route(method), &effort(tests));
+    (source, outcome)
+}
+
+fn failed(stage: Stage, cause: Cause) -> Option<Answer> {
+    Some(Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) }))
+}
+
+fn code(outcome: &Outcome) -> Code {
+    crate::analyse::verdict::judge(&outcome.evidence).code
+}
+
+#[test]
+fn only_what_is_asked_for_is_measured() {
+    let (source, outcome) = run_with(&[Test::Connection], Method::Relay, |_| None);
+    assert_eq!((code(&outcome), outcome.evidence.rdma), (Code::Ok, None));
+    let extra = |act: &Act| matches!(act, Act::Tcp(_) | Act::Stream(_) | Act::TcpStream(_));
+    assert!(!source.asked().iter().any(extra));
+    let (_, outcome) = run_with(Test::USUAL, Method::Relay, |_| None);
+    assert!(outcome.evidence.rdma.is_some() && outcome.evidence.tcp.is_some());
+    assert_eq!(outcome.measured.carrier, Some(Carrier::Rdma));
+}
+
+#[test]
+fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
+    let fail = |act: &Act| match act {
+        Act::Probe(_) => failed(Stage::FirstMessage, Cause::NoCompletion),
+        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        _ => None,
+    };
+    let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
+    assert!(outcome.evidence.tcp.is_some());
+    assert_eq!(outcome.measured.carrier, Some(Carrier::TcpFallback));
+}
+
+#[test]
+fn a_slow_path_gets_the_time_that_its_datagrams_took() {
+    let slow = |act: &Act| {
+        let ns = 300_000_000;
+        let trips = RoundTrips { count: 1, p50_ns: ns, ..RoundTrips::default() };
+        let met = Met { sent: 3, answered: 3, heard: 0, trips: Some(trips) };
+        matches!(act, Act::Meet(_)).then_some(Ok(StepResult::Met(met)))
+    };
+    let (source, _) = run_with(Test::USUAL, Method::Relay, slow);
+    assert_eq!(source.connections(), [(19, 3)]);
+    let (source, _) = run_with(Test::USUAL, Method::Relay, |_| None);
+    assert_eq!(source.connections(), [(14, 3)]);
+}
+
+#[test]
+fn an_address_that_datagrams_do_not_find_is_not_looked_up_again() {
+    let lost = |act: &Act| match act {
+        Act::Meet(_) => failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into())),
+        _ => None,
+    };
+    let (source, outcome) = run_with(Test::USUAL, Method::Relay, lost);
+    assert_eq!(code(&outcome), Code::NoNeighbour);
+    assert!(source.connections().is_empty());
+}
+
+#[test]
+fn a_driver_without_datagrams_is_no_fault() {
+    let none = |act: &Act| {
+        let Ok(StepResult::Opened(opened)) = well(act) else { return None };
+        let lacks = StepError::new(Stage::Open, Cause::Unsupported);
+        Some(Ok(StepResult::Opened(Opened { datagrams: Some(Err(lacks)), ..opened })))
+    };
+    for tests in [Test::USUAL, &[Test::Datagrams]] {
+        let (_, outcome) = run_with(tests, Method::Relay, none);
+        assert_eq!((code(&outcome), outcome.measured.datagrams), (Code::Ok, None));
+    }
+    // Where there is nothing else, nothing passes.
+    let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, none);
+    assert_eq!(code(&outcome), Code::NoTransport);
+}
+
+#[test]
+fn where_there_are_only_datagrams_they_are_the_messages() {
+    let (source, outcome) = run_with(Test::USUAL, Method::Datagrams, |_| None);
+    assert_eq!(code(&outcome), Code::Ok);
+    assert!(outcome.evidence.rdma.is_some() && source.connections().is_empty());
+}
+
+#[test]
+fn a_stream_has_a_connection_that_survives_congestion() {
+    let (source, outcome) = run_with(&[Test::Bandwidth], Method::Relay, |_| None);
+    assert_eq!(source.connections(), [(14, 3), (17, 6)]);
+    assert!(outcome.measured.bandwidth.is_some());
+    let closed = source.asked().iter().filter(|act| matches!(act, Act::Close)).count();
+    assert_eq!(closed, 2);
+}
+
+#[test]
+fn unreliable_connections_fail_only_where_there_are_some() {
+    let tests = [Test::Unreliable];
+    let lacks = |act: &Act| match act {
+        Act::Open(opening) if opening.purpose == Purpose::UnreliableMessages => {
+            failed(Stage::Open, Cause::Unsupported)
+        }
+        _ => None,
+    };
+    let (_, outcome) = run_with(&tests, Method::Relay, lacks);
+    assert_eq!(code(&outcome), Code::Ok);
+    assert_eq!(outcome.measured.unreliable, Some(Unreliable::NotApplicable));
+    let (_, outcome) = run_with(&tests, Method::Cm, |_| None);
+    assert_eq!(outcome.measured.unreliable, Some(Unreliable::NotApplicable));
+    let breaks = |act: &Act| match act {
+        Act::Connect(to) if to.ack_timeout == 0 => failed(Stage::Connect, Cause::Stuck),
+        _ => None,
+    };
+    let (_, outcome) = run_with(&tests, Method::Relay, breaks);
+    assert_eq!(code(&outcome), Code::NoUnreliable);
+}
+
+#[test]
+fn the_key_of_datagrams_needs_no_privilege() {
+    let key = |nonce| Effort { nonce, ..effort(&[]) }.qkey();
+    assert_eq!(key(u64::MAX), 0x7fff_ffff);
+    assert_eq!(key(0), 1);
+}

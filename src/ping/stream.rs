@@ -1,0 +1,318 @@
+//! Bandwidth over a connected queue pair: RDMA writes, as many at a time as keep a link busy.
+//!
+//! Notes go before and after: the source asks, as on iWARP the end that connects must send first (RFC 5044, 7.1),
+//! and the target tells where it may be written to; when the source has written, it asks the target
+//! to look at the bytes: an adapter acknowledges what no process has seen.
+
+use std::time::Duration;
+
+use super::exchange::{Failure, Patience};
+use super::halt::Halt;
+use super::message::{Kind, fill, next_word};
+use super::throughput::Marks;
+use crate::clock;
+use crate::model::probe::{Cause, Stage, StepError, Streaming, Throughput};
+use crate::ping::error::verbs_error;
+use crate::sys::verbs::{Batch, Connected, QueuePair, Remote, Request, Signal, Status, VerbsError};
+
+/// Bytes of one write.
+const BLOCK: usize = 64 << 10;
+
+/// Writes under way.
+const WINDOW: u32 = 64;
+
+/// Writes under way at first; each that ends in the first part of the time makes it one more.
+const FIRST_WINDOW: u32 = 4;
+
+/// Bytes of a note.
+const NOTE: usize = 40;
+
+/// Where the parts of the buffer are: the bytes, a note to send, two that are received.
+const SENT: usize = BLOCK;
+const RECEIVED: usize = SENT + NOTE;
+const RECEIVES: usize = 2;
+
+/// Bytes of buffer that a stream needs.
+pub(super) const BUFFER: usize = RECEIVED + RECEIVES * NOTE;
+
+/// Requests a queue pair must hold at once.
+pub(super) const SENDS: u32 = WINDOW + 2;
+
+/// The completion ids: receives carry the number of their slot.
+const WRITE: u64 = 100;
+const SENT_NOTE: u64 = 101;
+
+/// How long a note may take to leave.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// What the ends tell each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Note {
+    /// Where to?
+    Begin(u64),
+    /// Write here.
+    Memory(Remote),
+    /// Everything is written, with the pattern of this number.
+    Written(u64),
+    /// It is there.
+    Seen(u64),
+}
+
+impl Note {
+    fn encode(self) -> [u8; NOTE] {
+        let words = match self {
+            Self::Memory(Remote { address, key }) => [1, address, key.into()],
+            Self::Written(nonce) => [2, nonce, 0],
+            Self::Seen(nonce) => [3, nonce, 0],
+            Self::Begin(nonce) => [4, nonce, 0],
+        };
+        let mut bytes = [0; NOTE];
+        let all = words.into_iter().chain([seal(words), BLOCK as u64]);
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(all) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8; NOTE]) -> Option<Self> {
+        let mut words = [0; NOTE / 8];
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(chunk.try_into().ok()?);
+        }
+        let [kind, first, second, sealed, block] = words;
+        if sealed != seal([kind, first, second]) || block != BLOCK as u64 {
+            return None;
+        }
+        match kind {
+            1 => Some(Self::Memory(Remote { address: first, key: second.try_into().ok()? })),
+            2 => Some(Self::Written(first)),
+            3 => Some(Self::Seen(first)),
+            4 => Some(Self::Begin(first)),
+            _ => None,
+        }
+    }
+}
+
+/// Stale memory is no note.
+fn seal(words: [u64; 3]) -> u64 {
+    words.into_iter().fold(0x7264_6d61, |seal, word| next_word(seal ^ word))
+}
+
+/// Posts the receives; do this before the peer may send.
+pub(super) fn prepare<T: Connected>(qp: &mut QueuePair<T>) -> Result<(), VerbsError> {
+    (0..RECEIVES).try_for_each(|slot| post_receive(qp, slot))
+}
+
+fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), VerbsError> {
+    qp.post_receive(Request { id: slot as u64, offset: RECEIVED + slot * NOTE, length: NOTE })
+}
+
+/// One end of a stream.
+pub(super) struct Stream<'a, T: Connected> {
+    qp: &'a mut QueuePair<T>,
+    batch: Batch,
+    /// Writes and notes that have not ended.
+    writes: u32,
+    notes: u32,
+    written: u64,
+    received: Option<usize>,
+}
+
+impl<'a, T: Connected> Stream<'a, T> {
+    /// Takes over a connected queue pair that was [prepared](prepare).
+    pub(super) fn new(qp: &'a mut QueuePair<T>) -> Self {
+        let (batch, received) = (Batch::new(), None);
+        Self { qp, batch, writes: 0, notes: 0, written: 0, received }
+    }
+
+    /// Writes for the time that is asked for, and has the target look at what came.
+    pub(super) fn write(&mut self, ask: &Streaming) -> Result<Throughput, StepError> {
+        self.measure(ask).map_err(|failure| self.told(failure))
+    }
+
+    fn measure(&mut self, ask: &Streaming) -> Result<Throughput, Failure> {
+        let reply = Duration::from_millis(u64::from(ask.reply_ms));
+        self.send(Note::Begin(ask.nonce))?;
+        let Note::Memory(remote) = self.note(reply)? else { return Err(unexpected()) };
+        let mut bytes = Vec::new();
+        fill(&mut bytes, ask.nonce, 0, Kind::Full, BLOCK, false);
+        self.qp.write(0, &bytes)?;
+        let mut marks = Marks::new(clock::now(), Duration::from_millis(u64::from(ask.slot_ms)));
+        // On a slow path a whole window at once would take seconds to drain.
+        let mut window = FIRST_WINDOW;
+        while !marks.note(self.written, clock::now()) {
+            if marks.is_first() {
+                let ended = u32::try_from(self.written / BLOCK as u64).unwrap_or(WINDOW);
+                window = (FIRST_WINDOW.saturating_add(ended)).min(WINDOW);
+            }
+            while self.writes < window {
+                let block = Request { id: WRITE, offset: 0, length: BLOCK };
+                self.qp.post_write(block, Signal::Always, remote)?;
+                self.writes += 1;
+            }
+            self.poll()?;
+        }
+        let mut patience = Patience::new(Duration::MAX);
+        while self.writes > 0 {
+            self.poll()?;
+            patience.lasts();
+            if self.writes > 0 && clock::now() >= marks.limit() {
+                // A path that is slow and goes on is not a broken one.
+                let seen = marks.throughput(self.written, clock::now());
+                return if self.written > 0 { Ok(seen) } else { Err(Failure::NoCompletion) };
+            }
+        }
+        let seen = marks.throughput(self.written, clock::now());
+        self.send(Note::Written(ask.nonce))?;
+        match self.note(reply)? {
+            Note::Seen(nonce) if nonce == ask.nonce => Ok(seen),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Lets the peer write, until told to stop; how many notes it sent.
+    pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
+        self.attend(halt).map_err(|failure| self.told(failure))
+    }
+
+    fn attend(&mut self, halt: &Halt<'_>) -> Result<u64, Failure> {
+        let (mut answered, mut patience) = (0, Patience::new(Duration::MAX));
+        while !halt.is_asked() {
+            self.poll()?;
+            let Some(slot) = self.received.take() else {
+                patience.lasts();
+                continue;
+            };
+            let nonce = match self.read(slot)? {
+                Note::Begin(_) => {
+                    self.send(Note::Memory(self.qp.buffer().remote()))?;
+                    continue;
+                }
+                Note::Written(nonce) => nonce,
+                Note::Memory(_) | Note::Seen(_) => return Err(unexpected()),
+            };
+            let (mut wanted, mut got) = (Vec::new(), vec![0; BLOCK]);
+            fill(&mut wanted, nonce, 0, Kind::Full, BLOCK, false);
+            self.qp.buffer().read(0, &mut got)?;
+            if let Some(at) = got.iter().zip(&wanted).position(|(a, b)| a != b) {
+                return Err(Failure::WrongBytes(format!(
+                    "what was written by RDMA differs from byte {at} of {BLOCK} on"
+                )));
+            }
+            self.send(Note::Seen(nonce))?;
+            answered += 1;
+        }
+        Ok(answered)
+    }
+
+    /// Waits for a note of the peer.
+    fn note(&mut self, limit: Duration) -> Result<Note, Failure> {
+        let mut patience = Patience::new(limit);
+        loop {
+            if let Some(slot) = self.received.take() {
+                return self.read(slot);
+            }
+            self.poll()?;
+            if self.received.is_none() && !patience.lasts() {
+                return Err(Failure::NoReply);
+            }
+        }
+    }
+
+    fn read(&mut self, slot: usize) -> Result<Note, Failure> {
+        let mut bytes = [0; NOTE];
+        self.qp.buffer().read(RECEIVED + slot * NOTE, &mut bytes)?;
+        post_receive(self.qp, slot)?;
+        Note::decode(&bytes).ok_or_else(unexpected)
+    }
+
+    fn send(&mut self, note: Note) -> Result<(), Failure> {
+        let mut patience = Patience::new(LEAVE);
+        while self.notes > 0 {
+            self.poll()?;
+            if !patience.lasts() {
+                return Err(Failure::NoCompletion);
+            }
+        }
+        self.qp.write(SENT, &note.encode())?;
+        let request = Request { id: SENT_NOTE, offset: SENT, length: NOTE };
+        self.qp.post_send(request, Signal::Always)?;
+        self.notes += 1;
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<(), Failure> {
+        if self.qp.send_queue().poll(&mut self.batch)? == 0 {
+            return Ok(());
+        }
+        for completion in self.batch.iter() {
+            if completion.status != Status::Success {
+                return Err(Failure::Completion(completion.status));
+            }
+            match completion.id {
+                WRITE => {
+                    self.writes = self.writes.saturating_sub(1);
+                    self.written += BLOCK as u64;
+                }
+                SENT_NOTE => self.notes = self.notes.saturating_sub(1),
+                slot => {
+                    let slot = usize::try_from(slot).unwrap_or(0).min(RECEIVES - 1);
+                    self.received = Some(slot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, failure: Failure) -> StepError {
+        let done = u32::try_from(self.written / BLOCK as u64).unwrap_or(u32::MAX);
+        let after = format!("after {done} RDMA writes of {BLOCK} bytes");
+        let (cause, detail) = match failure {
+            Failure::Verbs(error) => return verbs_error(Stage::Bandwidth, &error),
+            Failure::Completion(status) => (
+                Cause::Completion(status.name().to_owned()),
+                format!("a request ended with {} {after}: {}", status.name(), status.text()),
+            ),
+            Failure::NoCompletion => {
+                (Cause::NoCompletion, format!("requests never completed, {after}"))
+            }
+            Failure::NoReply => (Cause::NoReply, format!("the peer did not answer {after}")),
+            Failure::WrongBytes(detail) => (Cause::WrongBytes, detail),
+        };
+        let size = u32::try_from(BLOCK).ok();
+        StepError { detail, size, done, ..StepError::new(Stage::Bandwidth, cause) }
+    }
+}
+
+fn unexpected() -> Failure {
+    Failure::WrongBytes("the peer sent a note that does not belong there".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_end_notes_the_other_reads() {
+        let memory = Note::Memory(Remote { address: 0x7f00_0000_1000, key: 0xdead_beef });
+        for note in [Note::Begin(1), memory, Note::Written(7), Note::Seen(u64::MAX)] {
+            assert_eq!(Note::decode(&note.encode()), Some(note));
+        }
+    }
+
+    #[test]
+    fn stale_or_foreign_memory_is_no_note() {
+        assert_eq!(Note::decode(&[0; NOTE]), None);
+        let mut bytes = Note::Seen(7).encode();
+        bytes[8] ^= 1;
+        assert_eq!(Note::decode(&bytes), None);
+        let mut wide = [1, 2, u64::MAX];
+        wide[0] = 1;
+        let mut text = Note::Seen(0).encode();
+        let all = wide.into_iter().chain([seal(wide), BLOCK as u64]);
+        for (chunk, word) in text.chunks_exact_mut(8).zip(all) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        assert_eq!(Note::decode(&text), None, "a key of more than 32 bits");
+    }
+}

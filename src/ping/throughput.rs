@@ -1,0 +1,148 @@
+use std::time::{Duration, Instant};
+
+use crate::model::probe::Throughput;
+
+/// Parts that the time of a bandwidth measurement has.
+const PARTS: u32 = 5;
+
+/// How much longer than asked for a measurement takes on a slow path.
+const LATEST: Duration = Duration::from_secs(2);
+
+/// How much had arrived at the ends of the parts of a measurement.
+#[derive(Debug)]
+pub(super) struct Marks {
+    start: Instant,
+    part: Duration,
+    /// Bytes, and when; the start first.
+    looks: Vec<(u64, Instant)>,
+}
+
+impl Marks {
+    pub(super) fn new(start: Instant, slot: Duration) -> Self {
+        Self { start, part: slot / PARTS, looks: vec![(0, start)] }
+    }
+
+    /// Notes what has arrived by `now` at the first look after the end of a part; whether the
+    /// measurement is over. A look that comes late, or a path on which nothing arrived in that time,
+    /// makes a longer part, and no empty one.
+    pub(super) fn note(&mut self, bytes: u64, now: Instant) -> bool {
+        let before = self.looks.last().map_or(0, |last| last.0);
+        if self.looks.len() <= PARTS as usize && now >= self.next() && bytes > before {
+            self.looks.push((bytes, now));
+        }
+        self.looks.len() > PARTS as usize || now >= self.limit()
+    }
+
+    /// When all is over, whatever is still under way.
+    pub(super) fn limit(&self) -> Instant {
+        self.start + self.part * PARTS + LATEST
+    }
+
+    /// Whether the first part, which counts for nothing, is still under way.
+    pub(super) fn is_first(&self) -> bool {
+        self.looks.len() < 2
+    }
+
+    /// When the part ends that is under way.
+    pub(super) fn next(&self) -> Instant {
+        self.looks.last().map_or(self.start, |last| last.1) + self.part
+    }
+
+    /// What goes through, without the first part, in which both ends get going; where nothing
+    /// arrived after it, all that has arrived by `end`, as one part.
+    pub(super) fn throughput(&self, all: u64, end: Instant) -> Throughput {
+        let rate = |(bytes, time): (u64, Duration)| {
+            let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
+            u64::try_from(bits_ns / time.as_nanos().max(1)).unwrap_or(u64::MAX)
+        };
+        let mut parts: Vec<(u64, Duration)> = self
+            .marks
+            .windows(2)
+            .skip(1)
+            .filter_map(|ends| match *ends {
+                [(before, from), (after, to)] => {
+                    Some((after.saturating_sub(before), to.saturating_duration_since(from)))
+                }
+                _ => None,
+            })
+            .collect();
+        if parts.is_empty() {
+            parts = vec![(all, end.saturating_duration_since(self.start))];
+        }
+        let bytes = parts.iter().map(|part| part.0).sum();
+        let mut rates: Vec<u64> = parts.into_iter().map(rate).collect();
+        rates.sort_unstable();
+        let middle = rates.len() / 2;
+        let median_bps = if rates.len().is_multiple_of(2) {
+            u64::midpoint(rates[middle - 1], rates[middle])
+        } else {
+            rates[middle]
+        };
+        Throughput { bytes, median_bps, min_bps: rates[0], stddev_bps: deviation(&rates) }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a deviation needs no more than 53 bits, and is not negative"
+)]
+fn deviation(rates: &[u64]) -> u64 {
+    let count = rates.len() as f64;
+    let mean = rates.iter().map(|&rate| rate as f64).sum::<f64>() / count;
+    let squares: f64 = rates.iter().map(|&rate| (rate as f64 - mean).powi(2)).sum();
+    (squares / count).sqrt().round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+
+    const SLOT: Duration = Duration::from_millis(500);
+    const PART: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn the_first_part_counts_for_nothing() {
+        let start = clock::now();
+        let mut marks = Marks::new(start, SLOT);
+        let at = |part| start + PART * part;
+        assert!(!marks.note(9_999, at(1)));
+        // 1, 2, 2 and 3 kB in 100 ms each.
+        assert!(!marks.note(10_999, at(2)));
+        assert!(!marks.note(11_500, at(2) + PART / 2), "in the middle of a part");
+        assert!(!marks.note(12_999, at(3)));
+        assert!(!marks.note(14_999, at(4)));
+        assert_eq!(marks.next(), at(5));
+        assert!(marks.note(17_999, at(5)));
+        let seen = marks.throughput(17_999, at(5));
+        assert_eq!((seen.bytes, seen.min_bps, seen.median_bps), (8_000, 80_000, 160_000));
+        assert_eq!(seen.stddev_bps, 56_569);
+    }
+
+    #[test]
+    fn what_arrives_late_is_told_as_a_whole() {
+        let start = clock::now();
+        let mut marks = Marks::new(start, SLOT);
+        for part in 1..=24 {
+            assert!(!marks.note(0, start + PART * part));
+        }
+        assert!(marks.note(125_000, start + PART * 25), "it takes two seconds more at most");
+        let seen = marks.throughput(250_000, start + Duration::from_secs(2));
+        assert_eq!((seen.median_bps, seen.min_bps, seen.stddev_bps), (1_000_000, 1_000_000, 0));
+    }
+
+    #[test]
+    fn a_look_that_comes_late_makes_no_empty_part() {
+        let start = clock::now();
+        let mut marks = Marks::new(start, SLOT);
+        let at = |part| start + PART * part;
+        // Nobody looked at the end of the third part.
+        for (bytes, part) in [(1_000, 1), (2_000, 2), (4_000, 4), (5_000, 5), (6_000, 6)] {
+            marks.note(bytes, at(part));
+        }
+        let seen = marks.throughput(6_000, at(6));
+        assert_eq!((seen.min_bps, seen.stddev_bps), (80_000, 0));
+    }
+}

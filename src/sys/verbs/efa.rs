@@ -1,0 +1,51 @@
+//! The reliable datagrams of EFA (SRD), which only libefa can make.
+#![expect(unsafe_code, reason = "calls libefa")]
+
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use super::domain::Domain;
+use crate::sys::dl::{self, LoadError};
+use crate::sys::errno::Errno;
+use crate::sys::ffi::{ibv_pd, ibv_qp, ibv_qp_init_attr};
+
+/// `EFADV_QP_DRIVER_TYPE_SRD` of `infiniband/efadv.h`.
+const SRD: u32 = 0;
+
+dl::functions! {
+    /// What this program calls of libefa.
+    pub(in crate::sys) struct Calls;
+    required {
+        fn efadv_create_driver_qp(*mut ibv_pd, *mut ibv_qp_init_attr, u32) -> *mut ibv_qp;
+    }
+    optional {}
+}
+
+impl Calls {
+    /// The table, looked up when it is first asked for; most hosts have no such library.
+    pub(super) fn get() -> Result<&'static Self, LoadError> {
+        static CALLS: OnceLock<Result<Calls, LoadError>> = OnceLock::new();
+        CALLS
+            .get_or_init(|| {
+                dl::Library::open(c"libefa.so.1", "RDMACTL_LIBEFA").and_then(Self::load)
+            })
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    /// Makes a queue pair of reliable datagrams; EOPNOTSUPP on every other card.
+    pub(super) fn create(
+        &self,
+        domain: &Domain,
+        init: &mut ibv_qp_init_attr,
+    ) -> Result<NonNull<ibv_qp>, Errno> {
+        if !domain.device().may_be_efa() {
+            return Err(Errno::NOT_SUPPORTED);
+        }
+        let create = self.efadv_create_driver_qp;
+        // SAFETY: the domain lives and is of a card without a standard transport, which libefa
+        // holds against its own driver; the attributes are complete.
+        let raw = unsafe { create(domain.raw(), init, SRD) };
+        NonNull::new(raw).ok_or_else(Errno::last)
+    }
+}
