@@ -56,7 +56,7 @@ impl Marks {
             u64::try_from(bits_ns / time.as_nanos().max(1)).unwrap_or(u64::MAX)
         };
         let mut parts: Vec<(u64, Duration)> = self
-            .marks
+            .looks
             .windows(2)
             .skip(1)
             .filter_map(|ends| match *ends {
