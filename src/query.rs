@@ -45,6 +45,6 @@ pub use ports::Ports;
 pub use processes::{ProcessRow, Processes};
 pub use registry::{Described, Named, describe, help_of, listings_of};
 pub use resources::{ResourceRow, Resources, resource_rows};
-pub use select::{ColumnError, Defaults, select};
+pub use select::{ColumnError, Defaults, drop_unknown, select};
 pub use sort::Order;
 pub use value::Value;

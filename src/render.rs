@@ -28,9 +28,9 @@ pub use json::{
 };
 pub use notes::{Note, notes};
 pub use ping::{
-    PingDiffDocument, PingEvent, PingPlan, ping_diff_schema, ping_event_schema, ping_plan_schema,
-    render_change, render_diff, render_findings, render_html, render_matrix, render_origin,
-    render_plan, render_svg,
+    PingDiffDocument, PingEvent, PingPlanDocument, ping_diff_schema, ping_event_schema,
+    ping_plan_schema, render_change, render_diff, render_findings, render_html, render_matrix,
+    render_origin, render_plan, render_svg,
 };
 pub use plain::plain;
 pub use prom::prom;

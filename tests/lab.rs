@@ -15,6 +15,7 @@ mod iproute2;
 mod table;
 
 use cluster::{Cluster, roce};
+use serde_json::Value;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
@@ -34,7 +35,7 @@ fn three_releases_ping_each_other() {
         .iter()
         .map(|host| &host["kernel"].as_str().unwrap()[..4])
         .collect();
-    assert_eq!(kernels, ["6.1.", "6.12", "5.10", "6.1."]);
+    assert_eq!(kernels, ["6.1.", "6.12", "5.10", "6.12"]);
     for pair in matrix.pairs() {
         assert_eq!(pair["route"]["protocol"], "roce");
         assert_eq!(pair["route"]["mtu"], 4096);
@@ -180,17 +181,32 @@ fn a_filtered_port_is_not_a_dead_host() {
     matrix.assert_only("n3", &["roce.udp4791_blocked"], &["first_message"]);
 }
 
+/// Its kernel would never end to send a datagram that its own firewall drops, and no signal ends that.
+#[test]
+fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop", "n1"]);
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["first_message"]);
+    for pair in matrix.pairs() {
+        assert_eq!(
+            (&pair["route"]["unreliable"], &pair["datagrams"]),
+            (&false.into(), &Value::Null)
+        );
+    }
+}
+
 #[test]
 fn a_filter_in_one_direction_is_told_from_one_in_both() {
     let lab = roce();
     lab.lab(&["fault", "udp4791-drop-in", "n2"]);
-    let answer = lab.rdmactl(&["ping", "--matrix", "n[1-2]"]);
+    let answer = lab.rdmactl(&["ping", "--matrix", "n2,n4"]);
     assert_eq!(answer.code, 1, "{}", answer.stderr);
     for pair in answer.json["pairs"].as_array().unwrap() {
         assert_eq!(pair["verdict"]["code"], "path.asymmetric", "{pair}");
         assert_eq!(pair["carrier"], "tcp-fallback", "{pair}");
         // What n2 sends arrives; it hears nothing.
-        let heard_by_n2 = if pair["source"] == 1 { "heard_by_source" } else { "heard_by_target" };
+        let heard_by_n2 = if pair["source"] == 0 { "heard_by_source" } else { "heard_by_target" };
         assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
     }
 }
@@ -199,7 +215,7 @@ fn a_filter_in_one_direction_is_told_from_one_in_both() {
 fn bandwidth_datagrams_and_unreliable_connections_are_measured_where_asked_for() {
     let lab = roce();
     let answer =
-        lab.rdmactl(&["ping", "--matrix", "n[1-2]", "--test", "lat,bw,tcp-lat,tcp-bw,ud,uc"]);
+        lab.rdmactl(&["ping", "--matrix", "n2,n4", "--test", "lat,bw,tcp-lat,tcp-bw,ud,uc"]);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     for pair in answer.json["pairs"].as_array().unwrap() {
         assert_eq!((&pair["verdict"]["code"], &pair["carrier"]), (&"ok".into(), &"rdma".into()));

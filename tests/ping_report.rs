@@ -78,6 +78,7 @@ fn pair(source: usize, target: usize) -> Pair {
         route: Some(Route {
             method: Method::Relay,
             protocol: Protocol::Roce,
+            unreliable: true,
             mtu: Some(4_096),
             source: port(source, driver),
             target: port(target, driver),

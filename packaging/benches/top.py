@@ -23,7 +23,7 @@ from .live import play_agents, stat, wait_for_logins
 from .loopback import Loopback
 
 # Trends have 120 readings: memory is flat when these are full, or never.
-HOSTS, SETTLE_S, FREEZE_S, WINDOW_S = 1000, 130, 10, 600
+HOSTS, SETTLE_S, FREEZE_S, WINDOW_S = 1000, 130, 30, 600
 AUTOGROUP = pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled")
 PRESSES, FRAMES = 200, 60
 ROWS, COLUMNS = 50, 160

@@ -207,7 +207,7 @@ impl<W: Write> Session<W> {
 
     fn pass_on(&mut self, message: Option<FromWorker>) -> Result<(), WireError> {
         match message {
-            Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(reply)),
+            Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(*reply)),
             Some(FromWorker::Alive) => Ok(()),
             None => self.lose_worker(Loss::Ended),
         }

@@ -3,7 +3,7 @@
 use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
-use crate::query::{Column, Defaults, Filter, Listing, Order, cells, fold, select};
+use crate::query::{Column, Defaults, Filter, Listing, Order, cells, drop_unknown, fold, select};
 use crate::render::{blocks, csv, plain, prom, table};
 use crate::term::Term;
 
@@ -117,13 +117,14 @@ impl<'global, L: Listing> View<'global, L> {
         hosts: Hosts<'_>,
         footer: &dyn Fn(&[L::Row<'row>]) -> String,
     ) -> anyhow::Result<String> {
-        let columns = self.columns(hosts)?;
+        let mut columns = self.columns(hosts)?;
         if let Some(filter) = &self.filter {
             rows.retain(|row| filter.matches(row));
         }
         if let Some(order) = &self.order {
             order.sort(&mut rows);
         }
+        drop_unknown(&mut columns, &self.global.columns, &rows);
         let header = self.header;
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
@@ -156,7 +157,8 @@ impl<'global, L: Listing> View<'global, L> {
         let hosts_named = !matches!(hosts, Hosts::One(_));
         let folded = self.folds(hosts);
         let (verbose, watched) = (self.global.verbose > 0, self.global.watch.is_some());
-        let defaults = Defaults { hosts_named, verbose, watched, folded };
+        let is_table = self.global.output() == Format::Table;
+        let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
         select(&self.global.columns, defaults).map_err(|error| no_column(&error.to_string()))
     }
 }

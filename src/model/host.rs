@@ -41,6 +41,14 @@ pub struct HostReport {
 }
 
 impl HostReport {
+    /// Version and patch level of the kernel: `6.12.48+deb13-amd64` is 6.12; `None` where it is unknown.
+    #[must_use]
+    pub fn kernel_release(&self) -> Option<(u32, u32)> {
+        let (major, rest) = self.kernel.as_deref()?.split_once('.')?;
+        let minor = rest.split(|end: char| !end.is_ascii_digit()).next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
     /// A report in which nothing has been read yet.
     #[must_use]
     pub fn empty(host: impl Into<String>, via: Via) -> Self {

@@ -16,7 +16,7 @@ pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use measured::{Bandwidth, Carrier, Datagrams, Measured, Passage, Unreliable};
 pub use outlier::{Outlier, OutlierKind};
-pub use plan::{Coverage, LeafPairs, Schedule};
+pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
 pub use summary::Summary;
 pub use test::Test;
@@ -228,6 +228,10 @@ pub struct Route {
     pub method: Method,
     /// The protocol both speak.
     pub protocol: Protocol,
+    /// Whether what nobody acknowledges is sent, too: datagrams, and messages over unreliable
+    /// connections.
+    #[serde(default)]
+    pub unreliable: bool,
     /// Path MTU in bytes; `None` until both ends said theirs.
     pub mtu: Option<u32>,
     /// The source's port.

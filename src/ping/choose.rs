@@ -12,6 +12,11 @@ use crate::model::{Device, Gid, GidKind, HostReport, PKey, Port, PortState, Prot
 pub use overrides::Overrides;
 pub(super) use rails::Rails;
 
+/// The first Linux that is known not to hang when a firewall of its own host drops a datagram of
+/// soft-RoCE. Of 5.10 and 6.1 `rxe_requester` sends it again for ever, in the process that posted it,
+/// which no signal ends: seen in the lab, a host with one processor was dead.
+const RXE_SURVIVES_FIREWALLS: (u32, u32) = (6, 12);
+
 /// Why two hosts have no route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoRoute {
@@ -19,6 +24,10 @@ pub(super) enum NoRoute {
     Source(String),
     /// Nor has the target.
     Target(String),
+    /// The source's port on the rail is down; which one, and its state.
+    SourceDown(String),
+    /// The target's is.
+    TargetDown(String),
     /// Both have ports, but no protocol in common.
     Disjoint(String),
     /// The GIDs of both are in different VLANs of one subnet.
@@ -27,6 +36,9 @@ pub(super) enum NoRoute {
     PKey(String),
 }
 
+/// A rail's number, and the route on it.
+pub(super) type OnRail = (usize, Result<Route, NoRoute>);
+
 /// The best route for each rail that both hosts have, with the rail's number; the best of all
 /// where they share none.
 pub(super) fn choose(
@@ -34,30 +46,43 @@ pub(super) fn choose(
     target: &HostReport,
     rails: &Rails,
     wanted: &Overrides,
-) -> Result<Vec<(usize, Route)>, NoRoute> {
-    let from = candidates(source, wanted);
-    let to = candidates(target, wanted);
-    if from.is_empty() {
+) -> Result<Vec<OnRail>, NoRoute> {
+    let (from, to) = (candidates(source, wanted), candidates(target, wanted));
+    if !from.iter().any(Candidate::is_active) {
         return Err(NoRoute::Source(lack(source, wanted)));
     }
-    if to.is_empty() {
+    if !to.iter().any(Candidate::is_active) {
         return Err(NoRoute::Target(lack(target, wanted)));
     }
+    let pairs = || {
+        let to = || to.iter().filter(|b| b.is_active());
+        from.iter().filter(|a| a.is_active()).flat_map(move |a| to().map(move |b| (a, b)))
+    };
     let mut routes = Vec::new();
     for (number, key) in rails.keys() {
         let is_on = |host: &[Candidate<'_>], one: &Candidate<'_>| rails.key(host, one) == key;
-        let pairs = from
-            .iter()
-            .filter(|a| is_on(&from, a))
-            .flat_map(|a| to.iter().filter(|b| is_on(&to, b)).map(move |b| (a, b)));
-        let Some((a, b)) = best(pairs) else { continue };
-        routes.push((number, route(a, b, wanted)?));
+        let on_rail = pairs().filter(|(a, b)| is_on(&from, a) && is_on(&to, b));
+        if let Some((a, b)) = best(on_rail) {
+            routes.push((number, route(a, b, wanted)));
+            continue;
+        }
+        let (mine, theirs) =
+            (from.iter().find(|a| is_on(&from, a)), to.iter().find(|b| is_on(&to, b)));
+        match mine.zip(theirs) {
+            Some((a, _)) if !a.is_active() => {
+                routes.push((number, Err(NoRoute::SourceDown(told_state(a.device, a.port)))));
+            }
+            Some((_, b)) if !b.is_active() => {
+                routes.push((number, Err(NoRoute::TargetDown(told_state(b.device, b.port)))));
+            }
+            _ => {}
+        }
     }
     if !routes.is_empty() {
         return Ok(routes);
     }
-    match best(from.iter().flat_map(|a| to.iter().map(move |b| (a, b)))) {
-        Some((a, b)) => Ok(vec![(0, route(a, b, wanted)?)]),
+    match best(pairs()) {
+        Some((a, b)) => Ok(vec![(0, route(a, b, wanted))]),
         None => Err(no_route(&from, &to)),
     }
 }
@@ -89,6 +114,7 @@ fn route(a: &Candidate<'_>, b: &Candidate<'_>, wanted: &Overrides) -> Result<Rou
             _ => Method::Relay,
         },
         protocol: a.protocol,
+        unreliable: a.survives_loss() && b.survives_loss(),
         mtu: None,
         source,
         target,
@@ -180,9 +206,21 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
+    /// Whether it can be used; one that cannot is on its rail all the same.
+    fn is_active(&self) -> bool {
+        is_active(self.port)
+    }
+
     /// Which port of the host it is.
     fn place(&self) -> (&'a str, u8) {
         (&self.device.name, self.number)
+    }
+
+    /// Whether it can send what nobody acknowledges without harm to its host. iWARP has no such thing.
+    fn survives_loss(&self) -> bool {
+        let is_soft = matches!(self.device.driver.as_deref(), Some("rdma_rxe" | "rxe"));
+        self.protocol != Protocol::Iwarp
+            && (!is_soft || self.host.kernel_release() >= Some(RXE_SURVIVES_FIREWALLS))
     }
 
     fn port(&self) -> RoutePort {
@@ -210,7 +248,7 @@ fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Candidate<'a>
         .filter(|device| wanted.device.as_ref().is_none_or(|name| *name == device.name));
     for device in devices {
         for port in device.ports.iter().filter(|port| is(wanted.port, port.number)) {
-            let (true, Some(protocol)) = (is_active(port), port.protocol) else { continue };
+            let Some(protocol) = port.protocol else { continue };
             // What does not fit the calls of verbs cannot be used.
             let Ok(number) = u8::try_from(port.number) else { continue };
             if !is_usable(protocol) {
@@ -313,7 +351,8 @@ fn lack(host: &HostReport, wanted: &Overrides) -> String {
         wanted.gid_index.map(|index| format!("GID index {index}")),
     ];
     let asked: Vec<String> = asked.into_iter().flatten().collect();
-    if !asked.is_empty() && !candidates(host, &Overrides::default()).is_empty() {
+    if !asked.is_empty() && candidates(host, &Overrides::default()).iter().any(Candidate::is_active)
+    {
         return format!("it has nothing usable as {}", asked.join(", "));
     }
     if host.devices.is_empty() {
@@ -324,12 +363,16 @@ fn lack(host: &HostReport, wanted: &Overrides) -> String {
         .iter()
         .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
         .map(|(device, port)| {
-            let state = port.state.map_or("?", PortState::word);
             let lacks = if is_active(port) { unfit(port) } else { String::new() };
-            format!("{}/{} is {state}{lacks}", device.name, port.number)
+            format!("{}{lacks}", told_state(device, port))
         })
         .collect();
     format!("no active port with a usable GID: {}", states.join(", "))
+}
+
+fn told_state(device: &Device, port: &Port) -> String {
+    let state = port.state.map_or("?", PortState::word);
+    format!("{}/{} is {state}", device.name, port.number)
 }
 
 /// What an active port lacks that is no candidate.
@@ -360,14 +403,17 @@ mod tests {
     /// The best route, of one rail.
     fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoRoute> {
         let all = super::choose(source, target, &Rails::default(), &Overrides::default())?;
-        Ok(all.into_iter().next().unwrap().1)
+        all.into_iter().next().unwrap().1
     }
 
     /// The rails of two hosts of a run of so many: number, and device at both ends.
     fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
         let rails = Rails::of(hosts.iter().copied(), wanted);
         let routes = super::choose(hosts[0], hosts[1], &rails, wanted).unwrap();
-        let ends = |(rail, route): (usize, Route)| (rail, route.source.device, route.target.device);
+        let ends = |(rail, route): OnRail| {
+            let Route { source, target, .. } = route.unwrap();
+            (rail, source.device, target.device)
+        };
         routes.into_iter().map(ends).collect()
     }
 
@@ -510,6 +556,55 @@ mod tests {
     }
 
     #[test]
+    fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
+        let (a, mut b) = (two_rails(1), two_rails(2));
+        b.devices[0].ports[0].state = Some(PortState::Down);
+        let ways = |source: &HostReport, target: &HostReport| {
+            let rails = Rails::of([&a, &b].into_iter(), &Overrides::default());
+            let found = super::choose(source, target, &rails, &Overrides::default()).unwrap();
+            let [(0, Err(first)), (1, Ok(second))] = &found[..] else { panic!("{found:?}") };
+            assert_eq!(second.source.device, "rxe1");
+            first.clone()
+        };
+        assert_eq!(ways(&a, &b), NoRoute::TargetDown("rxe0/1 is DOWN".into()));
+        assert_eq!(ways(&b, &a), NoRoute::SourceDown("rxe0/1 is DOWN".into()));
+    }
+
+    #[test]
+    fn soft_roce_of_a_kernel_that_would_hang_sends_no_datagrams() {
+        let of = |driver: &str, kernel: &str| {
+            let mut one = host(&[("rxe0", ROCE, UP, &[("::ffff:10.1.0.1", V2)])]);
+            one.devices[0].driver = Some(driver.into());
+            HostReport { kernel: Some(kernel.into()), ..one }
+        };
+        let new = of("rdma_rxe", "6.12.48+deb13-amd64");
+        let sends = |other: &HostReport| {
+            let there = choose(&new, other).unwrap().unreliable;
+            assert_eq!(there, choose(other, &new).unwrap().unreliable);
+            there
+        };
+        assert!(sends(&new) && sends(&of("mlx5_core", "5.10.0-35-amd64")));
+        assert!(!sends(&of("rdma_rxe", "6.1.0-40-amd64")));
+        assert!(!sends(&of("rdma_rxe", "")));
+    }
+
+    #[test]
+    fn ports_that_nobody_cabled_are_no_rail() {
+        let dual = |second: PortState| {
+            host(&[
+                ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
+                ("mlx5_1", Protocol::Ib, second, &[("fe80::2", GidKind::Ib)]),
+            ])
+        };
+        let (cabled, bare) = (dual(UP), dual(PortState::Down));
+        let rails =
+            |hosts: &[&HostReport]| Rails::of(hosts.iter().copied(), &Overrides::default()).count();
+        assert_eq!(rails(&[&cabled, &bare, &bare]), 1);
+        assert_eq!(rails(&[&cabled, &cabled, &bare, &bare]), 1);
+        assert_eq!(rails(&[&cabled, &cabled, &cabled, &bare]), 2);
+    }
+
+    #[test]
     fn one_wide_subnet_is_one_rail() {
         let at = |ip: &str| host(&[("a", ROCE, UP, &[(ip, V2)])]);
         let (a, b) = (at("::ffff:10.0.1.1"), at("::ffff:10.0.200.7"));
@@ -547,7 +642,7 @@ mod tests {
     fn a_partition_is_found_at_the_index_it_has_on_each_host() {
         let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
         let choose = |a: &HostReport, b: &HostReport| {
-            super::choose(a, b, &Rails::default(), &wanted).map(|routes| routes[0].1.clone())
+            super::choose(a, b, &Rails::default(), &wanted)?.remove(0).1
         };
         let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
         assert_eq!((route.source.pkey_index, route.source.pkey), (1, Some(0x8001)));

@@ -169,8 +169,11 @@ impl Rounds<'_> {
         match choose::choose(from.0, to.0, self.rails, &self.effort.overrides) {
             Ok(routes) => routes
                 .into_iter()
-                .map(|(rail, route)| {
-                    self.run_route(Cell { rail, source, target }, (from.1, to.1), route)
+                .map(|(rail, route)| match route {
+                    Ok(route) => {
+                        self.run_route(Cell { rail, source, target }, (from.1, to.1), route)
+                    }
+                    Err(why) => unrouted(rail, source, target, no_route(why)),
                 })
                 .collect(),
             Err(why) => same(no_route(why)),
@@ -244,12 +247,17 @@ fn no_route(why: NoRoute) -> Verdict {
     let (code, side, detail, hint) = match why {
         NoRoute::Source(detail) => (Code::NoPort, Side::Source, detail, Some(NO_PORT)),
         NoRoute::Target(detail) => (Code::NoPort, Side::Target, detail, Some(NO_PORT)),
+        NoRoute::SourceDown(detail) => (Code::LinkDown, Side::Source, detail, Some(DOWN)),
+        NoRoute::TargetDown(detail) => (Code::LinkDown, Side::Target, detail, Some(DOWN)),
         NoRoute::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
         NoRoute::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
         NoRoute::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
     };
     Verdict { code, stage: Some(Stage::Choose), side, detail, hint: hint.map(str::to_owned) }
 }
+
+const DOWN: &str = "see why on that host: rdmactl ports -v; then its cable, the switch port, and \
+                    ip link set NETDEV up";
 
 const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
 

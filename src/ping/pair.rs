@@ -206,7 +206,7 @@ impl Talk<'_> {
                 netdev: port.netdev.clone(),
                 method: self.route.method,
                 purpose,
-                qkey: (is_first && self.has_datagrams()).then(|| self.effort.qkey()),
+                qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),
                 tcp_stream: is_first && self.effort.wants(Test::TcpBandwidth),
                 role,
             })

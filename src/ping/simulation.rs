@@ -284,6 +284,7 @@ fn route(cell: Cell) -> Route {
     Route {
         method: Method::Relay,
         protocol: Protocol::Roce,
+        unreliable: true,
         mtu: Some(4_096),
         source: port(cell.source),
         target: port(cell.target),

@@ -34,7 +34,7 @@ impl<W: Write> Answers<W> {
 
     fn reply(&self, id: u64, result: Result<StepResult, StepError>) {
         // A supervisor that is gone takes this process with it: there is nobody to tell.
-        let _ = self.send(&FromWorker::Reply(WorkerReply { id, result }));
+        let _ = self.send(&FromWorker::Reply(Box::new(WorkerReply { id, result })));
     }
 }
 

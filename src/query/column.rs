@@ -44,6 +44,8 @@ pub enum Shown {
     Verbose,
     /// With `-v`, when hosts are named.
     VerboseWithHosts,
+    /// In a table, where a row has a value.
+    Known,
     /// Only by its name.
     Asked,
 }

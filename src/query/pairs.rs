@@ -118,12 +118,12 @@ impl Listing for Pairs {
         "rdma.half_rtt_ns.stddev" "STDDEV us" Right Asked []
             "Standard deviation of the half round trips over RDMA"
             |row| half_rtt(row.pair.rdma, |half| Some(half.stddev));
-        "bandwidth.median_bps" "BW" Right Asked []
+        "bandwidth.median_bps" "BW" Right Known []
             "What RDMA writes bring through, in payload; the median of four parts of the time"
             |row| bits(row.pair.measured.bandwidth, |seen| seen.median_bps);
         "bandwidth.min_bps" "MIN BW" Right Asked [] "The same in the slowest part"
             |row| bits(row.pair.measured.bandwidth, |seen| seen.min_bps);
-        "tcp_bandwidth.median_bps" "TCP BW" Right Asked []
+        "tcp_bandwidth.median_bps" "TCP BW" Right Known []
             "What four flows of TCP bring through; the median of four parts of the time"
             |row| bits(row.pair.measured.tcp_bandwidth, |seen| seen.median_bps);
         "datagrams.sent" "UD SENT" Right Asked [] "Datagrams that the source sent"
@@ -139,7 +139,7 @@ impl Listing for Pairs {
             |row| half_rtt(row.pair.measured.datagrams.and_then(|it| it.latency), |half| {
                 Some(half.p50)
             });
-        "pair.unreliable" "UC" Left Asked [] "Messages over an unreliable connection: ok, n/a, failed"
+        "pair.unreliable" "UC" Left Known [] "Messages over an unreliable connection: ok, n/a, failed"
             |row| Value::text(row.pair.measured.unreliable.as_ref().map(Unreliable::word));
         "tcp.count" "TCP COUNT" Right Asked [] "TCP round trips measured over the same interface"
             |row| count(row.pair.tcp);

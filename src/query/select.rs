@@ -1,4 +1,4 @@
-use super::{Column, Listing, Shown};
+use super::{Column, Listing, Shown, Value};
 
 /// What decides which columns are shown by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,6 +12,8 @@ pub struct Defaults {
     pub watched: bool,
     /// Equal hosts are one row.
     pub folded: bool,
+    /// It is a table for people: what programs read has always the same columns.
+    pub is_table: bool,
 }
 
 /// A word that names no column.
@@ -47,6 +49,7 @@ pub fn select<L: Listing>(
         Shown::Watched => defaults.watched,
         Shown::Verbose => defaults.verbose,
         Shown::VerboseWithHosts => defaults.hosts_named && defaults.verbose,
+        Shown::Known => defaults.is_table,
         Shown::Asked => false,
     };
     let adds = asked.iter().all(|word| word.starts_with('+'));
@@ -60,6 +63,23 @@ pub fn select<L: Listing>(
         }
     }
     Ok(chosen)
+}
+
+/// Takes away the columns of which no row knows a value, but for those that are asked for by name.
+pub fn drop_unknown<L: Listing>(
+    columns: &mut Vec<&'static Column<L>>,
+    asked: &[String],
+    rows: &[L::Row<'_>],
+) {
+    let is_asked = |id: &str| {
+        let names = asked.iter().map(|word| word.strip_prefix('+').unwrap_or(word));
+        names.filter_map(find::<L>).any(|column| column.id == id)
+    };
+    columns.retain(|column| {
+        column.shown != Shown::Known
+            || is_asked(column.id)
+            || rows.iter().any(|row| (column.get)(row) != Value::Absent)
+    });
 }
 
 /// The column with this id, else with this heading, else the first whose id ends so.

@@ -12,7 +12,7 @@ mod svg;
 pub use diff::{PingDiffDocument, ping_diff_schema, render_change, render_diff};
 pub use events::{PingEvent, ping_event_schema};
 pub use html::render_html;
-pub use plan::{PingPlan, ping_plan_schema, render_plan};
+pub use plan::{PingPlanDocument, ping_plan_schema, render_plan};
 pub use svg::render_svg;
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 
 use super::table::lay_out;
 use super::{escape, json};
-use crate::model::ping::{Code, Finding, Pair, PingHost, PingReport, Summary, Verdict};
+use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingHost, PingReport, Summary, Verdict};
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
@@ -40,22 +40,59 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
         );
     }
     let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
-    let grids = (0..rails).map(|rail| {
+    let grids = (0..rails).flat_map(|rail| {
         let title = if rails > 1 { format!("rail {rail}\n") } else { String::new() };
-        title + &render_rail(report, rail, header)
+        let is_shown = move |figure: &&Figure| {
+            let mut pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
+            figure.is_always_shown || pairs.any(|pair| (figure.of)(pair) != Value::Absent)
+        };
+        FIGURES
+            .iter()
+            .filter(is_shown)
+            .map(move |figure| title.clone() + &render_figure(report, rail, figure, header))
     });
     grids.collect::<Vec<_>>().join("\n")
 }
 
-fn render_rail(report: &PingReport, rail: usize, header: bool) -> String {
+/// What a matrix shows of each pair that works.
+struct Figure {
+    title: &'static str,
+    is_always_shown: bool,
+    of: fn(&Pair) -> Value,
+}
+
+/// Those that were measured have a matrix each.
+const FIGURES: &[Figure] = &[
+    Figure {
+        title: "half RTT, us",
+        is_always_shown: true,
+        of: |pair| pair.rdma.map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50)),
+    },
+    Figure {
+        title: "RDMA, bit/s",
+        is_always_shown: false,
+        of: |pair| bandwidth(pair.measured.bandwidth),
+    },
+    Figure {
+        title: "TCP, bit/s",
+        is_always_shown: false,
+        of: |pair| bandwidth(pair.measured.tcp_bandwidth),
+    },
+];
+
+fn bandwidth(seen: Option<Bandwidth>) -> Value {
+    seen.map_or(Value::Absent, |seen| Value::Bits(seen.median_bps))
+}
+
+fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool) -> String {
     let name = |host: &PingHost| host.name.clone();
     let header = header.then(|| {
-        let title = std::iter::once("half RTT, us".to_owned());
+        let title = std::iter::once(figure.title.to_owned());
         title.chain(report.hosts.iter().map(name)).collect()
     });
     let pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
     let cells: HashMap<(usize, usize), String> =
-        pairs.map(|pair| ((pair.source, pair.target), cell(pair))).collect();
+        pairs.map(|pair| ((pair.source, pair.target), cell(pair, figure))).collect();
     let rows = report.hosts.iter().enumerate().map(|(source, host)| {
         let cell = |target| match cells.get(&(source, target)) {
             _ if source == target => ".".to_owned(),
@@ -213,12 +250,9 @@ fn sum(report: &PingReport) -> String {
     text
 }
 
-fn cell(pair: &Pair) -> String {
+fn cell(pair: &Pair, figure: &Figure) -> String {
     match pair.verdict.code {
-        Code::Ok => pair
-            .rdma
-            .map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50))
-            .to_string(),
+        Code::Ok => (figure.of)(pair).to_string(),
         Code::NoTransport => "n/a".into(),
         Code::NotTested => "-".into(),
         Code::PeerDead | Code::Unreached => "dead !".into(),

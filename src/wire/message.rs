@@ -117,7 +117,7 @@ pub struct ToWorker {
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
     /// An answer for the operator.
-    Reply(WorkerReply),
+    Reply(Box<WorkerReply>),
     /// The worker is still there.
     Alive,
 }

@@ -31,7 +31,8 @@ pub struct Answer {
 pub fn roce() -> MutexGuard<'static, Cluster> {
     static LAB: OnceLock<Mutex<Cluster>> = OnceLock::new();
     let lab = LAB.get_or_init(|| {
-        Mutex::new(Cluster::up("roce", &["--nodes", "4", "--node", "n2=13", "--node", "n3=11"]))
+        let releases = ["--node", "n2=13", "--node", "n3=11", "--node", "n4=13"];
+        Mutex::new(Cluster::up("roce", &[&["--nodes", "4"], &releases[..]].concat()))
     });
     let cluster = lab.lock().unwrap_or_else(PoisonError::into_inner);
     cluster.lab(&["reset"]);

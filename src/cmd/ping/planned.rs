@@ -2,9 +2,9 @@
 
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::{Advice, Outcome};
-use crate::model::ping::Topology;
+use crate::model::ping::{PlannedRun, Topology};
 use crate::ping::plan::{Plan, Way};
-use crate::render::{PingPlan, render_plan, to_json, to_json_lines};
+use crate::render::{PingPlanDocument, render_plan, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::{party, simulated};
@@ -32,8 +32,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     };
     term.answer(match global.output() {
         Format::Table => render_plan(&plan),
-        Format::Json => to_json(&plan)?,
-        Format::Ndjson => to_json_lines([&plan])?,
+        Format::Json => to_json(&PingPlanDocument::new(&plan))?,
+        Format::Ndjson => to_json_lines([PingPlanDocument::new(&plan)])?,
         _ => {
             let fix = "leave --format out, or write --json";
             return Err(Advice::error("a plan is a table or JSON", fix));
@@ -48,7 +48,7 @@ fn told(
     rails: usize,
     topology: Option<&Topology>,
     simulated: Option<String>,
-) -> PingPlan {
+) -> PlannedRun {
     let (round_trips, slot) = args.measurement();
     let estimate = plan.estimate(rails, round_trips, slot);
     let begun = args.budget.map(|time| plan.rounds_within(time, rails, round_trips, slot));
@@ -62,13 +62,13 @@ fn told(
         u64::try_from(part).unwrap_or(u64::MAX)
     };
     let time_ms = ms(estimate.time);
-    PingPlan::new(
-        plan.pairs().hosts() as u64,
-        rails as u64,
-        args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
-        part(estimate.bytes(Way::Relay)),
-        estimate.bytes(Way::Roster),
+    PlannedRun {
+        hosts: plan.pairs().hosts() as u64,
+        rails: rails as u64,
+        time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
+        relay_bytes: part(estimate.bytes(Way::Relay)),
+        roster_bytes: estimate.bytes(Way::Roster),
         simulated,
         coverage,
-    )
+    }
 }

@@ -13,8 +13,8 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// sends these fields all the same, as the driver left them: 0, or on 5.10 what was on its stack,
 /// which may look like anything. So does the state of a queue pair of an older siw.
 pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut HostReport) {
-    let HostReport { kernel, devices, resources: Some(resources), .. } = report else { return };
-    let release = kernel.as_deref().and_then(release);
+    let release = report.kernel_release();
+    let HostReport { devices, resources: Some(resources), .. } = report else { return };
     let mut is_doubtful = false;
     for resource in resources {
         let device = devices.iter().find(|known| known.name == resource.device);
@@ -35,15 +35,13 @@ pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut Hos
     }
 }
 
-/// `6.12.48+deb13-amd64` is 6.12.
-fn release(kernel: &str) -> Option<(u32, u32)> {
-    let (major, rest) = kernel.split_once('.')?;
-    let minor = rest.split(|end: char| !end.is_ascii_digit()).next()?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
 #[test]
 fn an_older_siw_tells_no_state() {
+    use crate::model::Via;
+    let release = |kernel: &str| {
+        let kernel = Some(kernel.to_owned());
+        HostReport { kernel, ..HostReport::empty("n", Via::Agent) }.kernel_release()
+    };
     for older in ["5.10.0-35-amd64", "6.1.0-40-amd64", "6.7.12", "unknown", ""] {
         assert!(release(older) < Some(SIW_TELLS_STATES), "{older}");
     }

@@ -28,6 +28,26 @@ pub struct Coverage {
     pub leaf_pairs: Option<LeafPairs>,
 }
 
+/// What a run would do, and about what it would cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlannedRun {
+    /// The hosts that take part.
+    pub hosts: u64,
+    /// The rails of each.
+    pub rails: u64,
+    /// About how long the run takes, in milliseconds: 3 for each of six answers that are waited for, what is
+    /// measured, and half a millisecond of this host's processor for each ordered pair.
+    pub time_ms: u64,
+    /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
+    pub relay_bytes: u64,
+    /// What it would be if each host got a roster of all others, 64 bytes for each port.
+    pub roster_bytes: u64,
+    /// The file with the fabric; `null` for hosts that are there.
+    pub simulated: Option<String>,
+    /// Which pairs would be tried.
+    pub coverage: Coverage,
+}
+
 /// How far the ways between leaves were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeafPairs {

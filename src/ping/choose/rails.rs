@@ -26,6 +26,23 @@ pub(super) enum Key {
     Order(&'static str, usize),
 }
 
+/// How many hosts have a port with one key.
+#[derive(Debug, Default)]
+struct Ports {
+    up: usize,
+    down: usize,
+}
+
+impl Ports {
+    /// Whether hosts were to meet there. Cards have ports that nobody cabled: one that is down was
+    /// meant to be up where it has an address, or where most others are.
+    fn are_rail(&self, key: Key) -> bool {
+        let has_address = matches!(key, Key::V4(_) | Key::V6(_));
+        self.up > 0
+            && if has_address { self.up + self.down > 1 } else { self.up > 1.max(self.down) }
+    }
+}
+
 /// How many bits of an address tell its rail.
 ///
 /// A GID does not say how long the prefix of its subnet is. The coarsest division will do that
@@ -56,16 +73,19 @@ impl Rails {
             v6: (0..FINEST_V6).find(|&bits| is_divided(128, bits)).unwrap_or(FINEST_V6),
         };
         let mut rails = Self { keys: Vec::new(), division };
-        let (mut once, mut shared) = (BTreeSet::new(), BTreeSet::new());
+        let mut ports: BTreeMap<Key, Ports> = BTreeMap::new();
         for host in &hosts {
-            let mine: BTreeSet<Key> = host.iter().map(|one| rails.key(host, one)).collect();
-            for key in mine {
-                if !once.insert(key) {
-                    shared.insert(key);
-                }
+            let mine: BTreeMap<Key, bool> = host.iter().fold(BTreeMap::new(), |mut mine, one| {
+                *mine.entry(rails.key(host, one)).or_default() |= one.is_active();
+                mine
+            });
+            for (key, is_active) in mine {
+                let ports = ports.entry(key).or_default();
+                if is_active { ports.up += 1 } else { ports.down += 1 }
             }
         }
-        rails.keys = shared.into_iter().collect();
+        let keys = ports.into_iter().filter(|(key, ports)| ports.are_rail(*key));
+        rails.keys = keys.map(|(key, _)| key).collect();
         rails
     }
 

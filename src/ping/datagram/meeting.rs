@@ -12,7 +12,7 @@ use crate::sys::verbs::{AddressHandle, Addressed, Path};
 
 /// When the datagrams go out that look for a peer, as long as nobody answers.
 const TRIES: [Duration; 3] =
-    [Duration::ZERO, Duration::from_millis(100), Duration::from_millis(300)];
+    [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
 /// The longest that the end that only answers stays: its operator stops it long before.
 const LONGEST: Duration = Duration::from_secs(30);

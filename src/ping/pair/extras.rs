@@ -17,7 +17,8 @@ const STREAM_DRAIN: Duration = Duration::from_secs(2);
 impl Talk<'_> {
     /// Checked messages over an unreliable connection, where there is one.
     pub(super) fn run_unreliable(&mut self) {
-        let tried = (self.route.method == Method::Relay).then(|| self.try_unreliable());
+        let has = self.route.method == Method::Relay && self.route.unreliable;
+        let tried = has.then(|| self.try_unreliable());
         let came = match tried {
             Some(Ok(outcome)) => (outcome, None),
             Some(Err(error)) if error.cause != Cause::Unsupported => {

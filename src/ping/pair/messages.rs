@@ -21,8 +21,9 @@ const SMALL: u32 = 64;
 const TCP_ROUNDS: u32 = 100;
 const TCP_SLOT: Duration = Duration::from_millis(100);
 
-/// How long an answer to a datagram is waited for: the last of three goes out after 300 ms.
-const DATAGRAM_REPLY: Duration = Duration::from_millis(600);
+/// How long an answer to a datagram is waited for: the last of three goes out after 150 ms. An adapter
+/// gives a connection up as soon.
+const DATAGRAM_REPLY: Duration = Duration::from_millis(300);
 
 /// The same on a path on which TCP is slow.
 const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
@@ -98,11 +99,6 @@ impl Talk<'_> {
     pub(super) fn rate_bps(&self) -> Option<u64> {
         let (here, there) = (self.route.source.rate_bps, self.route.target.rate_bps);
         here.zip(there).map(|(here, there)| here.min(there))
-    }
-
-    /// iWARP has no datagrams.
-    pub(super) fn has_datagrams(&self) -> bool {
-        self.route.method != Method::Cm
     }
 
     /// Datagrams both ways. That none pass is evidence; `None` only when an end does not even

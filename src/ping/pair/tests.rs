@@ -33,9 +33,9 @@ impl Scripted {
 }
 
 /// What a node says with which nothing is wrong.
-fn well(act: &Act) -> Answer {
+fn well(act: &Act) -> StepResult {
     let trips = RoundTrips { count: 1, min_ns: 9, p50_ns: 9, max_ns: 9, ..RoundTrips::default() };
-    Ok(match act {
+    match act {
         Act::Open(opening) => StepResult::Opened(Opened {
             queue_pair: 17,
             psn: 1,
@@ -55,12 +55,12 @@ fn well(act: &Act) -> Answer {
         }
         Act::Connect(_) => StepResult::Connected,
         Act::Stop | Act::Close => StepResult::Done,
-    })
+    }
 }
 
 impl Node for Scripted {
     fn start(&self, step: Step) -> Ticket {
-        let answer = (self.answer)(&step.act).unwrap_or_else(|| well(&step.act));
+        let answer = (self.answer)(&step.act).unwrap_or_else(|| Ok(well(&step.act)));
         let mut asked = self.asked.lock().unwrap();
         asked.0.push(step.act);
         let id = asked.0.len() as u64;
@@ -112,7 +112,8 @@ fn route(method: Method) -> Route {
         pkey: None,
     };
     let protocol = Protocol::Roce;
-    Route { method, protocol, mtu: None, source: port(), target: port() }
+    let unreliable = method != Method::Cm;
+    Route { method, protocol, unreliable, mtu: None, source: port(), target: port() }
 }
 
 /// Runs a pair whose source answers so; its acts, and what came of it.
@@ -126,8 +127,8 @@ fn run_with(
     (source, outcome)
 }
 
-fn failed(stage: Stage, cause: Cause) -> Option<Answer> {
-    Some(Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) }))
+fn failed(stage: Stage, cause: Cause) -> Answer {
+    Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) })
 }
 
 fn code(outcome: &Outcome) -> Code {
@@ -148,7 +149,7 @@ fn only_what_is_asked_for_is_measured() {
 #[test]
 fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     let fail = |act: &Act| match act {
-        Act::Probe(_) => failed(Stage::FirstMessage, Cause::NoCompletion),
+        Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
         Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
         _ => None,
     };
@@ -174,7 +175,7 @@ fn a_slow_path_gets_the_time_that_its_datagrams_took() {
 #[test]
 fn an_address_that_datagrams_do_not_find_is_not_looked_up_again() {
     let lost = |act: &Act| match act {
-        Act::Meet(_) => failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into())),
+        Act::Meet(_) => Some(failed(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
         _ => None,
     };
     let (source, outcome) = run_with(Test::USUAL, Method::Relay, lost);
@@ -185,7 +186,7 @@ fn an_address_that_datagrams_do_not_find_is_not_looked_up_again() {
 #[test]
 fn a_driver_without_datagrams_is_no_fault() {
     let none = |act: &Act| {
-        let Ok(StepResult::Opened(opened)) = well(act) else { return None };
+        let StepResult::Opened(opened) = well(act) else { return None };
         let lacks = StepError::new(Stage::Open, Cause::Unsupported);
         Some(Ok(StepResult::Opened(Opened { datagrams: Some(Err(lacks)), ..opened })))
     };
@@ -219,7 +220,7 @@ fn unreliable_connections_fail_only_where_there_are_some() {
     let tests = [Test::Unreliable];
     let lacks = |act: &Act| match act {
         Act::Open(opening) if opening.purpose == Purpose::UnreliableMessages => {
-            failed(Stage::Open, Cause::Unsupported)
+            Some(failed(Stage::Open, Cause::Unsupported))
         }
         _ => None,
     };
@@ -229,7 +230,7 @@ fn unreliable_connections_fail_only_where_there_are_some() {
     let (_, outcome) = run_with(&tests, Method::Cm, |_| None);
     assert_eq!(outcome.measured.unreliable, Some(Unreliable::NotApplicable));
     let breaks = |act: &Act| match act {
-        Act::Connect(to) if to.ack_timeout == 0 => failed(Stage::Connect, Cause::Stuck),
+        Act::Connect(to) if to.ack_timeout == 0 => Some(failed(Stage::Connect, Cause::Stuck)),
         _ => None,
     };
     let (_, outcome) = run_with(&tests, Method::Relay, breaks);

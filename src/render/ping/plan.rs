@@ -7,55 +7,34 @@ use serde::Serialize;
 
 use super::coverage;
 use super::json::schema_of;
-use crate::model::ping::Coverage;
+use crate::model::ping::{Coverage, PlannedRun};
 use crate::query::Value;
 use crate::render::escape;
 
 /// The JSON of `rdmactl ping --plan`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct PingPlan {
+pub struct PingPlanDocument<'a> {
     /// Kind and version: a key may be added under the same version; another change raises it.
     schema: &'static str,
     /// Name and version of the program.
     tool: &'static str,
-    /// The hosts that take part.
-    hosts: u64,
-    /// The rails of each.
-    rails: u64,
-    /// About how long the run takes, in milliseconds: 3 for each of six answers that are waited for, what is
-    /// measured, and half a millisecond of this host's processor for each ordered pair.
-    time_ms: u64,
-    /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
-    relay_bytes: u64,
-    /// What it would be if each host got a roster of all others, 64 bytes for each port.
-    roster_bytes: u64,
-    /// The file with the fabric; `null` for hosts that are there.
-    simulated: Option<String>,
-    /// Which pairs would be tried.
-    coverage: Coverage,
+    /// What a run would do.
+    #[serde(flatten)]
+    plan: &'a PlannedRun,
 }
 
-impl PingPlan {
+impl<'a> PingPlanDocument<'a> {
     /// The document of a plan.
     #[must_use]
-    pub fn new(
-        hosts: u64,
-        rails: u64,
-        time_ms: u64,
-        relay_bytes: u64,
-        roster_bytes: u64,
-        simulated: Option<String>,
-        coverage: Coverage,
-    ) -> Self {
-        let (schema, tool) =
-            ("rdmactl.ping-plan/1", concat!("rdmactl ", env!("CARGO_PKG_VERSION")));
-        Self { schema, tool, hosts, rails, time_ms, relay_bytes, roster_bytes, simulated, coverage }
+    pub fn new(plan: &'a PlannedRun) -> Self {
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        Self { schema: "rdmactl.ping-plan/1", tool, plan }
     }
 }
 
 /// The plan in a few lines.
 #[must_use]
-pub fn render_plan(plan: &PingPlan) -> String {
+pub fn render_plan(plan: &PlannedRun) -> String {
     let mut text = String::new();
     if let Some(file) = &plan.simulated {
         let _ =
@@ -88,5 +67,5 @@ fn counted(number: u64, noun: &str) -> String {
 /// The JSON Schema of `rdmactl ping --plan --json`.
 #[must_use]
 pub fn ping_plan_schema() -> serde_json::Value {
-    schema_of::<PingPlan>()
+    schema_of::<PingPlanDocument<'_>>()
 }
