@@ -8,8 +8,8 @@ use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Code, Finding, Latency, Measured, Outlier, OutlierKind, Pair, PingHost, PingReport, Quantiles,
-    Route, RoutePort, Side, Summary, Verdict,
+    Carrier, Code, Finding, Latency, Measured, Outlier, OutlierKind, Pair, PingHost, PingReport,
+    Quantiles, Route, RoutePort, Side, Summary, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -59,6 +59,10 @@ fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdic
     Verdict { code, stage, side, detail: detail.into(), hint }
 }
 
+fn carried_by(carrier: Carrier) -> Measured {
+    Measured { carrier: Some(carrier), ..Measured::default() }
+}
+
 fn pair(source: usize, target: usize) -> Pair {
     let is = |host| source == host || target == host;
     let unrouted = |verdict| Pair {
@@ -85,6 +89,7 @@ fn pair(source: usize, target: usize) -> Pair {
         }),
         rdma: Some(half_rtt(ns)),
         tcp: Some(half_rtt(70 * ns)),
+        measured: carried_by(Carrier::Rdma),
         ..unrouted(verdict(Code::Ok, None, Side::Path, "every message was answered"))
     };
     match () {
@@ -100,6 +105,7 @@ fn pair(source: usize, target: usize) -> Pair {
         )),
         () if is(FILTERED) => Pair {
             rdma: None,
+            measured: carried_by(Carrier::TcpFallback),
             verdict: verdict(
                 Code::Udp4791Blocked,
                 Some(Stage::FirstMessage),

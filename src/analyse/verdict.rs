@@ -44,8 +44,9 @@ pub fn judge(evidence: &Evidence) -> Verdict {
 fn judge_passed(evidence: &Evidence) -> Verdict {
     let side = Side::Path;
     if let Some(failure) = &evidence.unreliable {
+        let is_stuck = failure.cause == Cause::Stuck;
         return Verdict {
-            code: Code::NoUnreliable,
+            code: if is_stuck { Code::DriverStuck } else { Code::NoUnreliable },
             stage: Some(failure.stage),
             side,
             detail: format!("reliable connections pass; over an unreliable one {}", failure.detail),
@@ -276,11 +277,13 @@ fn judge_full_mtu(failure: &StepError) -> (Code, Option<&'static str>) {
     }
 }
 
+const COUNTERS: &str = "look at the error counters of both ports and of the switch";
+
 fn judge_latency(failure: &StepError) -> (Code, Option<&'static str>) {
     match &failure.cause {
-        Cause::Completion(_) | Cause::NoReply => {
-            (Code::Loss, Some("look at the error counters of both ports and of the switch"))
-        }
+        // The adapter sends again for longer than a stream waits.
+        Cause::NoCompletion if failure.stage == Stage::Bandwidth => (Code::Loss, Some(COUNTERS)),
+        Cause::Completion(_) | Cause::NoReply => (Code::Loss, Some(COUNTERS)),
         Cause::WrongBytes => (Code::Corrupted, None),
         Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
         _ => (Code::Agent, None),

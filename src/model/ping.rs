@@ -110,7 +110,8 @@ impl Pair {
     /// Whether applications between the two would go on over TCP, unnoticed.
     #[must_use]
     pub fn falls_back(&self) -> bool {
-        self.verdict.code.is_failure() && self.tcp.is_some()
+        let carrier = self.measured.carrier;
+        self.verdict.code.is_failure() && carrier == Some(Carrier::TcpFallback)
     }
 
     /// The verdict of the first try, where only the second one went well.

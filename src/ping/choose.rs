@@ -75,7 +75,8 @@ pub(super) fn choose(
             Some((_, b)) if !b.is_active() => {
                 routes.push((number, Err(NoRoute::TargetDown(told_state(b.device, b.port)))));
             }
-            _ => {}
+            Some(_) => routes.push((number, Err(no_route(&from, &to)))),
+            None => {}
         }
     }
     if !routes.is_empty() {
@@ -124,11 +125,11 @@ fn route(a: &Candidate<'_>, b: &Candidate<'_>, wanted: &Overrides) -> Result<Rou
 /// Index and key of a partition on one host.
 type Partition = (u16, Option<u16>);
 
-/// The partition at both ends: the one that is wanted, else that of index 0; `None` where a table
-/// is not known. Two members talk when one of them is a full one (IBA 10.9.1.1).
-fn common_partition(
-    a: &Candidate<'_>,
-    b: &Candidate<'_>,
+/// The partition at both ends: the one that is wanted, else that of index 0, else the first in which
+/// they may talk; `None` where a table is not known. Two members talk when one of them is a full one (IBA 10.9.1.1).
+fn common_partition<'a>(
+    a: &Candidate<'a>,
+    b: &Candidate<'a>,
     wanted: &Overrides,
 ) -> Result<Option<(Partition, Partition)>, NoRoute> {
     const BASE: u16 = 0x7fff;
@@ -150,9 +151,18 @@ fn common_partition(
             ))
         })
     };
-    let (Some(mine), Some(theirs)) = (find(a, "source")?, find(b, "target")?) else {
+    let (Some(mut mine), Some(mut theirs)) = (find(a, "source")?, find(b, "target")?) else {
         return Ok(None);
     };
+    let may_talk = |x: u16, y: u16| x & BASE == y & BASE && (x | y) & !BASE != 0;
+    if wanted.pkey.is_none() && !may_talk(mine.value, theirs.value) {
+        let keys = |one: &Candidate<'a>| one.port.pkeys.iter().flatten().copied();
+        let common = keys(a)
+            .flat_map(|mine| keys(b).map(move |theirs| (mine, theirs)))
+            .filter(|(mine, theirs)| may_talk(mine.value, theirs.value))
+            .min_by_key(|(mine, theirs)| (mine.index, theirs.index));
+        (mine, theirs) = common.unwrap_or((mine, theirs));
+    }
     let (x, y) = (mine.value, theirs.value);
     if x & BASE != y & BASE {
         return Err(NoRoute::PKey(format!(
@@ -175,11 +185,8 @@ fn no_route(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoRoute {
         different_vlans(a, b)
     });
     if let Some((here, there)) = apart {
-        let word = |id: u16| if id == 0 { "no VLAN".into() } else { format!("VLAN {id}") };
         return NoRoute::Vlan(format!(
-            "addresses of one subnet are in {} at the source and in {} at the target",
-            word(here),
-            word(there)
+            "addresses of one subnet are in VLAN {here} at the source and in VLAN {there} at the target"
         ));
     }
     NoRoute::Disjoint(format!("{} here, {} there", protocols(from), protocols(to)))
@@ -277,11 +284,10 @@ fn vlan(one: &Candidate<'_>) -> Option<u16> {
     netdev.vlan.as_ref()?.id
 }
 
-/// The VLANs of two GIDs (0 is none) that begin as those of one subnet do and whose frames do not
-/// meet; `None` where they may, or where it is not known.
+/// The VLANs of two GIDs that begin as those of one subnet do and whose frames do not meet; `None`
+/// where they may, or where it is not known.
 fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u16, u16)> {
-    let is_known = |one: &Candidate<'_>| one.gid.netdev.is_some() && one.host.netdevs.is_some();
-    if a.protocol != Protocol::Roce || !is_known(a) || !is_known(b) {
+    if a.protocol != Protocol::Roce {
         return None;
     }
     let is_one_subnet = match (a.gid.value.ip(), b.gid.value.ip()) {
@@ -289,7 +295,8 @@ fn different_vlans(a: &Candidate<'_>, b: &Candidate<'_>) -> Option<(u16, u16)> {
         (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= 64,
         _ => false,
     };
-    let (here, there) = (vlan(a).unwrap_or(0), vlan(b).unwrap_or(0));
+    // Who sends without a tag may be in any VLAN: its switch port says.
+    let (here, there) = vlan(a).zip(vlan(b))?;
     (is_one_subnet && here != there).then_some((here, there))
 }
 
@@ -656,6 +663,17 @@ mod tests {
     }
 
     #[test]
+    fn where_all_are_limited_members_at_first_another_partition_is_taken() {
+        let member = || {
+            let mut report = with_key(0x8001);
+            report.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x7fff;
+            report
+        };
+        let route = choose(&member(), &member()).unwrap();
+        assert_eq!((route.source.pkey_index, route.target.pkey), (1, Some(0x8001)));
+    }
+
+    #[test]
     fn ports_of_other_partitions_do_not_talk() {
         let mut other = with_key(2);
         other.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x8003;
@@ -679,9 +697,12 @@ mod tests {
         let also = on("eth1.100", Some(100), "::ffff:10.1.0.2");
         let plain = on("eth0", None, "::ffff:10.1.0.3");
         assert!(choose(&tagged, &also).is_ok());
-        let Err(NoRoute::Vlan(why)) = choose(&tagged, &plain) else { panic!() };
-        assert!(why.contains("VLAN 100 at the source and in no VLAN"), "{why}");
-        let routed = on("eth0", None, "::ffff:10.2.0.3");
+        // An access port of that VLAN takes the tag away.
+        assert!(choose(&tagged, &plain).is_ok());
+        let other = on("eth0.200", Some(200), "::ffff:10.1.0.4");
+        let Err(NoRoute::Vlan(why)) = choose(&tagged, &other) else { panic!() };
+        assert!(why.contains("VLAN 100 at the source and in VLAN 200"), "{why}");
+        let routed = on("eth0.200", Some(200), "::ffff:10.2.0.3");
         assert!(choose(&tagged, &routed).is_ok());
     }
 }

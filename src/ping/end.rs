@@ -297,7 +297,8 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
         flow_label: 0,
     };
     let route = LocalRoute { lid, source_path_bits: 0 };
-    let target = if port.is_ethernet() {
+    // EFA says of no link layer, and looks for the peer by its GID alone (efa_create_ah, efa_verbs.c).
+    let target = if port.is_ethernet() || opening.method == Method::Datagrams {
         Target::Grh(grh)
     } else if port.needs_grh() {
         Target::LidWithGrh(route, grh)

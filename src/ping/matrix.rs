@@ -18,8 +18,8 @@ pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
 use crate::analyse::culprit::second_try;
 use crate::analyse::verdict;
-use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Side, Verdict};
-use crate::model::probe::Stage;
+use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Verdict};
+use crate::model::probe::{Method, Stage};
 use crate::model::{HostFailure, HostReport, Reason};
 
 /// A host that takes part: its inventory and its worker; or why there is none.
@@ -78,8 +78,9 @@ pub struct Results {
 pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
     let connections = AtomicU32::new(1);
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
-    let rounds = Rounds { members, rails, effort, watch, connections };
-    watch.begins(Pass::First, plan.count());
+    let crosses = plan.schedule() == Schedule::Shift;
+    let rounds = Rounds { members, rails, effort, watch, connections, crosses };
+    watch.begins(Pass::First, plan.count() * rails.count() as u64);
     let mut results = rounds.run(plan, Pass::First);
     let key = |pair: &Pair| (pair.rail, pair.source, pair.target);
     results.sort_by_key(key);
@@ -113,6 +114,8 @@ struct Rounds<'a> {
     watch: &'a dyn Watch,
     /// Connections of a run have different numbers: the next one.
     connections: AtomicU32,
+    /// Each host asks and is asked at the same time.
+    crosses: bool,
 }
 
 impl Rounds<'_> {
@@ -186,6 +189,8 @@ impl Rounds<'_> {
         if self.watch.is_over() {
             return not_tested();
         }
+        // A port has one queue pair for datagrams, which two exchanges at a time would hear each other by.
+        route.unreliable &= !self.crosses || route.method == Method::Datagrams;
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let outcome = pair::run(ends.0, ends.1, number, &route, self.effort);
         // What broke after the end was broken by it.

@@ -132,9 +132,11 @@ impl Talk<'_> {
 
     /// What was seen, once all is closed.
     fn outcome(self) -> Outcome {
-        let failed = !self.is_well();
+        let has_broken =
+            self.seen.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
+        let is_doubtful = !self.is_well() || has_broken;
         // A host is blamed only after it had the chance to say that it lives.
-        let life = |node: &dyn Node| if failed { node.life() } else { Life::Alive };
+        let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
         let seen = self.seen;
         let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
@@ -142,7 +144,7 @@ impl Talk<'_> {
         Outcome {
             mtu: seen.mtu,
             measured: Measured {
-                carrier: Carrier::of(!failed, tcp_passes),
+                carrier: Carrier::of(seen.passed, tcp_passes),
                 datagrams: seen.datagrams,
                 bandwidth: seen.bandwidth,
                 tcp_bandwidth: seen.tcp_bandwidth,

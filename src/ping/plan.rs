@@ -93,6 +93,12 @@ enum Rounds {
 }
 
 impl Plan {
+    /// How its pairs are put together in rounds.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
     /// Plans what is asked for; leaves, where they are known, are all tried with each other.
     ///
     /// # Errors

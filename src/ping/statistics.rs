@@ -62,16 +62,16 @@ impl Samples {
     )]
     pub(super) fn summary(&self) -> Option<RoundTrips> {
         let count = self.histogram.len();
+        // A bucket of the histogram may end beyond the largest sample in it.
+        let at =
+            |quantile| self.histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns);
         // One in so many samples lies beyond the percentile.
-        let beyond = |one_in: u64, quantile| {
-            (count >= BEYOND * one_in).then(|| self.histogram.value_at_quantile(quantile))
-        };
+        let beyond = |one_in: u64, quantile| (count >= BEYOND * one_in).then(|| at(quantile));
         (count > 0).then(|| RoundTrips {
             count,
             warm_up: self.warm_up,
             min_ns: self.min_ns,
-            // A bucket of the histogram may end beyond the largest sample in it.
-            p50_ns: self.histogram.value_at_quantile(0.5).clamp(self.min_ns, self.max_ns),
+            p50_ns: at(0.5),
             p90_ns: beyond(10, 0.9),
             p99_ns: beyond(100, 0.99),
             p99_9_ns: beyond(1_000, 0.999),
@@ -119,6 +119,13 @@ mod tests {
         let mut all = Samples::new();
         samples.into_iter().for_each(|ns| all.add(ns));
         all.summary().unwrap()
+    }
+
+    #[test]
+    fn no_percentile_is_beyond_the_longest() {
+        let equal = of(std::iter::repeat_n(1_000_003, 10_000));
+        let told = [equal.p90_ns, equal.p99_ns, equal.p99_9_ns];
+        assert_eq!(told, [Some(1_000_003); 3]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! and the target tells where it may be written to; when the source has written, it asks the target
 //! to look at the bytes: an adapter acknowledges what no process has seen.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::exchange::{Failure, Patience};
 use super::halt::Halt;
@@ -41,6 +41,9 @@ pub(super) const SENDS: u32 = WINDOW + 2;
 /// The completion ids: receives carry the number of their slot.
 const WRITE: u64 = 100;
 const SENT_NOTE: u64 = 101;
+
+/// A path on which no write ends for so long has come to a halt.
+const HALT: Duration = Duration::from_secs(1);
 
 /// How long a note may take to leave.
 const LEAVE: Duration = Duration::from_secs(2);
@@ -115,14 +118,16 @@ pub(super) struct Stream<'a, T: Connected> {
     writes: u32,
     notes: u32,
     written: u64,
+    /// When a write ended last.
+    moved: Option<Instant>,
     received: Option<usize>,
 }
 
 impl<'a, T: Connected> Stream<'a, T> {
     /// Takes over a connected queue pair that was [prepared](prepare).
     pub(super) fn new(qp: &'a mut QueuePair<T>) -> Self {
-        let (batch, received) = (Batch::new(), None);
-        Self { qp, batch, writes: 0, notes: 0, written: 0, received }
+        let (batch, moved, received) = (Batch::new(), None, None);
+        Self { qp, batch, writes: 0, notes: 0, written: 0, moved, received }
     }
 
     /// Writes for the time that is asked for, and has the target look at what came.
@@ -159,7 +164,8 @@ impl<'a, T: Connected> Stream<'a, T> {
             if self.writes > 0 && clock::now() >= marks.limit() {
                 // A path that is slow and goes on is not a broken one.
                 let seen = marks.throughput(self.written, clock::now());
-                return if self.written > 0 { Ok(seen) } else { Err(Failure::NoCompletion) };
+                let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
+                return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
             }
         }
         let seen = marks.throughput(self.written, clock::now());
@@ -245,6 +251,7 @@ impl<'a, T: Connected> Stream<'a, T> {
         if self.qp.send_queue().poll(&mut self.batch)? == 0 {
             return Ok(());
         }
+        let before = self.written;
         for completion in self.batch.iter() {
             if completion.status != Status::Success {
                 return Err(Failure::Completion(completion.status));
@@ -260,6 +267,9 @@ impl<'a, T: Connected> Stream<'a, T> {
                     self.received = Some(slot);
                 }
             }
+        }
+        if self.written > before {
+            self.moved = Some(clock::now());
         }
         Ok(())
     }

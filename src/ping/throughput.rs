@@ -66,8 +66,12 @@ impl Marks {
                 _ => None,
             })
             .collect();
+        let last = self.looks.last().map_or((0, self.start), |&last| last);
         if parts.is_empty() {
             parts = vec![(all, end.saturating_duration_since(self.start))];
+        } else if self.looks.len() <= PARTS as usize {
+            // What came to a halt was slow until the end.
+            parts.push((all.saturating_sub(last.0), end.saturating_duration_since(last.1)));
         }
         let bytes = parts.iter().map(|part| part.0).sum();
         let mut rates: Vec<u64> = parts.into_iter().map(rate).collect();
@@ -131,6 +135,18 @@ mod tests {
         assert!(marks.note(125_000, start + PART * 25), "it takes two seconds more at most");
         let seen = marks.throughput(250_000, start + Duration::from_secs(2));
         assert_eq!((seen.median_bps, seen.min_bps, seen.stddev_bps), (1_000_000, 1_000_000, 0));
+    }
+
+    #[test]
+    fn a_path_that_comes_to_a_halt_was_slow_until_the_end() {
+        let start = clock::now();
+        let mut marks = Marks::new(start, SLOT);
+        for part in 1..=3 {
+            marks.note(u64::from(part) * 1_000_000, start + PART * part);
+        }
+        assert!(marks.note(3_000_000, start + PART * 25), "nothing came for two seconds");
+        let seen = marks.throughput(3_000_000, start + PART * 25);
+        assert_eq!((seen.bytes, seen.min_bps), (2_000_000, 0));
     }
 
     #[test]

@@ -42,13 +42,17 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
     let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
     let grids = (0..rails).flat_map(|rail| {
         let title = if rails > 1 { format!("rail {rail}\n") } else { String::new() };
-        let is_shown = move |figure: &&Figure| {
+        let is_shown = |figure: &&Figure| {
             let mut pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
-            figure.is_always_shown || pairs.any(|pair| (figure.of)(pair) != Value::Absent)
+            pairs.any(|pair| pair.verdict.code == Code::Ok && (figure.of)(pair) != Value::Absent)
         };
-        FIGURES
-            .iter()
-            .filter(is_shown)
+        let mut shown: Vec<&Figure> = FIGURES.iter().filter(is_shown).collect();
+        if shown.is_empty() {
+            // Whether they work is told even so.
+            shown.extend(FIGURES.first());
+        }
+        shown
+            .into_iter()
             .map(move |figure| title.clone() + &render_figure(report, rail, figure, header))
     });
     grids.collect::<Vec<_>>().join("\n")
@@ -57,7 +61,6 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
 /// What a matrix shows of each pair that works.
 struct Figure {
     title: &'static str,
-    is_always_shown: bool,
     of: fn(&Pair) -> Value,
 }
 
@@ -65,19 +68,10 @@ struct Figure {
 const FIGURES: &[Figure] = &[
     Figure {
         title: "half RTT, us",
-        is_always_shown: true,
         of: |pair| pair.rdma.map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50)),
     },
-    Figure {
-        title: "RDMA, bit/s",
-        is_always_shown: false,
-        of: |pair| bandwidth(pair.measured.bandwidth),
-    },
-    Figure {
-        title: "TCP, bit/s",
-        is_always_shown: false,
-        of: |pair| bandwidth(pair.measured.tcp_bandwidth),
-    },
+    Figure { title: "RDMA, bit/s", of: |pair| bandwidth(pair.measured.bandwidth) },
+    Figure { title: "TCP, bit/s", of: |pair| bandwidth(pair.measured.tcp_bandwidth) },
 ];
 
 fn bandwidth(seen: Option<Bandwidth>) -> Value {
@@ -252,7 +246,10 @@ fn sum(report: &PingReport) -> String {
 
 fn cell(pair: &Pair, figure: &Figure) -> String {
     match pair.verdict.code {
-        Code::Ok => (figure.of)(pair).to_string(),
+        Code::Ok => match (figure.of)(pair) {
+            Value::Absent => "ok".into(),
+            value => value.to_string(),
+        },
         Code::NoTransport => "n/a".into(),
         Code::NotTested => "-".into(),
         Code::PeerDead | Code::Unreached => "dead !".into(),

@@ -35,8 +35,7 @@ const FIRST_SEND: u64 = 1_000;
 /// Addresses that are kept: soft-RoCE of kernel 5.10 has 100 for all its users.
 const ADDRESSES: usize = 32;
 
-/// How long a datagram may take to leave: soft-RoCE of kernel 5.10 never ends one that a firewall of this
-/// host drops.
+/// How long a datagram may take to leave.
 const LEAVE: Duration = Duration::from_millis(300);
 
 /// A port's datagram queue pair. It stays for the whole run: its number is what peers know.
@@ -133,6 +132,7 @@ impl<T: Addressed> Endpoint<T> {
         while self.posted - self.done >= u64::from(SENDS) {
             self.poll(hear)?;
             if !patience.lasts() {
+                self.broken = true;
                 return Err(Failure::NoCompletion);
             }
         }

@@ -14,8 +14,13 @@ use crate::sys::verbs::{AddressHandle, Addressed, Path};
 const TRIES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
-/// The longest that the end that only answers stays: its operator stops it long before.
+/// The longest that the end that only answers stays beyond what is measured: its operator stops it long
+/// before.
 const LONGEST: Duration = Duration::from_secs(30);
+
+/// Datagrams that are read before anything else is looked at; what is beyond is dropped, as the network
+/// may do.
+const MOST_AT_ONCE: u32 = 64;
 
 /// A path on which an answer takes longer is not measured again for a few samples.
 const SLOW: Duration = Duration::from_millis(150);
@@ -116,8 +121,9 @@ impl<T: Addressed> Talk<'_, T> {
     /// Answers until it is stopped, and looks for a peer that is not heard.
     fn stay(&mut self, halt: &Halt<'_>) -> Result<(), Failure> {
         let since = clock::now();
-        let end = Deadline::after(LONGEST);
-        let mut patience = Patience::new(LONGEST);
+        let longest = LONGEST + self.slot() * 2;
+        let end = Deadline::after(longest);
+        let mut patience = Patience::new(longest);
         let mut tries = TRIES.iter();
         let mut next = tries.next();
         loop {
@@ -133,7 +139,7 @@ impl<T: Addressed> Talk<'_, T> {
             }
             if before != self.met {
                 // The next one may come any moment: no naps.
-                patience = Patience::new(LONGEST);
+                patience = Patience::new(longest);
             }
             patience.lasts();
         }
@@ -218,8 +224,13 @@ impl<T: Addressed> Talk<'_, T> {
         let heard = &mut self.heard;
         self.endpoint.poll(&mut |one| heard.push(one))?;
         let now = clock::now();
-        // Answering may bring more.
+        // Answering may bring more, from a peer that floods us without end.
+        let mut left = MOST_AT_ONCE;
         while let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() {
+            left -= 1;
+            if left == 0 {
+                self.heard.clear();
+            }
             // A late one of an earlier pair or run is nobody's.
             if (nonce, connection) != (self.ask.nonce, self.ask.connection) {
                 continue;

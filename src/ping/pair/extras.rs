@@ -21,6 +21,8 @@ impl Talk<'_> {
         let tried = has.then(|| self.try_unreliable());
         let came = match tried {
             Some(Ok(outcome)) => (outcome, None),
+            // One that gets lost is not sent again: that is no fault of what passes otherwise.
+            Some(Err(error)) if error.done > 0 => (Unreliable::Failed(error.detail), None),
             Some(Err(error)) if error.cause != Cause::Unsupported => {
                 (Unreliable::Failed(error.detail.clone()), Some(error))
             }

@@ -230,11 +230,32 @@ fn unreliable_connections_fail_only_where_there_are_some() {
     let (_, outcome) = run_with(&tests, Method::Cm, |_| None);
     assert_eq!(outcome.measured.unreliable, Some(Unreliable::NotApplicable));
     let breaks = |act: &Act| match act {
-        Act::Connect(to) if to.ack_timeout == 0 => Some(failed(Stage::Connect, Cause::Stuck)),
+        Act::Connect(to) if to.ack_timeout == 0 => Some(failed(Stage::Connect, Cause::Timeout)),
         _ => None,
     };
     let (_, outcome) = run_with(&tests, Method::Relay, breaks);
     assert_eq!(code(&outcome), Code::NoUnreliable);
+    let hangs = |act: &Act| match act {
+        Act::Connect(to) if to.ack_timeout == 0 => Some(failed(Stage::Connect, Cause::Stuck)),
+        _ => None,
+    };
+    let (_, outcome) = run_with(&tests, Method::Relay, hangs);
+    assert_eq!(code(&outcome), Code::DriverStuck);
+}
+
+#[test]
+fn one_message_that_an_unreliable_connection_loses_is_told_and_no_fault() {
+    // Where messages over the reliable one begin with no round trips, those of the other have them.
+    let loses = |act: &Act| match act {
+        Act::Probe(ask) if ask.rounds > 0 => {
+            let lost = StepError { done: 7, ..StepError::new(Stage::Latency, Cause::NoReply) };
+            Some(Err(StepError { detail: "lost".into(), ..lost }))
+        }
+        _ => None,
+    };
+    let (_, outcome) = run_with(&[Test::Unreliable], Method::Relay, loses);
+    assert_eq!(code(&outcome), Code::Ok);
+    assert_eq!(outcome.measured.unreliable, Some(Unreliable::Failed("lost".into())));
 }
 
 #[test]

@@ -75,7 +75,8 @@ fn attend<W: Write>(
 ) {
     opening.tcp_address = opening.tcp_address.or_else(|| address::of_mac(opening.gid));
     // TCP is only compared: without it the RDMA probe goes on.
-    let listens_at = opening.tcp_address.filter(|_| opening.role == Role::Target);
+    let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
+    let listens_at = opening.tcp_address.filter(|_| is_for_messages);
     let echo = listens_at.and_then(|address| Echo::start(address).ok());
     let reader =
         listens_at.filter(|_| opening.tcp_stream).and_then(|address| Reader::start(address).ok());
@@ -136,7 +137,7 @@ fn meet(
         ..StepError::new(Stage::Open, Cause::Order)
     })?;
     let met = endpoint.meet(&path, ask, halt);
-    if met.is_err() || endpoint.is_broken() {
+    if endpoint.is_broken() {
         // The next pair gets another queue pair.
         *place = None;
     }
