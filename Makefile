@@ -34,18 +34,19 @@ release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 lint: ## formatting and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test lab -- -D warnings
+	$(CARGO) clippy --locked --test lab --test lab_full -- -D warnings
 
 test: lint ## everything but the long tests of the lab itself
 	packaging/release x86_64
 	$(CARGO) test --locked
 	lab/test quick
-	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests
+	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab
 
-test-full: ## make test and the long tests, with the log in docs/test-full.log
+test-full: ## make test, the long tests and those of the lab, with the log in docs/test-full.log
 	@packaging/log docs/test-full.log $(MAKE) --no-print-directory test-full-steps
 
 test-full-steps: lab-test-vm test
+	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_full
 
 lab-test-vm:
 	lab/test vm

@@ -25,7 +25,7 @@ pub use error::ReadError;
 pub use live::Live;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,
-    RouteCommand, RouteQuery, SocketQuery,
+    RouteCommand, RouteQuery, SocketQuery, has_route,
 };
 pub use question::Question;
 pub use rds::RdsList;

@@ -159,6 +159,8 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["ping", "n2", "--watch", "-f", "svg"], "--watch contradicts --format html and svg"),
         (&["ping", "n2", "--from", "/tmp/x"], "--from contradicts the host"),
         (&["ping", "--matrix", "n[1-3]", "--from", "/tmp/x"], "--from contradicts --matrix"),
+        (&["ping", "--from", "/tmp/x", "--quick"], "--from contradicts --quick"),
+        (&["ping", "--diff", "/tmp/x", "/tmp/y", "--rails", "all"], "--diff contradicts --rails"),
         (
             &["ping", "--diff", "/tmp/x", "/tmp/y", "--save", "/tmp/z"],
             "--diff has no use for --save",
@@ -180,7 +182,15 @@ fn a_flag_without_effect_is_wrong_usage() {
         ),
         (&["ping", "--matrix", "n[1-4]", "--peers", "2", "--schedule", "bisection"], "--peers"),
         (&["ping", "--matrix", "n[1-16385]", "--plan"], "a plan has 16384 at most"),
+        (
+            &["ping", "--matrix", "n[1-2]", "--gid-index", "n3=0"],
+            "--gid-index names n3, which is not of this run",
+        ),
         (&["ping", "--matrix", "n[1-4000]"], "of messages through this host"),
+        (
+            &["ping", "--matrix", "n[1-65]", "--test", "bw"],
+            "--test bw fills the links of 65 hosts, and 64 is the limit",
+        ),
         (&["devices", "-f", "html"], "heat maps of ping"),
         (&["ping", "n2", "--root", "/"], "ping has no use for --root"),
         (&["-H", "n1", "ping", "--matrix", "n[1-2]"], "--matrix contradicts --hosts"),

@@ -214,10 +214,10 @@ fn a_filter_in_one_direction_is_told_from_one_in_both() {
 #[test]
 fn bandwidth_datagrams_and_unreliable_connections_are_measured_where_asked_for() {
     let lab = roce();
-    let answer =
-        lab.rdmactl(&["ping", "--matrix", "n2,n4", "--test", "lat,bw,tcp-lat,tcp-bw,ud,uc"]);
-    assert_eq!(answer.code, 0, "{}", answer.stderr);
-    for pair in answer.json["pairs"].as_array().unwrap() {
+    let tests = "lat,bw,tcp-lat,tcp-bw,ud,uc";
+    let matrix = lab.ping(&["--matrix", "n2,n4", "--test", tests], &["n2", "n4"]);
+    matrix.assert_all_well(2);
+    for pair in matrix.pairs() {
         assert_eq!((&pair["verdict"]["code"], &pair["carrier"]), (&"ok".into(), &"rdma".into()));
         for name in ["bandwidth", "tcp_bandwidth"] {
             let seen = |key: &str| pair[name][key].as_u64().unwrap();

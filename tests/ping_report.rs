@@ -271,3 +271,17 @@ fn a_matrix_that_fits_no_screen_is_one_line() {
     let wide = PingReport { hosts, pairs: Vec::new(), ..report() };
     assert_eq!(render_matrix(&wide, true).lines().count(), 1);
 }
+
+#[test]
+fn the_manual_explains_every_verdict() {
+    let manual = std::fs::read_to_string(package("docs/ping.md")).unwrap();
+    let table = manual.split("## ").find(|part| part.starts_with("Verdicts")).unwrap();
+    let of_rows = table.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    let explained: Vec<&str> =
+        of_rows.flat_map(|words| words.split('`').skip(1).step_by(2)).collect();
+    for code in Code::ALL {
+        let times = explained.iter().filter(|word| **word == code.word()).count();
+        assert_eq!(times, 1, "{}", code.word());
+    }
+    assert_eq!(explained.len(), Code::ALL.len(), "{explained:?}");
+}

@@ -89,6 +89,7 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
         target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
         protocol: Protocol::Roce,
+        link_local: false,
         datagrams: said.datagrams,
         wants_datagrams: said.wants_datagrams,
         unreliable: said.unreliable,

@@ -52,6 +52,8 @@ impl<'a> Trial<'a> {
                 | Code::Library
                 | Code::Resources
                 | Code::NoPort
+                | Code::GidIndex
+                | Code::NoSubnetManager
         );
         match self.verdict.side {
             Side::Source if is_direct => Some(self.source),

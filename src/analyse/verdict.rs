@@ -13,12 +13,11 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     let Some((failure, side)) = first_cause(evidence) else {
         return if evidence.passed { judge_passed(evidence) } else { not_tested() };
     };
-    let tcp_passes = matches!(evidence.tcp, Some(Ok(_)));
     let (code, hint) = match failure.stage {
         _ if failure.cause == Cause::Stuck => (Code::DriverStuck, Some(STUCK)),
         Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, None),
         Stage::Open => judge_local(failure),
-        Stage::Connect => judge_connect(failure, tcp_passes),
+        Stage::Connect => judge_connect(failure, evidence),
         // What passed before passes: what is lost now is lost by chance.
         Stage::FirstMessage | Stage::FullMtu if failure.done > 0 => judge_latency(failure),
         Stage::FirstMessage => judge_first_message(failure, evidence),
@@ -188,9 +187,16 @@ fn judge_local(failure: &StepError) -> (Code, Option<&'static str>) {
     }
 }
 
-fn judge_connect(failure: &StepError, tcp_passes: bool) -> (Code, Option<&'static str>) {
+fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
+    const ROUTE: &str = "give both ports addresses of one subnet, or a route: ip route get ADDRESS \
+                         oif NETDEV";
     match &failure.cause {
+        Cause::NoRoute => (Code::NoRoute, Some(ROUTE)),
         Cause::Errno(name) => match name.as_str() {
+            "ETIMEDOUT" if evidence.link_local => (
+                Code::LinkLocal,
+                Some("give both ports an address: link-local ones reach hosts of one link only"),
+            ),
             "ETIMEDOUT" => (
                 Code::NoNeighbour,
                 Some(
@@ -201,6 +207,10 @@ fn judge_connect(failure: &StepError, tcp_passes: bool) -> (Code, Option<&'stati
             "ENETUNREACH" => {
                 (Code::LinkDown, Some("bring the interface up: ip link set NETDEV up; ip route"))
             }
+            "EHOSTUNREACH" | "EACCES" => (
+                Code::Prohibited,
+                Some("the routing table has an entry against it: ip route show type unreachable"),
+            ),
             "ENODATA" | "ENODEV" => (Code::GidIndex, None),
             "EINVAL" => (Code::GidFamily, None),
             "ENOMEM" => (Code::Memlock, None),
@@ -209,7 +219,7 @@ fn judge_connect(failure: &StepError, tcp_passes: bool) -> (Code, Option<&'stati
         Cause::Refused => (Code::NoListener, None),
         Cause::Unsupported => (Code::NoTransport, None),
         Cause::Library => (Code::Library, None),
-        Cause::Timeout if tcp_passes => (Code::NoAck, None),
+        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => (Code::NoAck, None),
         Cause::Timeout => (Code::RailDown, None),
         _ => (Code::Agent, None),
     }
@@ -314,6 +324,7 @@ mod tests {
             source: end(source),
             target: end(target),
             protocol: Protocol::Roce,
+            link_local: false,
             datagrams: None,
             wants_datagrams: false,
             unreliable: None,
@@ -482,5 +493,11 @@ mod tests {
         };
         assert_eq!(code("ETIMEDOUT"), Code::NoNeighbour);
         assert_eq!(code("ENETUNREACH"), Code::LinkDown);
+        assert_eq!(code("EHOSTUNREACH"), Code::Prohibited);
+        let failed = evidence(Some(at(Stage::Connect, Cause::NoRoute)), None);
+        assert_eq!(judge(&failed).code, Code::NoRoute);
+        let failed = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
+        let failed = Evidence { link_local: true, ..evidence(Some(failed), None) };
+        assert_eq!(judge(&failed).code, Code::LinkLocal);
     }
 }

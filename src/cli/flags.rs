@@ -39,6 +39,13 @@ const CONTRARY: [(Group, &str); 6] = [
     ),
 ];
 
+/// Flags of a command that tell of what was done before: nothing else of its own has an effect then.
+const ALONE: [(&str, &[&str], &str); 1] = [(
+    "ping",
+    &["from", "diff"],
+    "leave one of them out: a file holds the pairs that were tried, as they were tried",
+)];
+
 /// What one command has no use for, each time with the remedy.
 type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 
@@ -121,22 +128,23 @@ pub enum FlagError {
         fix: &'static str,
     },
     /// Two flags of which one may be given.
-    #[error("--{one} contradicts --{other}")]
+    #[error("--{one} contradicts {other}")]
     Contrary {
-        /// One.
+        /// One, without dashes.
         one: &'static str,
-        /// The other.
-        other: &'static str,
+        /// The other, with dashes where it has some.
+        other: String,
         /// What to type.
         fix: &'static str,
     },
 }
 
-/// Looks at the flags given to a command, by their long names.
+/// Looks at what was given to a command: flags that all commands have, by their long names, and its own
+/// arguments, flags with their dashes.
 ///
 /// # Errors
 /// One has no effect on this command, or two contradict each other.
-pub fn check(command: &str, given: &[&str]) -> Result<(), FlagError> {
+pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagError> {
     for (command, refused) in TABLE.iter().filter(|(name, _)| *name == command) {
         for (groups, fix) in *refused {
             let mut flags = groups.iter().copied().flatten().copied();
@@ -148,7 +156,15 @@ pub fn check(command: &str, given: &[&str]) -> Result<(), FlagError> {
     for (group, fix) in CONTRARY {
         let mut both = group.iter().copied().filter(|flag| given.contains(flag));
         if let (Some(one), Some(other)) = (both.next(), both.next()) {
-            return Err(FlagError::Contrary { one, other, fix });
+            return Err(FlagError::Contrary { one, other: format!("--{other}"), fix });
+        }
+    }
+    for (_, flags, fix) in ALONE.iter().filter(|(name, ..)| *name == command) {
+        let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
+        let Some(&one) = flags.iter().find(|flag| is_given(flag)) else { continue };
+        let itself = format!("--{one}");
+        if let Some(other) = own.iter().find(|other| **other != itself) {
+            return Err(FlagError::Contrary { one, other: other.clone(), fix });
         }
     }
     Ok(())
@@ -157,7 +173,7 @@ pub fn check(command: &str, given: &[&str]) -> Result<(), FlagError> {
 /// Whether a command has use for a flag.
 #[must_use]
 pub fn takes(command: &str, flag: &str) -> bool {
-    !matches!(check(command, &[flag]), Err(FlagError::Useless { .. }))
+    !matches!(check(command, &[flag], &[]), Err(FlagError::Useless { .. }))
 }
 
 #[cfg(test)]
@@ -211,9 +227,23 @@ mod tests {
     #[test]
     fn a_flag_without_effect_is_refused() {
         assert!(takes("devices", "save") && !takes("ping", "root") && takes("ping", "color"));
-        let error = check("capture", &["color", "sort"]).unwrap_err();
+        let error = check("capture", &["color", "sort"], &[]).unwrap_err();
         assert_eq!(error.to_string(), "capture has no use for --sort");
-        let error = check("devices", &["root", "from"]).unwrap_err();
+        let error = check("devices", &["root", "from"], &[]).unwrap_err();
         assert_eq!(error.to_string(), "--from contradicts --root");
+    }
+
+    #[test]
+    fn beside_what_was_done_before_nothing_says_how_to_do_it() {
+        let own = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(check("ping", &["from", "sort"], &[]), Ok(()));
+        assert_eq!(check("ping", &[], &own(&["--diff"])), Ok(()));
+        assert_eq!(check("ports", &["from"], &own(&["--rates"])), Ok(()));
+        let error = check("ping", &["from"], &own(&["the host"])).unwrap_err();
+        assert_eq!(error.to_string(), "--from contradicts the host");
+        let error = check("ping", &[], &own(&["--diff", "--tclass"])).unwrap_err();
+        assert_eq!(error.to_string(), "--diff contradicts --tclass");
+        let error = check("ping", &["from"], &own(&["--diff"])).unwrap_err();
+        assert_eq!(error.to_string(), "--from contradicts --diff");
     }
 }

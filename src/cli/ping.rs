@@ -4,6 +4,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration;
+use crate::model::GidIndex;
 use crate::model::ping::Test;
 
 const ITERS: u32 = 1_000;
@@ -31,7 +32,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["host", "matrix", "hosts", "hosts_file", "test", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
     pub simulate: Option<PathBuf>,
     /// Send no message: tell what has changed between two runs kept with --save
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["host", "matrix", "clients", "simulate", "plan", "peers", "schedule", "budget", "quick", "full", "test", "iters", "slot", "size"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], value_hint = clap::ValueHint::FilePath, help_heading = "Which pairs")]
     pub diff: Option<Vec<PathBuf>>,
 
     /// Try each host with K others at least, chosen by chance; every two leaves, too, where these are known
@@ -87,9 +88,9 @@ pub struct PingArgs {
     /// The port of the device
     #[arg(long, value_name = "N", help_heading = "Which way between two hosts")]
     pub port: Option<u32>,
-    /// The index of the GID on every host
-    #[arg(long, value_name = "N", help_heading = "Which way between two hosts")]
-    pub gid_index: Option<u32>,
+    /// The index of the GID on every host, or on some as in n1=0,n2=3
+    #[arg(long, value_name = "N|HOST=N,…", help_heading = "Which way between two hosts")]
+    pub gid_index: Option<GidIndex>,
     /// The path MTU in bytes, even one that a port does not have
     #[arg(long, value_name = "BYTES", value_parser = parse_mtu, help_heading = "Which way between two hosts")]
     pub mtu: Option<u32>,

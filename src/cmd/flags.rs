@@ -15,11 +15,22 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
     // Flags that stand before the command are known behind it, too.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
     let is_given = |arg: &&clap::Arg| {
-        matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+        let id = arg.get_id().as_str();
+        matches.try_contains_id(id).is_ok()
+            && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let of_all = tree.get_arguments().filter(|arg| arg.is_global_set());
     let given: Vec<&str> = of_all.filter(is_given).filter_map(clap::Arg::get_long).collect();
-    flags::check(command, &given).map_err(|error| {
+    let own = tree.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    let own: Vec<String> = own
+        .filter(|arg| !arg.is_global_set())
+        .filter(is_given)
+        .map(|arg| match arg.get_long() {
+            Some(flag) => format!("--{flag}"),
+            None => format!("the {}", arg.get_id()),
+        })
+        .collect();
+    flags::check(command, &given, &own).map_err(|error| {
         let fix = match error {
             FlagError::Useless { fix, .. } | FlagError::Contrary { fix, .. } => fix,
         };

@@ -29,7 +29,7 @@ use self::real::Real;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
-use super::{Advice, Outcome, interrupt};
+use super::{Outcome, interrupt};
 
 /// Runs all asked pairs and prints what they showed.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -60,25 +60,11 @@ enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     fn of(global: &'a Global, args: &'a PingArgs) -> anyhow::Result<Self> {
-        let Some(path) = &global.from else {
-            return Ok(match &args.simulate {
-                Some(file) => Self::Simulated(file, args),
-                None => Self::Real(Box::new(Real::new(global, args)?)),
-            });
-        };
-        let others = [
-            ("--matrix", args.matrix.is_some()),
-            ("--clients", args.clients.is_some()),
-            ("--simulate", args.simulate.is_some()),
-            ("--peers", args.peers.is_some()),
-            ("--budget", args.budget.is_some()),
-            ("the host", args.host.is_some()),
-        ];
-        if let Some((other, _)) = others.iter().find(|(_, is_given)| *is_given) {
-            let fix = "leave one of them out: a file holds the pairs that were tried";
-            return Err(Advice::error(format!("--from contradicts {other}"), fix));
-        }
-        Ok(Self::Kept(path))
+        Ok(match (&global.from, &args.simulate) {
+            (Some(run), _) => Self::Kept(run),
+            (None, Some(file)) => Self::Simulated(file, args),
+            (None, None) => Self::Real(Box::new(Real::new(global, args)?)),
+        })
     }
 
     /// Runs it, and tells events as they happen where these are asked for.

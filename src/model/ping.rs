@@ -365,10 +365,16 @@ codes! {
     MtuMismatch = "mtu.mismatch",
     /// The target's hardware address could not be found.
     NoNeighbour = "l2.no_neighbour",
+    /// No route leads to the target's address from the port's interface.
+    NoRoute = "ip.no_route",
+    /// The routing table forbids the target's address.
+    Prohibited = "ip.prohibited",
     /// The local link is down.
     LinkDown = "local.link_down",
     /// Packets pass in one direction only.
     Asymmetric = "path.asymmetric",
+    /// The port waits for a subnet manager.
+    NoSubnetManager = "ib.no_sm",
     /// The two ports are in no partition in which they may talk.
     PKey = "ib.pkey",
     /// Reliable connections pass, datagrams do not.
@@ -379,6 +385,8 @@ codes! {
     GidIndex = "gid.index",
     /// The GIDs are of different families or kinds.
     GidFamily = "gid.family",
+    /// The GIDs are link-local, and the target is not on the link.
+    LinkLocal = "gid.link_local",
     /// The device files may not be opened.
     Permission = "local.permission",
     /// Memory could not be pinned.
@@ -443,6 +451,7 @@ impl Code {
             Self::Udp4791Blocked
                 | Self::MtuBlackhole
                 | Self::NoNeighbour
+                | Self::LinkLocal
                 | Self::RailDown
                 | Self::NoAck
                 | Self::Asymmetric
@@ -463,6 +472,8 @@ pub struct Evidence {
     pub target: EndEvidence,
     /// The protocol between them.
     pub protocol: Protocol,
+    /// Whether the GIDs reach hosts of one link only.
+    pub link_local: bool,
     /// What both ends saw of datagrams; `None` where there are none, or none were sent.
     pub datagrams: Option<Datagrams>,
     /// Whether datagrams were asked for: then they must pass.

@@ -404,6 +404,8 @@ pub enum Cause {
     NoReply,
     /// The answer carries other bytes than it should.
     WrongBytes,
+    /// The kernel knows no route to the peer's address from the port's interface.
+    NoRoute,
     /// The peer refused the connection.
     Refused,
     /// A library is missing.

@@ -3,11 +3,12 @@
 mod overrides;
 mod rails;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use crate::model::ping::{Route, RoutePort};
+use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
-use crate::model::{Device, Gid, GidKind, HostReport, PKey, Port, PortState, Protocol};
+use crate::model::{Device, Gid, GidIndex, GidKind, HostReport, PKey, Port, PortState, Protocol};
 
 pub use overrides::Overrides;
 pub(super) use rails::Rails;
@@ -20,16 +21,18 @@ const RXE_SURVIVES_FIREWALLS: (u32, u32) = (6, 12);
 /// Why two hosts have no route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoRoute {
-    /// The source has no active RDMA port; what it has instead.
-    Source(String),
-    /// Nor has the target.
-    Target(String),
-    /// The source's port on the rail is down; which one, and its state.
-    SourceDown(String),
-    /// The target's is.
-    TargetDown(String),
+    /// One end has no active RDMA port; what it has instead.
+    Port(Side, String),
+    /// Its port on the rail is down; which one, and its state.
+    Down(Side, String),
+    /// Its ports have nothing at the GID index that is wanted; what they have.
+    NoGid(Side, String),
+    /// Its InfiniBand ports wait for a subnet manager; which ones.
+    NoSubnetManager(Side, String),
     /// Both have ports, but no protocol in common.
     Disjoint(String),
+    /// Both have `RoCE`, but no GIDs of one version and one kind of address.
+    GidFamily(String),
     /// The GIDs of both are in different VLANs of one subnet.
     Vlan(String),
     /// Both ends are in no partition in which they may talk.
@@ -48,11 +51,10 @@ pub(super) fn choose(
     wanted: &Overrides,
 ) -> Result<Vec<OnRail>, NoRoute> {
     let (from, to) = (candidates(source, wanted), candidates(target, wanted));
-    if !from.iter().any(Candidate::is_active) {
-        return Err(NoRoute::Source(lack(source, wanted)));
-    }
-    if !to.iter().any(Candidate::is_active) {
-        return Err(NoRoute::Target(lack(target, wanted)));
+    for (end, side, host) in [(&from, Side::Source, source), (&to, Side::Target, target)] {
+        if !end.iter().any(Candidate::is_active) {
+            return Err(lack(host, side, wanted));
+        }
     }
     let pairs = || {
         let to = || to.iter().filter(|b| b.is_active());
@@ -70,10 +72,12 @@ pub(super) fn choose(
             (from.iter().find(|a| is_on(&from, a)), to.iter().find(|b| is_on(&to, b)));
         match mine.zip(theirs) {
             Some((a, _)) if !a.is_active() => {
-                routes.push((number, Err(NoRoute::SourceDown(told_state(a.device, a.port)))));
+                routes
+                    .push((number, Err(NoRoute::Down(Side::Source, told_state(a.device, a.port)))));
             }
             Some((_, b)) if !b.is_active() => {
-                routes.push((number, Err(NoRoute::TargetDown(told_state(b.device, b.port)))));
+                routes
+                    .push((number, Err(NoRoute::Down(Side::Target, told_state(b.device, b.port)))));
             }
             Some(_) => routes.push((number, Err(no_route(&from, &to)))),
             None => {}
@@ -189,7 +193,30 @@ fn no_route(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoRoute {
             "addresses of one subnet are in VLAN {here} at the source and in VLAN {there} at the target"
         ));
     }
+    let is_roce = |end: &[Candidate<'_>]| {
+        end.iter().any(|one| one.is_active() && one.protocol == Protocol::Roce)
+    };
+    if is_roce(from) && is_roce(to) {
+        return NoRoute::GidFamily(format!("{} here, {} there", families(from), families(to)));
+    }
     NoRoute::Disjoint(format!("{} here, {} there", protocols(from), protocols(to)))
+}
+
+/// The GIDs of active `RoCE` ports as pairs of them are matched: the version, and what kind of address.
+fn families(end: &[Candidate<'_>]) -> String {
+    let roce = end.iter().filter(|one| one.is_active() && one.protocol == Protocol::Roce);
+    let families: BTreeSet<String> = roce
+        .map(|one| {
+            let family = match one.gid.value.ip() {
+                _ if one.gid.value.is_link_local() => "link-local",
+                IpAddr::V4(_) => "IPv4",
+                IpAddr::V6(_) => "IPv6",
+            };
+            let kind = one.gid.kind.map_or("of unknown version", GidKind::word);
+            format!("{kind} {family}")
+        })
+        .collect();
+    Vec::from_iter(families).join(", ")
 }
 
 /// The address of a chosen port that TCP can use; `None` for link-local and hardware addresses.
@@ -261,7 +288,8 @@ fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Candidate<'a>
             if !is_usable(protocol) {
                 continue;
             }
-            let gids = port.gids.iter().flatten().filter(|gid| is(wanted.gid_index, gid.index));
+            let index = wanted.gid_index.of(&host.host);
+            let gids = port.gids.iter().flatten().filter(|gid| is(index, gid.index));
             let usable = gids.filter_map(|gid| Some((gid, gid.index.try_into().ok()?)));
             found.extend(usable.map(|(gid, index)| Candidate {
                 host,
@@ -351,30 +379,62 @@ fn subnet_prefix(gid: &Gid) -> u128 {
     gid.value.0.to_bits() >> 64
 }
 
-fn lack(host: &HostReport, wanted: &Overrides) -> String {
+/// Why nothing of a host can be used.
+fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoRoute {
+    let has = |wanted: &Overrides| candidates(host, wanted).iter().any(Candidate::is_active);
+    if let Some(index) = wanted.gid_index.of(&host.host) {
+        let any = Overrides { gid_index: GidIndex::default(), ..wanted.clone() };
+        if has(&any) {
+            return NoRoute::NoGid(side, missing_gid(host, index, &any));
+        }
+    }
     let asked = [
         wanted.device.as_ref().map(|name| format!("device {name}")),
         wanted.port.map(|port| format!("port {port}")),
-        wanted.gid_index.map(|index| format!("GID index {index}")),
     ];
     let asked: Vec<String> = asked.into_iter().flatten().collect();
-    if !asked.is_empty() && candidates(host, &Overrides::default()).iter().any(Candidate::is_active)
-    {
-        return format!("it has nothing usable as {}", asked.join(", "));
+    if !asked.is_empty() && has(&Overrides::default()) {
+        return NoRoute::Port(side, format!("it has nothing usable as {}", asked.join(", ")));
     }
     if host.devices.is_empty() {
-        return "no RDMA device".into();
+        return NoRoute::Port(side, "no RDMA device".into());
     }
-    let states: Vec<String> = host
-        .devices
-        .iter()
-        .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
+    let ports = || {
+        let devices = host.devices.iter();
+        devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)))
+    };
+    // A link that is up stays so until it has a LID.
+    let waits = |port: &Port| {
+        port.protocol.is_some_and(Protocol::has_subnet) && port.state == Some(PortState::Init)
+    };
+    let waiting: Vec<String> = ports()
+        .filter(|(_, port)| waits(port))
+        .map(|(device, port)| told_state(device, port))
+        .collect();
+    if !waiting.is_empty() {
+        return NoRoute::NoSubnetManager(side, waiting.join(", "));
+    }
+    let states: Vec<String> = ports()
         .map(|(device, port)| {
             let lacks = if is_active(port) { unfit(port) } else { String::new() };
             format!("{}{lacks}", told_state(device, port))
         })
         .collect();
-    format!("no active port with a usable GID: {}", states.join(", "))
+    NoRoute::Port(side, format!("no active port with a usable GID: {}", states.join(", ")))
+}
+
+/// What the active ports that could be used have instead of one GID.
+fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
+    let mut ports: BTreeMap<(&str, u8), Vec<String>> = BTreeMap::new();
+    let candidates = candidates(host, wanted);
+    for one in candidates.iter().filter(|one| one.is_active()) {
+        ports.entry(one.place()).or_default().push(one.index.to_string());
+    }
+    let ports: Vec<String> = ports
+        .into_iter()
+        .map(|((device, port), indices)| format!("{device}/{port} has {}", indices.join(", ")))
+        .collect();
+    format!("no GID at index {index}: {}", ports.join("; "))
 }
 
 fn told_state(device: &Device, port: &Port) -> String {
@@ -507,13 +567,33 @@ mod tests {
     }
 
     #[test]
+    fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
+        let named = |name: &str| {
+            let gids: &[_] = &[("fe80::1", V2), ("::ffff:10.1.0.1", V2)];
+            HostReport { host: name.into(), ..host(&[("rxe0", ROCE, UP, gids)]) }
+        };
+        let (a, b) = (named("n1"), named("n2"));
+        let with = |gid_index: &str| {
+            let wanted =
+                Overrides { gid_index: gid_index.parse().unwrap(), ..Overrides::default() };
+            super::choose(&a, &b, &Rails::default(), &wanted)?.remove(0).1
+        };
+        assert_eq!(with("0").unwrap().target.gid_index, 0);
+        let missing = "no GID at index 200: rxe0/1 has 0, 1";
+        assert_eq!(with("200"), Err(NoRoute::NoGid(Side::Source, missing.into())));
+        assert_eq!(with("n2=200"), Err(NoRoute::NoGid(Side::Target, missing.into())));
+        let families = "RoCE v2 link-local here, RoCE v2 IPv4 there";
+        assert_eq!(with("1,n1=0"), Err(NoRoute::GidFamily(families.into())));
+    }
+
+    #[test]
     fn an_active_port_without_a_route_says_what_it_lacks() {
         let whole = host(&[("a", ROCE, UP, &[("fe80::1", V2)])]);
         let why = |change: &dyn Fn(&mut Port)| {
             let mut lacking = whole.clone();
             change(&mut lacking.devices[0].ports[0]);
             match choose(&lacking, &whole) {
-                Err(NoRoute::Source(why)) => why,
+                Err(NoRoute::Port(Side::Source, why)) => why,
                 other => panic!("{other:?}"),
             }
         };
@@ -535,8 +615,18 @@ mod tests {
     fn a_port_that_is_down_is_named() {
         let up = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
         let down = host(&[("rxe0", ROCE, PortState::Down, &[("fe80::1", V2)])]);
-        let NoRoute::Target(why) = choose(&up, &down).unwrap_err() else { panic!() };
+        let NoRoute::Port(Side::Target, why) = choose(&up, &down).unwrap_err() else { panic!() };
         assert!(why.contains("rxe0/1 is DOWN"), "{why}");
+    }
+
+    #[test]
+    fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
+        let of = |state| host(&[("mlx5_0", Protocol::Ib, state, &[("fe80::1", GidKind::Ib)])]);
+        let (up, waits) = (of(UP), of(PortState::Init));
+        let told = NoRoute::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
+        assert_eq!(choose(&up, &waits), Err(told));
+        let roce = host(&[("mlx5_0", ROCE, PortState::Init, &[("fe80::1", V2)])]);
+        assert!(matches!(choose(&roce, &up), Err(NoRoute::Port(Side::Source, _))));
     }
 
     fn two_rails(host: u8) -> HostReport {
@@ -573,8 +663,8 @@ mod tests {
             assert_eq!(second.source.device, "rxe1");
             first.clone()
         };
-        assert_eq!(ways(&a, &b), NoRoute::TargetDown("rxe0/1 is DOWN".into()));
-        assert_eq!(ways(&b, &a), NoRoute::SourceDown("rxe0/1 is DOWN".into()));
+        assert_eq!(ways(&a, &b), NoRoute::Down(Side::Target, "rxe0/1 is DOWN".into()));
+        assert_eq!(ways(&b, &a), NoRoute::Down(Side::Source, "rxe0/1 is DOWN".into()));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::model::probe::{
     Cause, Connecting, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips, Stage,
     StepError, Streaming, Throughput,
 };
+use crate::source::has_route;
 use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
 use crate::sys::verbs::{
     Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
@@ -22,6 +23,9 @@ use crate::sys::verbs::{
 
 /// 0.64 ms, by the table of IBA 9.7.5.2.8.
 const MIN_RNR_TIMER: u8 = 12;
+
+/// How long the kernel may take to look up a route.
+const LOOKUP: Duration = Duration::from_millis(500);
 
 /// An end that is not connected yet.
 pub(super) struct OpenEnd {
@@ -129,7 +133,8 @@ impl OpenEnd {
         let purpose = self.opening.purpose;
         let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
-        let fail = |error| verbs_error(Stage::Connect, &error);
+        let opening = &self.opening;
+        let fail = |error| with_route(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
         let way = match self.stage {
             Unconnected::Unreliable(mut qp) => {
                 let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
@@ -306,6 +311,20 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
         Target::Lid(route)
     };
     Path { port: opening.port, service_level: opening.service_level, target }
+}
+
+/// What no neighbour answers because no route leads to it is told as such.
+fn with_route(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
+    let netdev =
+        opening.netdev.as_ref().filter(|_| error.cause == Cause::Errno("ETIMEDOUT".into()));
+    match netdev.and_then(|netdev| Some((netdev, has_route(netdev, remote.ip(), LOOKUP)?))) {
+        Some((netdev, false)) => StepError {
+            detail: format!("no route leads from {netdev} to {}", remote.ip()),
+            cause: Cause::NoRoute,
+            ..error
+        },
+        _ => error,
+    }
 }
 
 fn gid_moved(opening: &Opening) -> StepError {

@@ -1,5 +1,6 @@
 //! All asked pairs: planned in rounds of disjoint pairs, run, judged.
 
+mod silence;
 mod suspects;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use self::silence::Silence;
 pub use super::choose::Overrides;
 use super::choose::{self, NoRoute, Rails};
 use super::node::{Liveness, Node};
@@ -76,12 +78,15 @@ pub struct Results {
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
 pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
-    let connections = AtomicU32::new(1);
+    let (connections, silence) = (&AtomicU32::new(1), Silence::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
     let crosses = plan.schedule() == Schedule::Shift;
-    let rounds = Rounds { members, rails, effort, watch, connections, crosses };
+    let rounds =
+        Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
-    let mut results = rounds.run(plan, Pass::First);
+    let first = Rounds { silence: Some(&silence), ..rounds };
+    let mut results = first.run(plan, Pass::First);
+    results.extend(rounds.run_postponed(&silence.take()));
     let key = |pair: &Pair| (pair.rail, pair.source, pair.target);
     results.sort_by_key(key);
     let doubtful: BTreeSet<(usize, usize)> =
@@ -107,15 +112,20 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
 }
 
 /// What every round of a run has in common.
+#[derive(Clone, Copy)]
 struct Rounds<'a> {
     members: &'a [Member<'a>],
     rails: &'a Rails,
     effort: &'a Effort,
     watch: &'a dyn Watch,
     /// Connections of a run have different numbers: the next one.
-    connections: AtomicU32,
+    connections: &'a AtomicU32,
     /// Each host asks and is asked at the same time.
     crosses: bool,
+    /// The only pairs that are run; all without.
+    only: Option<&'a BTreeSet<Cell>>,
+    /// Who has to wait, and is found out meanwhile; nobody without.
+    silence: Option<&'a Silence>,
 }
 
 impl Rounds<'_> {
@@ -125,28 +135,20 @@ impl Rounds<'_> {
         let in_turn = |turn: Turn| {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
-                if pass == Pass::First {
-                    for pair in &pairs {
-                        self.watch.saw(pair);
+                for pair in pairs.iter().filter(|_| pass == Pass::First) {
+                    self.watch.saw(pair);
+                    if let Some(silence) = self.silence {
+                        silence.note(pair);
                     }
                 }
                 results.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
             }
         };
-        let in_turn = &in_turn;
         for round in 0..plan.rounds() {
             if self.watch.is_out_of_time() {
                 break;
             }
-            thread::scope(|scope| {
-                for turn in plan.round(round) {
-                    let pair = thread::Builder::new().name("pair".into());
-                    if pair.spawn_scoped(scope, move || in_turn(turn)).is_err() {
-                        // A system that gives no more threads gets the work done one by one.
-                        in_turn(turn);
-                    }
-                }
-            });
+            at_once(plan.round(round), in_turn);
         }
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,11 +174,12 @@ impl Rounds<'_> {
         match choose::choose(from.0, to.0, self.rails, &self.effort.overrides) {
             Ok(routes) => routes
                 .into_iter()
-                .map(|(rail, route)| match route {
-                    Ok(route) => {
-                        self.run_route(Cell { rail, source, target }, (from.1, to.1), route)
-                    }
-                    Err(why) => unrouted(rail, source, target, no_route(why)),
+                .map(|(rail, route)| (Cell { rail, source, target }, route))
+                .filter(|(cell, _)| self.only.is_none_or(|only| only.contains(cell)))
+                .filter_map(|(cell, route)| match route {
+                    Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
+                    Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
+                    Err(why) => Some(unrouted(cell.rail, source, target, no_route(why))),
                 })
                 .collect(),
             Err(why) => same(no_route(why)),
@@ -211,6 +214,20 @@ impl Rounds<'_> {
             first: None,
         }
     }
+}
+
+/// Does all of it side by side.
+fn at_once<T: Copy + Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
+    let each = &each;
+    thread::scope(|scope| {
+        for one in work {
+            let pair = thread::Builder::new().name("pair".into());
+            if pair.spawn_scoped(scope, move || each(one)).is_err() {
+                // A system that gives no more threads gets the work done one by one.
+                each(one);
+            }
+        }
+    });
 }
 
 /// A pair between which no message went.
@@ -250,11 +267,12 @@ fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
 
 fn no_route(why: NoRoute) -> Verdict {
     let (code, side, detail, hint) = match why {
-        NoRoute::Source(detail) => (Code::NoPort, Side::Source, detail, Some(NO_PORT)),
-        NoRoute::Target(detail) => (Code::NoPort, Side::Target, detail, Some(NO_PORT)),
-        NoRoute::SourceDown(detail) => (Code::LinkDown, Side::Source, detail, Some(DOWN)),
-        NoRoute::TargetDown(detail) => (Code::LinkDown, Side::Target, detail, Some(DOWN)),
+        NoRoute::Port(side, detail) => (Code::NoPort, side, detail, Some(NO_PORT)),
+        NoRoute::Down(side, detail) => (Code::LinkDown, side, detail, Some(DOWN)),
+        NoRoute::NoGid(side, detail) => (Code::GidIndex, side, detail, Some(GIDS)),
+        NoRoute::NoSubnetManager(side, detail) => (Code::NoSubnetManager, side, detail, Some(SM)),
         NoRoute::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
+        NoRoute::GidFamily(detail) => (Code::GidFamily, Side::Path, detail, Some(FAMILY)),
         NoRoute::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
         NoRoute::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
     };
@@ -263,6 +281,15 @@ fn no_route(why: NoRoute) -> Verdict {
 
 const DOWN: &str = "see why on that host: rdmactl ports -v; then its cable, the switch port, and \
                     ip link set NETDEV up";
+
+const GIDS: &str =
+    "see which there are: rdmactl gids -H HOST; without --gid-index the best one is taken";
+
+const FAMILY: &str = "give both interfaces addresses of one family, or leave out --gid-index: \
+                      rdmactl gids -H HOST,HOST";
+
+const SM: &str = "start a subnet manager on a host or a switch of the fabric: sminfo; systemctl \
+                  start opensm";
 
 const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
 

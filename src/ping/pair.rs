@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::choose::{self, Overrides};
 use super::node::Node;
 use crate::clock::Deadline;
+use crate::model::Protocol;
 use crate::model::ping::{
     Bandwidth, Carrier, Datagrams, EndEvidence, Evidence, Life, Measured, Route, RoutePort, Test,
     Unreliable,
@@ -154,6 +155,8 @@ impl Talk<'_> {
                 target: EndEvidence { life: target, failure: seen.target },
                 source: EndEvidence { life: source, failure: seen.source },
                 protocol: self.route.protocol,
+                link_local: self.route.protocol == Protocol::Roce
+                    && self.route.source.gid.is_link_local(),
                 datagrams: seen.datagrams,
                 wants_datagrams: self.effort.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),

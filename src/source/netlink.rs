@@ -6,6 +6,7 @@
 mod attributes;
 mod ethtool;
 mod exchange;
+mod lookup;
 mod message;
 mod rdma;
 mod route;
@@ -13,6 +14,7 @@ mod sockets;
 
 pub use attributes::{Attribute, Attributes};
 pub use ethtool::{EthtoolCommand, EthtoolQuery};
+pub use lookup::has_route;
 pub use message::{Message, Messages};
 pub use rdma::{RdmaCommand, RdmaQuery};
 pub use route::{RouteCommand, RouteQuery};

@@ -1,5 +1,9 @@
 //! The virtual nodes of these tests, and rdmactl run against them.
-#![allow(unreachable_pub, reason = "a module of one test binary")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    reason = "a module of two test binaries, each of which uses a part"
+)]
 
 use std::env;
 use std::io::{BufRead as _, BufReader};
@@ -140,18 +144,24 @@ impl Cluster {
         Answer { code: output.status.code().expect("an exit code"), json, stderr }
     }
 
-    /// Pings every pair of the set; proves that the answer fits the schema, came in time, and
-    /// that nothing stays on any node that can still be asked.
+    /// Pings every pair of the set, in time.
     pub fn matrix(&self, set: &str, alive: &[&str]) -> Matrix {
-        let answer = self.rdmactl(&["ping", "--matrix", set, "--slot", "100ms"]);
+        let matrix = self.ping(&["--matrix", set, "--slot", "100ms"], alive);
+        let elapsed = matrix.0.json["elapsed_ms"].as_u64().expect("a number");
+        assert!(elapsed < 10_000, "{elapsed} ms from the agents' hello\n{matrix:?}");
+        matrix
+    }
+
+    /// Pings; proves that the answer fits the schema, and that nothing stays on any node that can still be
+    /// asked.
+    pub fn ping(&self, flags: &[&str], alive: &[&str]) -> Matrix {
+        let answer = self.rdmactl(&[&["ping"], flags].concat());
         let schema = rdmactl::render::ping_schema();
         let validator = jsonschema::validator_for(&schema).expect("a schema");
         let errors: Vec<String> =
             validator.iter_errors(&answer.json).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");
         let matrix = Matrix(answer);
-        let elapsed = matrix.0.json["elapsed_ms"].as_u64().expect("a number");
-        assert!(elapsed < 10_000, "{elapsed} ms from the agents' hello\n{matrix:?}");
         for node in alive {
             self.assert_nothing_left(node);
         }

@@ -1,20 +1,28 @@
 //! Whom a run is of: hosts in the order of their numbers, who may ask whom, and which of that is planned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
 use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, asked};
 use crate::fleet::Host;
-use crate::model::ping::{Schedule, Topology};
-use crate::ping::plan::{Choice, Pairs, Plan, Way};
+use crate::model::GidIndex;
+use crate::model::ping::{Schedule, Test, Topology};
+use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
 use crate::query::Value;
 use crate::render::escape;
 
 /// The most bytes of messages that one run relays: more than that, and this host is what is measured.
 const MOST_RELAYED: u64 = 8 << 30;
+
+/// The most hosts whose links may be filled at once without a limit of time: a fabric in use is shared.
+const MOST_FILLED: usize = 64;
+
+/// How long a measurement of bandwidth takes.
+pub(super) const STREAM: Duration = Duration::from_millis(250);
 
 /// Where the messages of a run start.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -72,6 +80,19 @@ pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Pl
         None => vec![Place::Here],
     };
     join(sources, targets, false)
+}
+
+/// Refuses a flag that names a host of which the run is not: a typing error would go unseen.
+pub(super) fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
+    let names: HashSet<String> = places.iter().map(Place::name).collect();
+    let mut of_index = args.gid_index.iter().flat_map(GidIndex::hosts);
+    match of_index.find(|&host| !names.contains(host)) {
+        Some(host) => Err(Advice::error(
+            format!("--gid-index names {}, which is not of this run", escape(host)),
+            "write the host as the set has it: --matrix n[1-4] --gid-index n1=0,n2=3",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// clap sees the contradiction only when both stand behind the command.
@@ -171,11 +192,31 @@ pub(super) fn any_seed() -> anyhow::Result<u32> {
     Ok(u16::from_le_bytes(seed).into())
 }
 
-/// Refuses a plan of which too much would pass through this host; one that ends in time may begin.
-pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
+/// What the flags ask for of each pair.
+pub(super) fn load(args: &PingArgs, rails: usize) -> Load<'_> {
     let (round_trips, slot) = args.measurement();
-    let relayed = plan.estimate(1, round_trips, slot).bytes(Way::Relay);
-    if relayed <= MOST_RELAYED || args.budget.is_some() {
+    Load { rails, tests: &args.test, round_trips, slot, stream_slot: STREAM }
+}
+
+/// Refuses a plan of which too much would pass through this host, or through the network; one that ends in
+/// time may begin.
+pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()> {
+    if args.budget.is_some() {
+        return Ok(());
+    }
+    let hosts = plan.pairs().hosts();
+    let fills_links = |test: &&Test| matches!(test, Test::Bandwidth | Test::TcpBandwidth);
+    if let Some(test) = args.test.iter().find(fills_links).filter(|_| hosts > MOST_FILLED) {
+        return Err(Advice::error(
+            format!(
+                "--test {} fills the links of {hosts} hosts, and {MOST_FILLED} is the limit",
+                test.word()
+            ),
+            "say how long others may be disturbed, as in --budget 1m, or try fewer hosts",
+        ));
+    }
+    let relayed = plan.estimate(load(args, 1)).bytes(Way::Relay);
+    if relayed <= MOST_RELAYED {
         return Ok(());
     }
     let what = format!(

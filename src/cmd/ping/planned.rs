@@ -49,9 +49,9 @@ fn told(
     topology: Option<&Topology>,
     simulated: Option<String>,
 ) -> PlannedRun {
-    let (round_trips, slot) = args.measurement();
-    let estimate = plan.estimate(rails, round_trips, slot);
-    let begun = args.budget.map(|time| plan.rounds_within(time, rails, round_trips, slot));
+    let load = party::load(args, rails);
+    let estimate = plan.estimate(load);
+    let begun = args.budget.map(|time| plan.rounds_within(time, load));
     let tally = plan.tally_of(begun.unwrap_or(plan.rounds()), rails, topology);
     let coverage = plan.coverage(rails, &tally);
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);

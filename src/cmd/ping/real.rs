@@ -25,9 +25,6 @@ use crate::render::Note;
 /// How long an answer to one message may take.
 const REPLY: Duration = Duration::from_secs(1);
 
-/// How long a bandwidth measurement takes.
-const STREAM: Duration = Duration::from_millis(250);
-
 /// How long agents may take to leave when all is done.
 const LEAVE: Duration = Duration::from_millis(2_500);
 
@@ -48,6 +45,7 @@ impl Real {
     /// The run that the flags describe; a signal ends it.
     pub(super) fn new(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
         let (places, pairs) = party::places(global, args)?;
+        party::refuse_strangers(args, &places)?;
         let plan = party::plan(args, pairs, None, party::any_seed()?)?;
         party::refuse_too_much(args, &plan)?;
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
@@ -203,7 +201,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
         tests: args.test.clone(),
         rounds,
         slot,
-        stream_slot: STREAM,
+        stream_slot: party::STREAM,
         reply: REPLY,
         latency_bytes: args.size,
         overrides: overrides(args),
@@ -215,7 +213,7 @@ fn overrides(args: &PingArgs) -> Overrides {
     Overrides {
         device: args.dev.clone(),
         port: args.port,
-        gid_index: args.gid_index,
+        gid_index: args.gid_index.clone().unwrap_or_default(),
         pkey: args.pkey,
         mtu: args.mtu,
         service_level: args.sl,

@@ -25,10 +25,9 @@ const SEED: u32 = 1;
 pub(super) fn run(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<PingReport> {
     let fabric = read(global, args, file)?;
     let plan = plan(args, &fabric)?;
-    let (round_trips, slot) = args.measurement();
     let rounds = match args.budget {
         None => plan.rounds(),
-        Some(time) => plan.rounds_within(time, fabric.rails(), round_trips, slot),
+        Some(time) => plan.rounds_within(time, party::load(args, fabric.rails())),
     };
     let is_whole = matches!(global.output(), Format::Json | Format::Html | Format::Svg);
     let with_cells = is_whole || global.save.is_some() || global.watch.is_some();

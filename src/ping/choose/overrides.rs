@@ -1,3 +1,5 @@
+use crate::model::GidIndex;
+
 /// What is used whatever two hosts would choose for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
@@ -5,8 +7,8 @@ pub struct Overrides {
     pub device: Option<String>,
     /// The port of the device.
     pub port: Option<u32>,
-    /// The index of the GID on either host.
-    pub gid_index: Option<u32>,
+    /// The index of the GID.
+    pub gid_index: GidIndex,
     /// The partition: its key, of which the upper bit (membership) does not count.
     pub pkey: Option<u16>,
     /// Path MTU in bytes, even one that a port does not have.

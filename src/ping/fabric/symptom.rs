@@ -40,6 +40,7 @@ impl Symptom {
         };
         let alive = || EndEvidence { failure: None, life: Life::Alive };
         Evidence {
+            link_local: false,
             source: alive(),
             target: alive(),
             protocol: Protocol::Roce,

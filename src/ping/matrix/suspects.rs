@@ -1,7 +1,6 @@
 //! Who is slow in a run, measured again with known-good peers before anybody is blamed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Pass, Rounds};
 use crate::analyse::outliers;
@@ -44,9 +43,7 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
         slot: rounds.effort.slot.saturating_mul(MORE),
         ..rounds.effort.clone()
     };
-    // The numbers of connections go on where they were.
-    let connections = AtomicU32::new(rounds.connections.load(Ordering::Relaxed));
-    let thorough = Rounds { effort: &effort, connections, ..*rounds };
+    let thorough = Rounds { effort: &effort, ..*rounds };
     let plan = Plan::of(hosts, &wanted);
     rounds.watch.begins(Pass::Retest, plan.count());
     let measured = thorough.run(&plan, Pass::Retest);

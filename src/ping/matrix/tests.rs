@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
@@ -227,4 +228,119 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     let short = Short(AtomicU32::new(0));
     let results = run(&members, &plan(Pairs::all(4)), &effort(), &short);
     assert_eq!(results.pairs.len(), 4, "one round of three");
+}
+
+/// A host of which some pairs are silent; all of a fabric have one log of the pairs that were probed.
+struct Selective<'a> {
+    number: u32,
+    /// The peer of each connection.
+    peers: Mutex<BTreeMap<u32, u32>>,
+    is_silent: fn(u32, u32) -> bool,
+    log: &'a Mutex<Vec<(u32, u32)>>,
+}
+
+const SILENT: Ticket = Ticket(4);
+
+impl Node for Selective<'_> {
+    fn start(&self, step: Step) -> Ticket {
+        let mut peers = self.peers.lock().unwrap();
+        match step.act {
+            Act::Open(_) => OPEN,
+            Act::Serve => SERVE,
+            Act::Connect(to) => {
+                peers.insert(step.connection, to.remote.queue_pair);
+                OTHER
+            }
+            Act::Probe(_) => {
+                let peer = peers[&step.connection];
+                self.log.lock().unwrap().push((self.number, peer));
+                if (self.is_silent)(self.number, peer) { SILENT } else { PROBE }
+            }
+            _ => OTHER,
+        }
+    }
+
+    fn tell(&self, _: Step) {}
+
+    fn finish(&self, act: Ticket, _: Deadline) -> Option<Result<StepResult, StepError>> {
+        let (cm_address, tcp_address, tcp_stream_address) = (None, None, None);
+        let (queue_pair, datagrams) = (self.number, None);
+        Some(match act {
+            OPEN => Ok(StepResult::Opened(Opened {
+                queue_pair,
+                psn: 1,
+                lid: 0,
+                mtu: 1_024,
+                cm_address,
+                tcp_address,
+                tcp_stream_address,
+                datagrams,
+            })),
+            SERVE => Ok(StepResult::Served { messages: 1 }),
+            PROBE => Ok(StepResult::Probed(Some(trips()))),
+            SILENT => Err(StepError::new(Stage::FirstMessage, Cause::NoReply)),
+            _ => Ok(StepResult::Connected),
+        })
+    }
+
+    fn known_life(&self) -> Liveness {
+        Liveness::Alive
+    }
+
+    fn life(&self) -> Life {
+        Life::Alive
+    }
+}
+
+/// All pairs of eight hosts, and in which order they were probed.
+fn run_selective(is_silent: fn(u32, u32) -> bool) -> (Vec<Pair>, Vec<(u32, u32)>) {
+    let (inventory, log) = (reachable(), Mutex::new(Vec::new()));
+    let host = |number| Selective { number, peers: Mutex::default(), is_silent, log: &log };
+    let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
+    let member = |host| Member {
+        name: "n".into(),
+        inventory: Some(&inventory),
+        node: Some(host as &dyn Node),
+        failure: None,
+    };
+    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
+    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), &Until(|| false)).pairs;
+    (pairs, log.into_inner().unwrap())
+}
+
+#[test]
+fn what_is_asked_of_a_silent_host_waits_until_all_others_are_done() {
+    let (pairs, log) = run_selective(|a, b| a == 3 || b == 3);
+    assert_eq!(pairs.len(), 56);
+    for pair in &pairs {
+        let fails = pair.source == 3 || pair.target == 3;
+        assert_eq!(pair.verdict.code == Code::Ok, !fails, "{pair:?}");
+        assert_eq!(pair.rdma.is_some(), !fails, "{pair:?}");
+    }
+    let at = |fails: bool| {
+        let is_of = move |&(a, b): &(u32, u32)| (a == 3 || b == 3) == fails;
+        log.iter().enumerate().filter(move |(_, pair)| is_of(pair)).map(|(at, _)| at)
+    };
+    let last = at(false).max().unwrap();
+    // One other both ways, another one way: then it waits.
+    assert_eq!(at(true).filter(|&at| at < last).count(), 3, "{log:?}");
+}
+
+#[test]
+fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
+    // The first two whom host 0 meets are 7 and 1.
+    let (_, log) = run_selective(|_, _| false);
+    let met: Vec<u32> = log.iter().filter(|(a, _)| *a == 0).map(|(_, b)| *b).collect();
+    assert_eq!(met[..2], [7, 1]);
+    let is_silent = |host| host == 7 || host == 1;
+    let (pairs, log) = run_selective(|a, b| [a, b].iter().any(|host| [1, 7].contains(host)));
+    for pair in &pairs {
+        assert_eq!(
+            pair.rdma.is_none(),
+            is_silent(pair.source) || is_silent(pair.target),
+            "{pair:?}"
+        );
+    }
+    // Once whether it answers at all, and once in its turn.
+    assert_eq!(log.iter().filter(|pair| **pair == (0, 2)).count(), 2, "{log:?}");
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::Plan;
 use crate::model::GidValue;
+use crate::model::ping::Test;
 use crate::model::probe::{
     Act, Connecting, Meeting, Met, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips,
-    Step, StepResult, TcpProbing,
+    Step, StepResult, Streaming, TcpProbing, TcpStreaming, Throughput,
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
@@ -42,8 +43,26 @@ impl Estimate {
     }
 }
 
+/// What is done with each ordered pair.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// On how many rails.
+    pub rails: usize,
+    /// What is measured.
+    pub tests: &'a [Test],
+    /// Round trips of a measurement.
+    pub round_trips: u32,
+    /// The longest that these may take.
+    pub slot: Duration,
+    /// How long a measurement of bandwidth takes.
+    pub stream_slot: Duration,
+}
+
 /// The answers that are waited for one after the other: open, TCP, connect, probe, stop, close.
 const ANSWERS: u32 = 6;
+
+/// The same of each connection more: open, connect, probe, close.
+const ANSWERS_MORE: u32 = 4;
 
 /// How long an answer takes in a machine room: the way there and back through SSH, two processes that wake
 /// up, and what they do; opening a device takes longer and TCP, too.
@@ -59,48 +78,54 @@ const PROCESSOR: Duration = Duration::from_micros(500);
 const ROSTER_RECORD: u64 = 64;
 
 impl Plan {
-    /// What the plan costs on so many rails, where a measurement makes so many round trips and takes no
-    /// longer than its slot.
+    /// What the plan costs.
     #[must_use]
-    pub fn estimate(&self, rails: usize, round_trips: u32, slot: Duration) -> Estimate {
-        let rails = rails as u64;
-        let pair = ordered_pair(round_trips, slot);
+    pub fn estimate(&self, load: Load<'_>) -> Estimate {
+        let rails = load.rails as u64;
         let in_turn = self.in_turn();
         let pairs = self.count() * rails;
-        let measuring = pair.saturating_mul(saturate(in_turn as u64 * rails));
+        let measuring = load.ordered_pair().saturating_mul(saturate(in_turn as u64 * rails));
         let talking = PROCESSOR.saturating_mul(saturate(pairs));
         let hosts = self.pairs().hosts() as u64;
         Estimate {
             time: measuring.max(talking),
-            relay_bytes: pairs.saturating_mul(relayed()),
+            relay_bytes: pairs.saturating_mul(relayed(load.tests)),
             roster_bytes: hosts.saturating_mul(hosts).saturating_mul(rails * ROSTER_RECORD),
         }
     }
 
     /// How many rounds may begin within a time, by the same estimate.
     #[must_use]
-    pub fn rounds_within(
-        &self,
-        time: Duration,
-        rails: usize,
-        round_trips: u32,
-        slot: Duration,
-    ) -> usize {
-        let pair = ordered_pair(round_trips, slot);
+    pub fn rounds_within(&self, time: Duration, load: Load<'_>) -> usize {
+        let pair = load.ordered_pair();
         let mut left = time;
         for round in 0..self.rounds() {
             if left.is_zero() {
                 return round;
             }
             let turns = self.round(round);
-            let in_turn =
-                turns.iter().map(|turn| turn.ordered().count()).max().unwrap_or(0) * rails;
-            let pairs = turns.iter().map(|turn| turn.ordered().count()).sum::<usize>() * rails;
-            let measuring = pair.saturating_mul(saturate(in_turn as u64));
-            let talking = PROCESSOR.saturating_mul(saturate(pairs as u64));
+            let in_turn = turns.iter().map(|turn| turn.ordered().count()).max().unwrap_or(0);
+            let pairs = turns.iter().map(|turn| turn.ordered().count()).sum::<usize>();
+            let measuring = pair.saturating_mul(saturate((in_turn * load.rails) as u64));
+            let talking = PROCESSOR.saturating_mul(saturate((pairs * load.rails) as u64));
             left = left.saturating_sub(measuring.max(talking));
         }
         self.rounds()
+    }
+}
+
+impl Load<'_> {
+    /// How long one ordered pair takes on one rail.
+    fn ordered_pair(&self) -> Duration {
+        let trips = self.slot.min(ROUND_TRIP.saturating_mul(self.round_trips));
+        let more = self.tests.iter().map(|test| match test {
+            Test::Connection | Test::TcpLatency => Duration::ZERO,
+            Test::Latency | Test::Datagrams => trips,
+            Test::Unreliable => ANSWER * ANSWERS_MORE + trips,
+            Test::Bandwidth => ANSWER * ANSWERS_MORE + self.stream_slot,
+            Test::TcpBandwidth => ANSWER + self.stream_slot,
+        });
+        ANSWER * ANSWERS + more.sum::<Duration>()
     }
 }
 
@@ -108,23 +133,22 @@ fn saturate(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn ordered_pair(round_trips: u32, slot: Duration) -> Duration {
-    ANSWER * ANSWERS + slot.min(ROUND_TRIP.saturating_mul(round_trips))
-}
-
 /// The bytes of all messages of one ordered pair, of usual names and numbers, with their frames.
-fn relayed() -> u64 {
+fn relayed(tests: &[Test]) -> u64 {
     /// The length before each frame.
     const PREFIX: usize = 4;
     let (id, connection) = (1_000_000, 1_000_000);
     let length = |frame: serde_json::Result<Vec<u8>>| frame.map_or(0, |text| text.len() + PREFIX);
-    let message = |(act, answer): (Act, Option<StepResult>)| {
+    let message = |(act, answer): Message| {
         let ask = ToAgent::Worker(Box::new(ToWorker { id, step: Step { connection, act } }));
         let answer = answer.map(|result| FromAgent::Worker(WorkerReply { id, result: Ok(result) }));
         length(serde_json::to_vec(&ask)) + answer.map_or(0, |it| length(serde_json::to_vec(&it)))
     };
-    talk(connection).into_iter().map(message).sum::<usize>() as u64
+    talk(connection, tests).into_iter().map(message).sum::<usize>() as u64
 }
+
+/// What an end is asked, and what it answers.
+type Message = (Act, Option<StepResult>);
 
 /// What is told of a thousand round trips.
 const TRIPS: RoundTrips = RoundTrips {
@@ -153,23 +177,76 @@ fn meet(connection: u32, gid: GidValue) -> Act {
     })
 }
 
-/// What is said of one ordered pair, each with its answer.
-fn talk(connection: u32) -> Vec<(Act, Option<StepResult>)> {
-    let gid = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped());
-    let address = SocketAddr::V6(SocketAddrV6::new(gid.0, 40_000, 0, 0));
+const GID: GidValue = GidValue(Ipv4Addr::new(10, 100, 200, 100).to_ipv6_mapped());
+const ADDRESS: SocketAddr = SocketAddr::V6(SocketAddrV6::new(GID.0, 40_000, 0, 0));
+const MTU: u32 = 4_096;
+
+/// What is said of one ordered pair.
+fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
+    let seen = Met { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
+    let met_answer = || Some(StepResult::Met(seen));
+    let between = vec![
+        (
+            Act::Tcp(TcpProbing { remote: ADDRESS, rounds: 100, slot_ms: 100 }),
+            Some(StepResult::Tcp(TRIPS)),
+        ),
+        (meet(connection, GID), met_answer()),
+        (meet(connection, GID), met_answer()),
+        (Act::Stop, None),
+    ];
+    let probe = || {
+        let probe = Act::Probe(Probing {
+            nonce: u64::MAX / 2,
+            sizes: vec![64, MTU, 4 * MTU],
+            checks: 4,
+            latency_bytes: 64,
+            rounds: 1_000,
+            slot_ms: 300,
+            reply_ms: 1_000,
+        });
+        (probe, Some(StepResult::Probed(Some(TRIPS))))
+    };
+    let streamed = || {
+        let part = 100_000_000_000;
+        let (bytes, median_bps, min_bps, stddev_bps) = (part, part, part, part / 10);
+        Some(StepResult::Streamed(Throughput { bytes, median_bps, min_bps, stddev_bps }))
+    };
+    let mut said = over_connection(Purpose::Messages, between, probe());
+    for test in tests {
+        match test {
+            Test::Connection | Test::Latency | Test::TcpLatency | Test::Datagrams => {}
+            Test::Unreliable => {
+                said.extend(over_connection(Purpose::UnreliableMessages, Vec::new(), probe()));
+            }
+            Test::Bandwidth => {
+                let stream = Streaming { nonce: u64::MAX / 2, slot_ms: 250, reply_ms: 1_000 };
+                let stream = (Act::Stream(stream), streamed());
+                said.extend(over_connection(Purpose::Stream, Vec::new(), stream));
+            }
+            Test::TcpBandwidth => {
+                let stream = TcpStreaming { remote: ADDRESS, slot_ms: 250 };
+                said.push((Act::TcpStream(stream), streamed()));
+            }
+        }
+    }
+    said
+}
+
+/// What is said of one connection: between opening it and connecting it, and once it is connected.
+fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec<Message> {
     let open = |role| {
         Act::Open(Opening {
             device: "mlx5_10".into(),
             port: 1,
             gid_index: 3,
-            gid,
+            gid: GID,
             pkey_index: 0,
             service_level: 0,
             traffic_class: 0,
-            tcp_address: Some(address),
+            tcp_address: Some(ADDRESS),
             netdev: Some("ens1f0np0".into()),
             method: Method::Relay,
-            purpose: Purpose::Messages,
+            purpose,
             qkey: Some(u32::MAX / 2),
             tcp_stream: false,
             role,
@@ -179,46 +256,31 @@ fn talk(connection: u32) -> Vec<(Act, Option<StepResult>)> {
         queue_pair: 1_000_000,
         psn: 10_000_000,
         lid: 0,
-        mtu: 4_096,
+        mtu: MTU,
         cm_address: None,
-        tcp_address: Some(address),
+        tcp_address: Some(ADDRESS),
         tcp_stream_address: None,
         datagrams: Some(Ok(1_000_000)),
     };
     let opened = || Some(StepResult::Opened(remote.clone()));
-    let (mtu, ack_timeout, retries, deadline_ms) = (4_096, 14, 3, 2_500);
     let connect = || {
-        let (remote, remote_gid) = (remote.clone(), gid);
+        let (remote, remote_gid, mtu) = (remote.clone(), GID, MTU);
+        let (ack_timeout, retries, deadline_ms) = (14, 3, 2_500);
         Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, retries, deadline_ms })
     };
     let done = || Some(StepResult::Connected);
-    let seen = Met { sent: 17, answered: 17, heard: 17, trips: Some(TRIPS) };
-    let met_answer = || Some(StepResult::Met(seen));
-    let tcp = Act::Tcp(TcpProbing { remote: address, rounds: 100, slot_ms: 100 });
-    let probe = Act::Probe(Probing {
-        nonce: u64::MAX / 2,
-        sizes: vec![64, mtu, 4 * mtu],
-        checks: 4,
-        latency_bytes: 64,
-        rounds: 1_000,
-        slot_ms: 300,
-        reply_ms: 1_000,
-    });
-    vec![
-        (open(Role::Source), opened()),
-        (open(Role::Target), opened()),
-        (tcp, Some(StepResult::Tcp(TRIPS))),
-        (meet(connection, gid), met_answer()),
-        (meet(connection, gid), met_answer()),
-        (Act::Stop, None),
+    let mut said = vec![(open(Role::Source), opened()), (open(Role::Target), opened())];
+    said.extend(between);
+    said.extend([
         (connect(), done()),
         (connect(), done()),
         (Act::Serve, Some(StepResult::Served { messages: 1_000 })),
-        (probe, Some(StepResult::Probed(Some(TRIPS)))),
+        ask,
         (Act::Stop, None),
         (Act::Close, done()),
         (Act::Close, done()),
-    ]
+    ]);
+    said
 }
 
 #[cfg(test)]
@@ -226,18 +288,35 @@ mod tests {
     use super::super::{Choice, Pairs};
     use super::*;
 
+    fn load(rails: usize, tests: &[Test]) -> Load<'_> {
+        let (slot, stream_slot) = (Duration::from_secs(1), Duration::from_millis(250));
+        Load { rails, tests, round_trips: 1_000, slot, stream_slot }
+    }
+
     #[test]
     fn a_pair_costs_a_few_kilobytes() {
-        assert!((1_500..6_000).contains(&relayed()), "{}", relayed());
+        let usual = relayed(Test::USUAL);
+        assert!((1_500..6_000).contains(&usual), "{usual}");
+        let all = relayed(Test::ALL);
+        assert!((2 * usual..4 * usual).contains(&all), "{all}");
+    }
+
+    #[test]
+    fn what_is_measured_takes_its_time() {
+        let plan = Plan::new(Pairs::all(2), Choice::default(), None).unwrap();
+        let time = |tests: &[Test]| plan.estimate(load(1, tests)).time.as_millis();
+        assert_eq!(time(&[Test::Connection]), 2 * 18);
+        assert_eq!(time(Test::USUAL), 2 * 28);
+        assert_eq!(time(&[Test::Connection, Test::Bandwidth]), 2 * (18 + 12 + 250));
     }
 
     #[test]
     fn ten_thousand_hosts_have_a_plan_and_its_price() {
         let choice = Choice { peers: Some(16), seed: 1, ..Choice::default() };
         let plan = Plan::new(Pairs::all(10_000), choice, None).unwrap();
-        let estimate = plan.estimate(8, 1_000, Duration::from_millis(300));
+        let estimate = plan.estimate(load(8, Test::USUAL));
         assert_eq!(plan.count(), 160_000);
-        assert_eq!(estimate.bytes(Way::Relay), 160_000 * 8 * relayed());
+        assert_eq!(estimate.bytes(Way::Relay), 160_000 * 8 * relayed(Test::USUAL));
         assert_eq!(estimate.bytes(Way::Roster), 10_000 * 10_000 * 8 * 64);
         // 1.28 million pairs keep the operator busy for longer than 16 rounds take.
         assert_eq!(estimate.time, Duration::from_secs(640));
@@ -246,8 +325,7 @@ mod tests {
     #[test]
     fn as_many_rounds_are_begun_as_there_is_time_for() {
         let plan = Plan::new(Pairs::all(16), Choice::default(), None).unwrap();
-        let within =
-            |ms| plan.rounds_within(Duration::from_millis(ms), 1, 1_000, Duration::from_secs(1));
+        let within = |ms| plan.rounds_within(Duration::from_millis(ms), load(1, Test::USUAL));
         // A round takes 2 x 28 ms.
         assert_eq!(
             [within(0), within(1), within(56), within(57), within(999_999)],

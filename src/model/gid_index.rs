@@ -1,0 +1,62 @@
+//! The index of a GID as users ask for it.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// Which GID of its port a host is to use, by its index.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GidIndex {
+    usual: Option<u32>,
+    of: BTreeMap<String, u32>,
+}
+
+impl GidIndex {
+    /// What is wanted of a host.
+    #[must_use]
+    pub fn of(&self, host: &str) -> Option<u32> {
+        self.of.get(host).copied().or(self.usual)
+    }
+
+    /// The hosts that are named.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.of.keys().map(String::as_str)
+    }
+}
+
+/// Words parted by commas: `3` for all hosts, `n1=0` for one.
+impl FromStr for GidIndex {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut wanted = Self::default();
+        for word in text.split(',') {
+            let (host, index) =
+                word.rsplit_once('=').map_or((None, word), |(host, index)| (Some(host), index));
+            let index = index.parse().ok().filter(|_| host != Some(""));
+            let index = index
+                .ok_or_else(|| format!("'{word}' is neither N nor HOST=N, as in 3 or n1=0,n2=3"))?;
+            let before = match host {
+                Some(host) => wanted.of.insert(host.to_owned(), index),
+                None => wanted.usual.replace(index),
+            };
+            if before.is_some() {
+                return Err(format!(
+                    "'{word}' is the second index for {}",
+                    host.unwrap_or("all hosts")
+                ));
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+#[test]
+fn a_gid_index_is_for_all_hosts_or_for_one() {
+    let wanted: GidIndex = "1,n2=0".parse().unwrap();
+    assert_eq!((wanted.of("n1"), wanted.of("n2")), (Some(1), Some(0)));
+    assert_eq!(wanted.hosts().collect::<Vec<_>>(), ["n2"]);
+    assert_eq!("n2=7".parse::<GidIndex>().unwrap().of("n1"), None);
+    for bad in ["", "x", "n1=", "=1", "-1", "1,2", "n1=1,n1=2", "4294967296"] {
+        assert!(bad.parse::<GidIndex>().is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,184 @@
+//! The scenarios of ping that need other nodes, or more time, than `tests/lab.rs` has: `make test-full`.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test without its nodes has failed")]
+
+#[path = "lab/cluster.rs"]
+mod cluster;
+
+use cluster::{Cluster, Matrix, roce};
+use serde_json::Value;
+
+const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
+const SET: &str = "n[1-4]";
+
+fn codes(matrix: &Matrix) -> Vec<&str> {
+    matrix.pairs().iter().map(|pair| pair["verdict"]["code"].as_str().expect("a code")).collect()
+}
+
+/// The codes of the findings, and the hosts that they name.
+fn findings(matrix: &Matrix) -> Vec<(&str, &Value)> {
+    let findings = matrix.0.json["findings"].as_array().expect("a list").iter();
+    findings.map(|finding| (finding["code"].as_str().expect("a code"), &finding["host"])).collect()
+}
+
+#[test]
+fn an_odd_number_of_nodes_is_pinged_in_full() {
+    roce().matrix("n[1-3]", &["n1", "n2", "n3"]).assert_all_well(6);
+}
+
+#[test]
+fn a_node_that_loses_all_packets_is_down_on_this_rail_and_not_dead() {
+    let lab = roce();
+    lab.lab(&["fault", "loss", "n2", "--value", "100%"]);
+    let matrix = lab.ping(&["--matrix", SET], ALL);
+    matrix.assert_only("n2", &["rail.down", "l2.no_neighbour"], ANY_STAGE);
+}
+
+#[test]
+fn an_mtu_that_is_forced_on_a_smaller_link_is_named() {
+    let lab = roce();
+    lab.lab(&["fault", "mtu-small", "n4"]);
+    let matrix = lab.ping(&["--matrix", SET, "--mtu", "4096"], ALL);
+    matrix.assert_only("n4", &["mtu.mismatch", "mtu.blackhole"], &["connect", "full_mtu"]);
+}
+
+const ANY_STAGE: &[&str] =
+    &["agent", "choose", "open", "tcp", "connect", "first_message", "full_mtu", "latency"];
+
+#[test]
+fn gids_that_do_not_fit_are_named_and_one_that_was_removed_is_not_used() {
+    let lab = roce();
+    let three = ["n1", "n2", "n3"];
+    let matrix = lab.ping(&["--matrix", "n[1-3]", "--gid-index", "n2=200"], &three);
+    matrix.assert_only("n2", &["gid.index"], &["choose"]);
+    // Index 0 is link-local, 1 has the IPv4 address.
+    let matrix = lab.ping(&["--matrix", "n[1-3]", "--gid-index", "1,n2=0"], &three);
+    matrix.assert_only("n2", &["gid.family"], &["choose"]);
+    // What is left then is the link-local GID, which all of one link have.
+    lab.lab(&["fault", "address-removed", "n3"]);
+    lab.matrix(SET, ALL).assert_all_well(12);
+}
+
+/// The kernel takes what no route leads to for its neighbour, and asks: soft-RoCE works where somebody answers.
+#[test]
+fn an_address_outside_all_subnets_has_no_route() {
+    let lab = roce();
+    lab.lab(&["fault", "address-removed", "n2"]);
+    let stray = |act: &str, address: &str, arp: &str| {
+        let link = "dev $(cat /sys/class/infiniband/rxe0/parent)";
+        lab.on("n2", &format!("ip addr {act} {address}/24 {link}; ip link set {link} arp {arp}"));
+    };
+    let three = ["n1", "n2", "n3"];
+    stray("add", "10.99.1.1", "on");
+    let heard = lab.ping(&["--matrix", "n[1-3]"], &three);
+    stray("del", "10.99.1.1", "on");
+    // One that nobody remembers.
+    stray("add", "10.99.1.2", "off");
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &three);
+    stray("del", "10.99.1.2", "on");
+    heard.assert_all_well(6);
+    matrix.assert_only("n2", &["ip.no_route"], &["connect"]);
+}
+
+#[test]
+fn limits_of_a_login_are_told_as_such() {
+    let lab = roce();
+    for (fault, value, code) in [
+        ("memlock", Some("16"), "local.memlock"),
+        ("uverbs-denied", None, "local.permission"),
+        ("no-verbs", None, "local.library"),
+    ] {
+        let value = value.map(|value| ["--value", value]);
+        let value = value.as_ref().map_or(&[][..], |value| &value[..]);
+        lab.lab(&[&["fault", fault, "n2"], value].concat());
+        let matrix = lab.ping(&["--matrix", "n[1-3]", "-l", "user"], &["n1", "n2", "n3"]);
+        matrix.assert_only("n2", &[code], ANY_STAGE);
+        lab.lab(&["fault", "--undo", fault, "n2"]);
+    }
+}
+
+#[test]
+fn hosts_that_are_absent_cost_no_time_of_the_others() {
+    let lab = roce();
+    lab.lab(&["fault", "power-off", "n4"]);
+    let matrix = lab.matrix(SET, &["n1", "n2", "n3"]);
+    matrix.assert_only("n4", &["peer.dead", "peer.unreached"], ANY_STAGE);
+    assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+    assert_eq!(findings(&matrix)[0].1, 3, "{matrix:?}");
+}
+
+#[test]
+fn clients_ask_servers_and_a_run_is_read_again() {
+    let lab = roce();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let file = file.to_str().unwrap();
+    let matrix = lab.ping(&["--clients", "n[1-2]", "--servers", "n[3-4]", "--save", file], ALL);
+    matrix.assert_all_well(8);
+    let again = Matrix(lab.rdmactl(&["ping", "--from", file]));
+    assert_eq!(again.pairs(), matrix.pairs());
+    for schedule in ["shift", "random", "bisection"] {
+        let pairs = if schedule == "bisection" { 4 } else { 12 };
+        lab.ping(&["--matrix", SET, "--schedule", schedule], ALL).assert_all_well(pairs);
+    }
+    let matrix = lab.ping(&["--matrix", SET, "--peers", "1", "--seed", "7"], ALL);
+    assert_eq!(matrix.0.code, 0, "{matrix:?}");
+    assert!(matrix.pairs().len() < 12, "{matrix:?}");
+}
+
+#[test]
+fn a_rail_that_is_down_leaves_the_other_one_alone() {
+    let lab = Cluster::up("rails", &["--nodes", "2", "--rails", "2"]);
+    lab.matrix("n[1-2]", &["n1", "n2"]).assert_all_well(4);
+    lab.lab(&["fault", "link-down", "n2", "--rail", "2"]);
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    for pair in matrix.pairs() {
+        let code = &pair["verdict"]["code"];
+        let wanted = if pair["rail"] == 0 { "ok" } else { "local.link_down" };
+        assert_eq!(code, wanted, "{matrix:?}");
+    }
+    lab.lab(&["down"]);
+}
+
+#[test]
+fn soft_roce_and_soft_iwarp_have_no_transport_in_common() {
+    let lab = Cluster::up("mixed", &["--nodes", "2", "--node", "n2=12,iwarp"]);
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    assert_eq!(matrix.0.code, 0, "{matrix:?}");
+    assert_eq!(codes(&matrix), ["n/a.transport", "n/a.transport"], "{matrix:?}");
+    lab.lab(&["down"]);
+}
+
+#[test]
+fn what_is_asked_for_is_used_and_what_a_host_has_not_is_named() {
+    let lab = roce();
+    let pair = |flags: &[&str]| lab.ping(&[&["--matrix", "n[1-2]"], flags].concat(), &["n1", "n2"]);
+    let usual =
+        ["--dev", "rxe0", "--port", "1", "--sl", "3", "--tclass", "104", "--pkey", "0xffff"];
+    pair(&usual).assert_all_well(2);
+    let mtu = pair(&["--mtu", "256"]);
+    mtu.assert_all_well(2);
+    assert!(mtu.pairs().iter().all(|pair| pair["route"]["mtu"] == 256), "{mtu:?}");
+    for (flag, value, code) in [
+        ("--dev", "mlx5_0", "local.no_port"),
+        ("--port", "2", "local.no_port"),
+        ("--pkey", "0x8001", "ib.pkey"),
+    ] {
+        let matrix = pair(&[flag, value]);
+        assert_eq!(codes(&matrix), [code, code], "{matrix:?}");
+    }
+}
+
+#[test]
+fn bandwidth_of_soft_iwarp_is_measured_and_what_it_lacks_is_no_failure() {
+    let lab =
+        Cluster::up("siw", &["--nodes", "2", "--node", "n1=12,iwarp", "--node", "n2=13,iwarp"]);
+    let tests = "lat,bw,tcp-lat,tcp-bw,ud,uc";
+    let matrix = lab.ping(&["--matrix", "n[1-2]", "--test", tests], &["n1", "n2"]);
+    matrix.assert_all_well(2);
+    for pair in matrix.pairs() {
+        assert!(pair["bandwidth"]["median_bps"].as_u64().unwrap() > 0, "{pair}");
+        assert_eq!(pair["datagrams"], Value::Null, "{pair}");
+    }
+    lab.lab(&["down"]);
+}
