@@ -43,7 +43,7 @@ pub use consumers::{
 };
 pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit, PerSecond};
 pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
-pub use device::{Device, NodeType};
+pub use device::{Device, NodeType, SOFT_IWARP, SOFT_ROCE};
 pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};

@@ -5,6 +5,12 @@ use super::{
     Counter, Gpu, Guid, NetlinkDevice, PciLink, Port, Provider, VerbsDevice, VirtualFunctions,
 };
 
+/// The driver of soft-RoCE: the kernel does RDMA itself, on any Ethernet card.
+pub const SOFT_ROCE: &str = "rdma_rxe";
+
+/// The driver of soft-iWARP.
+pub const SOFT_IWARP: &str = "siw";
+
 /// One RDMA device (HCA, RNIC) as the kernel registers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
@@ -26,7 +32,7 @@ pub struct Device {
     pub board_id: Option<String>,
     /// The node description that subnet managers show.
     pub node_desc: Option<String>,
-    /// Kernel driver: `mlx5_core`, `rdma_rxe`.
+    /// Kernel driver: `mlx5_core`, [`SOFT_ROCE`].
     pub driver: Option<String>,
     /// PCI address of the function below the device; `None` for software devices.
     pub pci: Option<String>,

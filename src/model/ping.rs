@@ -22,7 +22,7 @@ pub use summary::Summary;
 pub use test::Test;
 
 use super::probe::{Method, RoundTrips, Stage, StepError};
-use super::{GidKind, GidValue, HostFailure, Protocol};
+use super::{GidKind, GidValue, HostFailure, Protocol, SOFT_IWARP, SOFT_ROCE};
 
 /// One run over all asked pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -274,7 +274,7 @@ impl RoutePort {
     /// say nothing of hardware.
     #[must_use]
     pub fn is_software(&self) -> bool {
-        matches!(self.driver.as_deref(), Some("rdma_rxe" | "rxe" | "siw"))
+        matches!(self.driver.as_deref(), Some(SOFT_ROCE | SOFT_IWARP))
     }
 }
 

@@ -8,7 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
-use crate::model::{Device, Gid, GidIndex, GidKind, HostReport, PKey, Port, PortState, Protocol};
+use crate::model::{
+    Device, Gid, GidIndex, GidKind, HostReport, PKey, Port, PortState, Protocol, SOFT_ROCE,
+};
 
 pub use overrides::Overrides;
 pub(super) use rails::Rails;
@@ -252,7 +254,7 @@ impl<'a> Candidate<'a> {
 
     /// Whether it can send what nobody acknowledges without harm to its host. iWARP has no such thing.
     fn survives_loss(&self) -> bool {
-        let is_soft = matches!(self.device.driver.as_deref(), Some("rdma_rxe" | "rxe"));
+        let is_soft = self.device.driver.as_deref() == Some(SOFT_ROCE);
         self.protocol != Protocol::Iwarp
             && (!is_soft || self.host.kernel_release() >= Some(RXE_SURVIVES_FIREWALLS))
     }

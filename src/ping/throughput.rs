@@ -6,7 +6,7 @@ use crate::model::probe::Throughput;
 const PARTS: u32 = 5;
 
 /// How much longer than asked for a measurement takes on a slow path.
-const LATEST: Duration = Duration::from_secs(2);
+pub(super) const LATEST: Duration = Duration::from_secs(2);
 
 /// How much had arrived at the ends of the parts of a measurement.
 #[derive(Debug)]

@@ -1,4 +1,6 @@
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +13,9 @@ use crate::wire::{FrameReader, FrameWriter, ToWorker};
 /// How long a worker may be silent before it counts as hung.
 const SILENCE: Duration = Duration::from_millis(1_500);
 
+/// The same before its first word: a host with much to do takes its time to begin.
+const BEGINNING: Duration = Duration::from_secs(5);
+
 /// How long a worker may take to destroy what it holds.
 const CLEAN_UP: Duration = Duration::from_secs(1);
 
@@ -19,6 +24,7 @@ pub(super) struct Worker {
     child: Child,
     input: Sender<ToWorker>,
     heard: Heard,
+    has_spoken: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -43,12 +49,14 @@ impl Worker {
             // A worker that is gone is reported when its output ends.
             while steps.recv().is_ok_and(|step| writer.write(&step).is_ok()) {}
         })?;
-        let stamp = heard.clone();
+        let (stamp, speaks) = (heard.clone(), Arc::new(AtomicBool::new(false)));
+        let has_spoken = Arc::clone(&speaks);
         spawn("worker output", move || {
             let Some(pipe) = from_child else { return };
             let mut reader = FrameReader::new(pipe);
             while let Ok(Some(message)) = reader.read() {
                 stamp.stamp();
+                speaks.store(true, Ordering::Relaxed);
                 if events.send(Event::Worker(Some(message))).is_err() {
                     return;
                 }
@@ -56,11 +64,12 @@ impl Worker {
             // Nobody listens when the session is over: that is no loss.
             let _ = events.send(Event::Worker(None));
         })?;
-        Ok(Self { child, input, heard })
+        Ok(Self { child, input, heard, has_spoken })
     }
 
     pub(super) fn is_silent(&self) -> bool {
-        self.heard.silence() > SILENCE
+        let patience = if self.has_spoken.load(Ordering::Relaxed) { SILENCE } else { BEGINNING };
+        self.heard.silence() > patience
     }
 
     pub(super) fn hand_over(&self, step: ToWorker) {

@@ -3,7 +3,7 @@
 use super::super::Reader;
 use super::place::Parent;
 use super::{CLASS, pci, pci_link, port};
-use crate::model::{Device, Guid, NodeType, Part, Parts, key};
+use crate::model::{Device, Guid, NodeType, Part, Parts, SOFT_IWARP, SOFT_ROCE, key};
 
 /// The most ports that are read; the widest switch chips have 144.
 const MAX_PORTS: usize = 256;
@@ -95,8 +95,8 @@ fn read_port_numbers(reader: &mut Reader<'_>, name: &str) -> Vec<u32> {
 /// other one in the kernel, an iWARP device.
 fn derive_software_driver(netdev: Option<&str>, node_type: Option<NodeType>) -> Option<String> {
     match (netdev, node_type) {
-        (Some(_), _) => Some("rdma_rxe".into()),
-        (None, Some(NodeType::Rnic)) => Some("siw".into()),
+        (Some(_), _) => Some(SOFT_ROCE.into()),
+        (None, Some(NodeType::Rnic)) => Some(SOFT_IWARP.into()),
         _ => None,
     }
 }

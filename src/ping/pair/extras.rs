@@ -1,7 +1,6 @@
 //! What is measured after the messages have passed, each over a connection of its own.
 
-use std::time::Duration;
-
+use super::super::throughput::LATEST;
 use super::{CONNECT, OPEN, RETRIES, SPARE, Talk, confused, ms};
 use crate::model::ping::{Bandwidth, Unreliable};
 use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepResult, Streaming};
@@ -10,9 +9,6 @@ use crate::model::probe::{Act, Cause, Method, Purpose, Stage, StepError, StepRes
 /// not death.
 const STREAM_ACK_TIMEOUT: u8 = 17;
 const STREAM_RETRIES: u8 = 6;
-
-/// How long a stream's writes may go on beyond its time.
-const STREAM_DRAIN: Duration = Duration::from_secs(2);
 
 impl Talk<'_> {
     /// Checked messages over an unreliable connection, where there is one.
@@ -74,7 +70,7 @@ impl Talk<'_> {
             slot_ms: ms(slot),
             reply_ms: ms(self.effort.reply),
         };
-        let wait = slot + STREAM_DRAIN + self.effort.reply * 2 + SPARE;
+        let wait = slot + LATEST + self.effort.reply * 2 + SPARE;
         let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
         match (streamed, served) {
             (Ok(StepResult::Streamed(seen)), _) => {
