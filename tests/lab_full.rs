@@ -68,13 +68,13 @@ fn an_address_outside_all_subnets_has_no_route() {
         let link = "dev $(cat /sys/class/infiniband/rxe0/parent)";
         lab.on("n2", &format!("ip addr {act} {address}/24 {link}; ip link set {link} arp {arp}"));
     };
-    let three = ["n1", "n2", "n3"];
+    let three = ["n1", "n2", "n4"];
     stray("add", "10.99.1.1", "on");
-    let heard = lab.ping(&["--matrix", "n[1-3]"], &three);
+    let heard = lab.ping(&["--matrix", "n1,n2,n4"], &three);
     stray("del", "10.99.1.1", "on");
     // One that nobody remembers.
     stray("add", "10.99.1.2", "off");
-    let matrix = lab.ping(&["--matrix", "n[1-3]"], &three);
+    let matrix = lab.ping(&["--matrix", "n1,n2,n4"], &three);
     stray("del", "10.99.1.2", "on");
     heard.assert_all_well(6);
     matrix.assert_only("n2", &["ip.no_route"], &["connect"]);
@@ -98,7 +98,7 @@ fn limits_of_a_login_are_told_as_such() {
 }
 
 #[test]
-fn hosts_that_are_absent_cost_no_time_of_the_others() {
+fn a_host_that_is_absent_is_named_once() {
     let lab = roce();
     lab.lab(&["fault", "power-off", "n4"]);
     let matrix = lab.matrix(SET, &["n1", "n2", "n3"]);

@@ -188,14 +188,17 @@ fn judge_local(failure: &StepError) -> (Code, Option<&'static str>) {
 }
 
 fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
-    const ROUTE: &str = "give both ports addresses of one subnet, or a route: ip route get ADDRESS \
-                         oif NETDEV";
+    const ROUTE: &str = "give both ports addresses of one subnet, or a route: ip route get \
+                         fibmatch ADDRESS oif NETDEV";
     match &failure.cause {
         Cause::NoRoute => (Code::NoRoute, Some(ROUTE)),
         Cause::Errno(name) => match name.as_str() {
             "ETIMEDOUT" if evidence.link_local => (
                 Code::LinkLocal,
-                Some("give both ports an address: link-local ones reach hosts of one link only"),
+                Some(
+                    "nobody answers there: give both ports an address if they are on two links, else see \
+                     what drops neighbour discovery: ip -6 neigh show",
+                ),
             ),
             "ETIMEDOUT" => (
                 Code::NoNeighbour,

@@ -32,7 +32,7 @@ pub struct Device {
     pub board_id: Option<String>,
     /// The node description that subnet managers show.
     pub node_desc: Option<String>,
-    /// Kernel driver: `mlx5_core`, [`SOFT_ROCE`].
+    /// Kernel driver: `mlx5_core`, `rdma_rxe`.
     pub driver: Option<String>,
     /// PCI address of the function below the device; `None` for software devices.
     pub pci: Option<String>,

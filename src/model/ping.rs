@@ -107,6 +107,12 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Its place in a matrix.
+    #[must_use]
+    pub fn cell(&self) -> Cell {
+        Cell { rail: self.rail, source: self.source, target: self.target }
+    }
+
     /// Whether applications between the two would go on over TCP, unnoticed.
     #[must_use]
     pub fn falls_back(&self) -> bool {
@@ -385,7 +391,7 @@ codes! {
     GidIndex = "gid.index",
     /// The GIDs are of different families or kinds.
     GidFamily = "gid.family",
-    /// The GIDs are link-local, and the target is not on the link.
+    /// The GIDs are link-local, and nobody answers on the link.
     LinkLocal = "gid.link_local",
     /// The device files may not be opened.
     Permission = "local.permission",
@@ -440,6 +446,12 @@ impl Code {
     #[must_use]
     pub fn was_tested(self) -> bool {
         self != Self::NotTested
+    }
+
+    /// Whether nobody answers at the target's address, which takes the kernel and TCP seconds to find out.
+    #[must_use]
+    pub fn is_silence(self) -> bool {
+        matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
     }
 
     /// Whether this is the verdict on an answer that did not come, which a host without a free

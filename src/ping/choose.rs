@@ -74,12 +74,10 @@ pub(super) fn choose(
             (from.iter().find(|a| is_on(&from, a)), to.iter().find(|b| is_on(&to, b)));
         match mine.zip(theirs) {
             Some((a, _)) if !a.is_active() => {
-                routes
-                    .push((number, Err(NoRoute::Down(Side::Source, told_state(a.device, a.port)))));
+                routes.push((number, Err(down(Side::Source, a))));
             }
             Some((_, b)) if !b.is_active() => {
-                routes
-                    .push((number, Err(NoRoute::Down(Side::Target, told_state(b.device, b.port)))));
+                routes.push((number, Err(down(Side::Target, b))));
             }
             Some(_) => routes.push((number, Err(no_route(&from, &to)))),
             None => {}
@@ -381,6 +379,21 @@ fn subnet_prefix(gid: &Gid) -> u128 {
     gid.value.0.to_bits() >> 64
 }
 
+/// Why a port is not active.
+fn down(side: Side, one: &Candidate<'_>) -> NoRoute {
+    let state = told_state(one.device, one.port);
+    if waits_for_manager(one.port) {
+        NoRoute::NoSubnetManager(side, state)
+    } else {
+        NoRoute::Down(side, state)
+    }
+}
+
+/// The link of such a port is up; it has no LID yet (IBA 7.2.7).
+fn waits_for_manager(port: &Port) -> bool {
+    port.protocol.is_some_and(Protocol::has_subnet) && port.state == Some(PortState::Init)
+}
+
 /// Why nothing of a host can be used.
 fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoRoute {
     let has = |wanted: &Overrides| candidates(host, wanted).iter().any(Candidate::is_active);
@@ -405,16 +418,9 @@ fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoRoute {
         let devices = host.devices.iter();
         devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)))
     };
-    // A link that is up stays so until it has a LID.
-    let waits = |port: &Port| {
-        port.protocol.is_some_and(Protocol::has_subnet) && port.state == Some(PortState::Init)
-    };
-    let waiting: Vec<String> = ports()
-        .filter(|(_, port)| waits(port))
-        .map(|(device, port)| told_state(device, port))
-        .collect();
-    if !waiting.is_empty() {
-        return NoRoute::NoSubnetManager(side, waiting.join(", "));
+    let wanted = candidates(host, wanted);
+    if let Some(one) = wanted.iter().find(|one| waits_for_manager(one.port)) {
+        return down(side, one);
     }
     let states: Vec<String> = ports()
         .map(|(device, port)| {
@@ -627,6 +633,17 @@ mod tests {
         let (up, waits) = (of(UP), of(PortState::Init));
         let told = NoRoute::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
         assert_eq!(choose(&up, &waits), Err(told));
+        let second = |state| {
+            host(&[
+                ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
+                ("mlx5_1", Protocol::Ib, state, &[("fe80::2", GidKind::Ib)]),
+            ])
+        };
+        let (all, lacks) = (second(UP), second(PortState::Init));
+        let rails = Rails::of([&all, &all, &lacks].into_iter(), &Overrides::default());
+        let found = super::choose(&lacks, &all, &rails, &Overrides::default()).unwrap();
+        let told = NoRoute::NoSubnetManager(Side::Source, "mlx5_1/1 is INIT".into());
+        assert_eq!(found[1], (1, Err(told)));
         let roce = host(&[("mlx5_0", ROCE, PortState::Init, &[("fe80::1", V2)])]);
         assert!(matches!(choose(&roce, &up), Err(NoRoute::Port(Side::Source, _))));
     }

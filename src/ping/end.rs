@@ -313,18 +313,21 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
     Path { port: opening.port, service_level: opening.service_level, target }
 }
 
-/// What no neighbour answers because no route leads to it is told as such.
-fn with_route(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
-    let netdev =
-        opening.netdev.as_ref().filter(|_| error.cause == Cause::Errno("ETIMEDOUT".into()));
-    match netdev.and_then(|netdev| Some((netdev, has_route(netdev, remote.ip(), LOOKUP)?))) {
-        Some((netdev, false)) => StepError {
-            detail: format!("no route leads from {netdev} to {}", remote.ip()),
-            cause: Cause::NoRoute,
-            ..error
-        },
-        _ => error,
+/// What no neighbour answers because no route leads to it is told as such. IPv4 looks for everything on
+/// the link that no route leads to; IPv6 says so at once, and says the same of an interface that is down.
+pub(super) fn with_route(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
+    let to = remote.ip();
+    let may_be = match &error.cause {
+        Cause::Errno(name) if name == "ETIMEDOUT" => true,
+        Cause::Errno(name) if name == "ENETUNREACH" => to.is_ipv6(),
+        _ => false,
+    };
+    let Some(netdev) = opening.netdev.as_ref().filter(|_| may_be) else { return error };
+    if has_route(netdev, opening.gid.ip(), to, LOOKUP) == Some(false) {
+        let detail = format!("no route leads from {netdev} to {to}");
+        return StepError { detail, cause: Cause::NoRoute, ..error };
     }
+    error
 }
 
 fn gid_moved(opening: &Opening) -> StepError {

@@ -85,21 +85,20 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
         Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
     let first = Rounds { silence: Some(&silence), ..rounds };
-    let mut results = first.run(plan, Pass::First);
+    let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&silence.take()));
-    let key = |pair: &Pair| (pair.rail, pair.source, pair.target);
-    results.sort_by_key(key);
+    results.sort_by_key(Pair::cell);
     let doubtful: BTreeSet<(usize, usize)> =
         results.chunk_by(|a, b| a.rail == b.rail).flat_map(second_try).collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
         watch.begins(Pass::SecondTry, again.count());
     }
-    for again in rounds.run(&again, Pass::SecondTry) {
+    for again in rounds.run(&again) {
         // The end of the run takes nothing back of what was seen before, nor does another rail's
         // second try.
         if again.verdict.code != Code::NotTested
-            && let Ok(at) = results.binary_search_by_key(&key(&again), key)
+            && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
             && results[at].verdict.code.may_be_chance()
         {
             let first = std::mem::replace(&mut results[at], again);
@@ -124,20 +123,20 @@ struct Rounds<'a> {
     crosses: bool,
     /// The only pairs that are run; all without.
     only: Option<&'a BTreeSet<Cell>>,
-    /// Who has to wait, and is found out meanwhile; nobody without.
+    /// In the first pass: who is silent has to wait, and who watches is told of each pair.
     silence: Option<&'a Silence>,
 }
 
 impl Rounds<'_> {
     /// Runs the rounds of a plan.
-    fn run(&self, plan: &Plan, pass: Pass) -> Vec<Pair> {
+    fn run(&self, plan: &Plan) -> Vec<Pair> {
         let results = Mutex::new(Vec::new());
         let in_turn = |turn: Turn| {
             for ends in turn.ordered() {
                 let pairs = self.run_pair(ends);
-                for pair in pairs.iter().filter(|_| pass == Pass::First) {
-                    self.watch.saw(pair);
+                for pair in &pairs {
                     if let Some(silence) = self.silence {
+                        self.watch.saw(pair);
                         silence.note(pair);
                     }
                 }
@@ -160,7 +159,10 @@ impl Rounds<'_> {
             // What broke after the end was broken by it.
             let verdict = if is_over() { verdict::not_tested() } else { verdict };
             let on = |rail| unrouted(rail, source, target, verdict.clone());
-            (0..self.rails.count()).map(on).collect()
+            (0..self.rails.count())
+                .filter(|&rail| self.runs(Cell { rail, source, target }))
+                .map(on)
+                .collect()
         };
         if is_over() {
             return same(verdict::not_tested());
@@ -175,7 +177,7 @@ impl Rounds<'_> {
             Ok(routes) => routes
                 .into_iter()
                 .map(|(rail, route)| (Cell { rail, source, target }, route))
-                .filter(|(cell, _)| self.only.is_none_or(|only| only.contains(cell)))
+                .filter(|(cell, _)| self.runs(*cell))
                 .filter_map(|(cell, route)| match route {
                     Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
@@ -184,6 +186,10 @@ impl Rounds<'_> {
                 .collect(),
             Err(why) => same(no_route(why)),
         }
+    }
+
+    fn runs(&self, cell: Cell) -> bool {
+        self.only.is_none_or(|only| only.contains(&cell))
     }
 
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
@@ -285,11 +291,11 @@ const DOWN: &str = "see why on that host: rdmactl ports -v; then its cable, the 
 const GIDS: &str =
     "see which there are: rdmactl gids -H HOST; without --gid-index the best one is taken";
 
-const FAMILY: &str = "give both interfaces addresses of one family, or leave out --gid-index: \
+const FAMILY: &str = "both need addresses of one family, and RoCE of one version; --gid-index may hide them: \
                       rdmactl gids -H HOST,HOST";
 
-const SM: &str = "start a subnet manager on a host or a switch of the fabric: sminfo; systemctl \
-                  start opensm";
+const SM: &str = "start a subnet manager on a host or a switch of the fabric (systemctl start opensm; \
+                  Omni-Path: opafm), or see why it leaves this port out: sminfo";
 
 const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
 

@@ -16,7 +16,6 @@ pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Res
         return Err(Advice::error("--diff needs two files", fix));
     };
     let given = [
-        ("--from", global.from.is_some()),
         ("--save", global.save.is_some()),
         ("--watch", global.watch.is_some()),
         ("--hosts", global.hosts.is_some()),

@@ -49,6 +49,12 @@ impl Place {
 
 /// The hosts that the flags name, each once, and who asks whom.
 pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
+    let found = all_places(global, args)?;
+    refuse_strangers(args, &found.0)?;
+    Ok(found)
+}
+
+fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let there = |set: &str| -> anyhow::Result<Vec<Place>> {
         Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
     };
@@ -83,7 +89,7 @@ pub(super) fn places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Pl
 }
 
 /// Refuses a flag that names a host of which the run is not: a typing error would go unseen.
-pub(super) fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
+fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     let names: HashSet<String> = places.iter().map(Place::name).collect();
     let mut of_index = args.gid_index.iter().flat_map(GidIndex::hosts);
     match of_index.find(|&host| !names.contains(host)) {
@@ -204,12 +210,13 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     if args.budget.is_some() {
         return Ok(());
     }
-    let hosts = plan.pairs().hosts();
+    // All rounds have about as many hosts as the first.
+    let hosts = 2 * if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
     let fills_links = |test: &&Test| matches!(test, Test::Bandwidth | Test::TcpBandwidth);
     if let Some(test) = args.test.iter().find(fills_links).filter(|_| hosts > MOST_FILLED) {
         return Err(Advice::error(
             format!(
-                "--test {} fills the links of {hosts} hosts, and {MOST_FILLED} is the limit",
+                "--test {} fills the links of {hosts} hosts at a time, and {MOST_FILLED} is the limit",
                 test.word()
             ),
             "say how long others may be disturbed, as in --budget 1m, or try fewer hosts",

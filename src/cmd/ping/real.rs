@@ -45,7 +45,6 @@ impl Real {
     /// The run that the flags describe; a signal ends it.
     pub(super) fn new(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
         let (places, pairs) = party::places(global, args)?;
-        party::refuse_strangers(args, &places)?;
         let plan = party::plan(args, pairs, None, party::any_seed()?)?;
         party::refuse_too_much(args, &plan)?;
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
@@ -177,7 +176,8 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
             Ok(report)
         });
     match entered {
-        Ok(report) => Ok((agent, report)),
+        // The name that it was asked by, not its own.
+        Ok(report) => Ok((agent, HostReport { host: place.name(), ..report })),
         Err(failure) => Err(agent.give_up(failure)),
     }
 }

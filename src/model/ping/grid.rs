@@ -66,7 +66,7 @@ impl Grid {
         let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
         let mut grid = Self::new(hosts, rails, None);
         for pair in pairs {
-            let cell = Cell { rail: pair.rail, source: pair.source, target: pair.target };
+            let cell = pair.cell();
             grid.set(cell, pair.verdict.code, pair.rdma.map(|rdma| rdma.half_rtt_ns.p50));
         }
         grid

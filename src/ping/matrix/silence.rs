@@ -1,61 +1,71 @@
-//! Hosts that nobody got an answer from: what is asked of them waits until all others are done.
+//! Hosts at whose address nobody answers: what is asked of them waits until all others are done.
 //!
-//! A pair that stays silent takes seconds: the kernel looks for a neighbour for one, TCP for more. One such
-//! host in each round would make the run of a thousand others last for hours.
+//! Such a pair takes seconds: the kernel looks for the neighbour for one, TCP for more. One such host in each
+//! round would make the run of a thousand others last for hours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Pass, Rounds, at_once};
+use super::{Rounds, at_once, unrouted};
+use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Pair, Test};
 use crate::ping::pair::Effort;
 use crate::ping::plan::Plan;
 
-/// So many others were silent with a host, and none was not: it waits.
-const FEW: usize = 2;
+/// So many others had no answer from a host, and none had one: it waits. Hosts that were tried with fewer are
+/// held against no others (`ping/plan.rs`).
+const FEW: usize = 3;
 
 /// Pairs that are looked at together, which may be all of one host.
 const WAVE: usize = 32;
 
+/// With more silent hosts than these on a rail nobody waits: rounds have them side by side, which is as quick.
+const MOST: usize = WAVE / 2;
+
 /// What was seen of the hosts of a run, and what waits.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
-    /// By rail and host.
-    hosts: Mutex<BTreeMap<(usize, usize), Seen>>,
+    rails: Mutex<BTreeMap<usize, Rail>>,
     waiting: Mutex<BTreeSet<Cell>>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    /// Some pair with it worked.
-    answers: bool,
-    /// Those with which it was silent.
-    silent_with: BTreeSet<usize>,
+struct Rail {
+    /// Some pair with them worked.
+    answer: BTreeSet<usize>,
+    /// For each of the others those with which it was silent.
+    silent_with: BTreeMap<usize, BTreeSet<usize>>,
+    /// Those who were with enough of them.
+    silent: BTreeSet<usize>,
 }
 
 impl Silence {
     /// Takes note of a pair that was tried.
     pub(super) fn note(&self, pair: &Pair) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
+        let rail = rails.entry(pair.rail).or_default();
         for (host, other) in [(pair.source, pair.target), (pair.target, pair.source)] {
-            let seen = hosts.entry((pair.rail, host)).or_default();
             if pair.verdict.code == Code::Ok {
-                seen.answers = true;
-                seen.silent_with.clear();
-            } else if pair.verdict.code.may_be_chance() && !seen.answers {
-                seen.silent_with.insert(other);
+                rail.answer.insert(host);
+                rail.silent_with.remove(&host);
+                rail.silent.remove(&host);
+            } else if pair.verdict.code.is_silence() && !rail.answer.contains(&host) {
+                let others = rail.silent_with.entry(host).or_default();
+                others.insert(other);
+                if others.len() >= FEW {
+                    rail.silent.insert(host);
+                }
             }
         }
     }
 
     /// Whether a pair has to wait; if so, it does.
     pub(super) fn postpones(&self, cell: Cell) -> bool {
-        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_silent = |host| {
-            let seen = hosts.get(&(cell.rail, host));
-            seen.is_some_and(|seen: &Seen| seen.silent_with.len() >= FEW)
-        };
-        let waits = is_silent(cell.source) || is_silent(cell.target);
+        let rails = self.rails.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = rails.get(&cell.rail).map(|rail| &rail.silent);
+        let waits = silent.is_some_and(|silent| {
+            silent.len() <= MOST && (silent.contains(&cell.source) || silent.contains(&cell.target))
+        });
         if waits {
             self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(cell);
         }
@@ -69,39 +79,51 @@ impl Silence {
 }
 
 /// The ordered pairs of cells, each once.
-fn ends(cells: &BTreeSet<Cell>) -> BTreeSet<(usize, usize)> {
-    cells.iter().map(|cell| (cell.source, cell.target)).collect()
+fn ends<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> BTreeSet<(usize, usize)> {
+    cells.into_iter().map(|cell| (cell.source, cell.target)).collect()
 }
 
 impl Rounds<'_> {
-    /// Looks at what waits, many pairs at once and without measuring; who answers then is measured in its
-    /// turn, as all others were.
+    /// Looks at what waits, many pairs at once and without measuring; where there is more than silence then, the
+    /// pair has its turn as all others had.
     pub(super) fn run_postponed(&self, waiting: &BTreeSet<Cell>) -> Vec<Pair> {
-        let effort = Effort { tests: vec![Test::Connection], ..self.effort.clone() };
+        // TCP tells how long the path is.
+        let tests = vec![Test::Connection, Test::TcpLatency];
+        let effort = Effort { tests, ..self.effort.clone() };
         let glance = Rounds { effort: &effort, crosses: true, only: Some(waiting), ..*self };
-        let (mut silent, mut answers) = (Vec::new(), BTreeSet::new());
-        for wave in Vec::from_iter(ends(waiting)).chunks(WAVE) {
+        let mut seen = BTreeMap::new();
+        for wave in ends(waiting).into_iter().collect::<Vec<_>>().chunks(WAVE) {
             if self.watch.is_out_of_time() {
                 break;
             }
-            let seen = Mutex::new(Vec::new());
+            let pairs = Mutex::new(Vec::new());
             at_once(wave.to_vec(), |ends| {
-                let pairs = glance.run_pair(ends);
-                seen.lock().unwrap_or_else(PoisonError::into_inner).extend(pairs);
+                let of_rails = glance.run_pair(ends);
+                pairs.lock().unwrap_or_else(PoisonError::into_inner).extend(of_rails);
             });
-            for pair in seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                let Pair { rail, source, target, .. } = pair;
-                if pair.verdict.code == Code::Ok {
-                    answers.insert(Cell { rail, source, target });
-                } else {
+            for pair in pairs.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                if pair.verdict.code.is_silence() {
                     self.watch.saw(&pair);
-                    silent.push(pair);
                 }
+                seen.insert(pair.cell(), pair);
             }
         }
-        let measured = Rounds { only: Some(&answers), ..*self };
-        let plan = Plan::of(self.members.len(), &ends(&answers));
-        silent.extend(measured.run(&plan, Pass::First));
-        silent
+        let in_turn = seen.values().filter(|pair| !pair.verdict.code.is_silence());
+        let in_turn: BTreeSet<Cell> = in_turn.map(Pair::cell).collect();
+        let rounds = Rounds { only: Some(&in_turn), ..*self };
+        let plan = Plan::of(self.members.len(), &ends(&in_turn));
+        // The end of the run takes nothing back of what was seen before.
+        for pair in rounds.run(&plan).into_iter().filter(|pair| pair.verdict.code.was_tested()) {
+            seen.insert(pair.cell(), pair);
+        }
+        // What the time did not suffice for was planned all the same.
+        for &Cell { rail, source, target } in waiting {
+            let not_tested = || unrouted(rail, source, target, verdict::not_tested());
+            seen.entry(Cell { rail, source, target }).or_insert_with(not_tested);
+        }
+        for pair in seen.values().filter(|pair| !pair.verdict.code.is_silence()) {
+            self.watch.saw(pair);
+        }
+        seen.into_values().collect()
     }
 }

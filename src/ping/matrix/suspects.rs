@@ -46,7 +46,7 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
     let thorough = Rounds { effort: &effort, ..*rounds };
     let plan = Plan::of(hosts, &wanted);
     rounds.watch.begins(Pass::Retest, plan.count());
-    let measured = thorough.run(&plan, Pass::Retest);
+    let measured = thorough.run(&plan);
     let again: BTreeMap<Cell, u32> = measured
         .iter()
         .filter_map(|&Pair { rail, source, target, rdma, .. }| {

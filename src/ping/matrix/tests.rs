@@ -230,31 +230,42 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     assert_eq!(results.pairs.len(), 4, "one round of three");
 }
 
-/// A host of which some pairs are silent; all of a fabric have one log of the pairs that were probed.
+/// A host of which some pairs are silent on some rails; all of a fabric have one log of what was probed.
 struct Selective<'a> {
     number: u32,
-    /// The peer of each connection.
-    peers: Mutex<BTreeMap<u32, u32>>,
-    is_silent: fn(u32, u32) -> bool,
-    log: &'a Mutex<Vec<(u32, u32)>>,
+    /// Peer and rail of each connection.
+    peers: Mutex<BTreeMap<u32, (u32, usize)>>,
+    is_silent: fn(Cell) -> bool,
+    log: &'a Mutex<Vec<Cell>>,
 }
 
+/// The kernel finds no neighbour.
 const SILENT: Ticket = Ticket(4);
 
 impl Node for Selective<'_> {
     fn start(&self, step: Step) -> Ticket {
         let mut peers = self.peers.lock().unwrap();
         match step.act {
-            Act::Open(_) => OPEN,
+            Act::Open(opening) => {
+                peers.insert(step.connection, (0, usize::from(opening.device == "rxe1")));
+                OPEN
+            }
             Act::Serve => SERVE,
             Act::Connect(to) => {
-                peers.insert(step.connection, to.remote.queue_pair);
+                let peer = peers.get_mut(&step.connection).unwrap();
+                peer.0 = to.remote.queue_pair;
+                let cell = self.cell(*peer);
+                let back = Cell { source: cell.target, target: cell.source, ..cell };
+                if (self.is_silent)(cell) || (self.is_silent)(back) {
+                    // The source is asked last.
+                    self.log.lock().unwrap().push(cell);
+                    return SILENT;
+                }
                 OTHER
             }
             Act::Probe(_) => {
-                let peer = peers[&step.connection];
-                self.log.lock().unwrap().push((self.number, peer));
-                if (self.is_silent)(self.number, peer) { SILENT } else { PROBE }
+                self.log.lock().unwrap().push(self.cell(peers[&step.connection]));
+                PROBE
             }
             _ => OTHER,
         }
@@ -278,7 +289,7 @@ impl Node for Selective<'_> {
             })),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => Ok(StepResult::Probed(Some(trips()))),
-            SILENT => Err(StepError::new(Stage::FirstMessage, Cause::NoReply)),
+            SILENT => Err(StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
             _ => Ok(StepResult::Connected),
         })
     }
@@ -292,55 +303,110 @@ impl Node for Selective<'_> {
     }
 }
 
-/// All pairs of eight hosts, and in which order they were probed.
-fn run_selective(is_silent: fn(u32, u32) -> bool) -> (Vec<Pair>, Vec<(u32, u32)>) {
-    let (inventory, log) = (reachable(), Mutex::new(Vec::new()));
+impl Selective<'_> {
+    fn cell(&self, (peer, rail): (u32, usize)) -> Cell {
+        let host = |number| usize::try_from(number).unwrap();
+        Cell { rail, source: host(self.number), target: host(peer) }
+    }
+}
+
+/// All pairs of eight hosts on two rails, and what was probed, in order; the run ends after so much of it,
+/// or has no more time.
+fn run_selective(
+    is_silent: fn(Cell) -> bool,
+    ends_after: usize,
+    time_for: usize,
+) -> (Vec<Pair>, Vec<Cell>) {
+    struct Until<'a>(&'a Mutex<Vec<Cell>>, usize, usize);
+    impl Watch for Until<'_> {
+        fn is_over(&self) -> bool {
+            self.0.lock().unwrap().len() >= self.1
+        }
+
+        fn is_out_of_time(&self) -> bool {
+            self.0.lock().unwrap().len() >= self.2
+        }
+    }
+    let log = Mutex::new(Vec::new());
     let host = |number| Selective { number, peers: Mutex::default(), is_silent, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
-    let member = |host| Member {
+    let inventory = |host: &Selective<'_>| {
+        let mut report = reachable();
+        let mut second = report.devices[0].clone();
+        second.name = "rxe1".into();
+        report.devices.push(second);
+        for (rail, device) in report.devices.iter_mut().enumerate() {
+            let address = format!("::ffff:10.{rail}.0.{}", host.number + 1);
+            device.ports[0].gids.as_mut().unwrap()[0].value = GidValue(address.parse().unwrap());
+        }
+        report
+    };
+    let inventories: Vec<HostReport> = hosts.iter().map(inventory).collect();
+    let member = |(host, inventory)| Member {
         name: "n".into(),
-        inventory: Some(&inventory),
+        inventory: Some(inventory),
         node: Some(host as &dyn Node),
         failure: None,
     };
-    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), &Until(|| false)).pairs;
+    let members: Vec<Member<'_>> = hosts.iter().zip(&inventories).map(member).collect();
+    let watch = Until(&log, ends_after, time_for);
+    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), &watch).pairs;
     (pairs, log.into_inner().unwrap())
 }
 
+/// The port of host 3 on its second rail.
+fn is_third(cell: Cell) -> bool {
+    cell.rail == 1 && (cell.source == 3 || cell.target == 3)
+}
+
+const EVER: usize = usize::MAX;
+
 #[test]
 fn what_is_asked_of_a_silent_host_waits_until_all_others_are_done() {
-    let (pairs, log) = run_selective(|a, b| a == 3 || b == 3);
-    assert_eq!(pairs.len(), 56);
+    let (pairs, log) = run_selective(is_third, EVER, EVER);
+    assert_eq!(pairs.len(), 112);
     for pair in &pairs {
-        let fails = pair.source == 3 || pair.target == 3;
-        assert_eq!(pair.verdict.code == Code::Ok, !fails, "{pair:?}");
+        let fails = is_third(pair.cell());
+        assert_eq!(pair.verdict.code == Code::NoNeighbour, fails, "{pair:?}");
         assert_eq!(pair.rdma.is_some(), !fails, "{pair:?}");
     }
-    let at = |fails: bool| {
-        let is_of = move |&(a, b): &(u32, u32)| (a == 3 || b == 3) == fails;
-        log.iter().enumerate().filter(move |(_, pair)| is_of(pair)).map(|(at, _)| at)
-    };
-    let last = at(false).max().unwrap();
-    // One other both ways, another one way: then it waits.
-    assert_eq!(at(true).filter(|&at| at < last).count(), 3, "{log:?}");
+    let last = log.iter().rposition(|cell| !is_third(*cell)).unwrap();
+    // Two others both ways, a third one way: both ends take note of each. Then it waits.
+    assert_eq!(log[..last].iter().filter(|cell| is_third(**cell)).count(), 2 * 5, "{log:?}");
 }
 
 #[test]
 fn who_met_silent_hosts_only_is_measured_with_the_others_in_the_end() {
-    // The first two whom host 0 meets are 7 and 1.
-    let (_, log) = run_selective(|_, _| false);
-    let met: Vec<u32> = log.iter().filter(|(a, _)| *a == 0).map(|(_, b)| *b).collect();
-    assert_eq!(met[..2], [7, 1]);
-    let is_silent = |host| host == 7 || host == 1;
-    let (pairs, log) = run_selective(|a, b| [a, b].iter().any(|host| [1, 7].contains(host)));
+    // The first three whom host 0 meets are 7, 1 and 2.
+    let (_, log) = run_selective(|_| false, EVER, EVER);
+    let met = log.iter().filter(|cell| cell.rail == 1 && cell.source == 0);
+    assert_eq!(met.map(|cell| cell.target).collect::<Vec<_>>()[..3], [7, 1, 2]);
+    let is_silent = |cell: Cell| {
+        cell.rail == 1 && [cell.source, cell.target].iter().any(|host| [1, 2, 7].contains(host))
+    };
+    let (pairs, log) = run_selective(is_silent, EVER, EVER);
     for pair in &pairs {
-        assert_eq!(
-            pair.rdma.is_none(),
-            is_silent(pair.source) || is_silent(pair.target),
-            "{pair:?}"
-        );
+        assert_eq!(pair.rdma.is_none(), is_silent(pair.cell()), "{pair:?}");
     }
     // Once whether it answers at all, and once in its turn.
-    assert_eq!(log.iter().filter(|pair| **pair == (0, 2)).count(), 2, "{log:?}");
+    let cell = Cell { rail: 1, source: 0, target: 3 };
+    assert_eq!(log.iter().filter(|one| **one == cell).count(), 2, "{log:?}");
+}
+
+#[test]
+fn each_pair_is_there_once_wherever_the_run_ends_or_its_time() {
+    let (_, log) = run_selective(is_third, EVER, EVER);
+    for most in [1, 40, 98, 105, 107, 112, log.len()] {
+        let (pairs, _) = run_selective(is_third, most, EVER);
+        let cells: BTreeSet<Cell> = pairs.iter().map(Pair::cell).collect();
+        assert_eq!((pairs.len(), cells.len()), (112, 112), "after {most}");
+        let well = |pair: &&Pair| pair.verdict.code == Code::Ok;
+        assert!(!pairs.iter().filter(well).any(|pair| is_third(pair.cell())), "after {most}");
+    }
+    // Rounds that are not begun are not there; what waits is.
+    let last = log.iter().rposition(|cell| !is_third(*cell)).unwrap();
+    let (pairs, _) = run_selective(is_third, EVER, last + 1);
+    assert_eq!(pairs.len(), 112);
+    let untested = pairs.iter().filter(|pair| !pair.verdict.code.was_tested());
+    assert_eq!(untested.filter(|pair| is_third(pair.cell())).count(), 9);
 }

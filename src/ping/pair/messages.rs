@@ -199,8 +199,13 @@ impl Talk<'_> {
     /// connection (drivers/infiniband/core/addr.c): what fails here need not be tried there, for
     /// another second.
     fn failed_to_meet(&mut self, error: StepError, is_source: bool) {
-        let is_way = matches!(&error.cause, Cause::Errno(name)
-            if matches!(name.as_str(), "ETIMEDOUT" | "ENETUNREACH" | "EHOSTUNREACH"));
+        let is_way = match &error.cause {
+            Cause::NoRoute => true,
+            Cause::Errno(name) => {
+                matches!(name.as_str(), "ETIMEDOUT" | "ENETUNREACH" | "EHOSTUNREACH")
+            }
+            _ => false,
+        };
         let must = self.effort.wants(Test::Datagrams) || self.route.method == Method::Datagrams;
         if is_way || error.cause == Cause::Stuck || must {
             self.note(error, is_source);

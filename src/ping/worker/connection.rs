@@ -10,7 +10,7 @@ use crate::model::probe::{
 };
 use crate::ping::address;
 use crate::ping::datagram::{Ports, Slot};
-use crate::ping::end::{ConnectedEnd, OpenEnd};
+use crate::ping::end::{ConnectedEnd, OpenEnd, with_route};
 use crate::ping::halt::Halt;
 use crate::ping::tcp::{self, Echo, From};
 use crate::ping::tcp_stream::{self, Reader};
@@ -141,7 +141,7 @@ fn meet(
         // The next pair gets another queue pair.
         *place = None;
     }
-    met.map(StepResult::Met)
+    met.map(StepResult::Met).map_err(|error| with_route(error, end.opening(), ask.gid))
 }
 
 fn perform(

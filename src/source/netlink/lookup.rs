@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Exchange;
+use super::attributes::{push_bytes, push_u32};
 use crate::source::ReadError;
 
 /// Message type and flag of `include/uapi/linux/rtnetlink.h`.
@@ -11,22 +12,32 @@ const RTM_F_FIB_MATCH: u32 = 0x2000;
 
 /// Attributes of the same file.
 const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
+
+/// `IFF_UP` of `include/uapi/linux/if.h`.
+const IFF_UP: u32 = 1;
 
 /// Families of `include/linux/socket.h`.
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
-/// Whether a route leads from an interface to an address; `None` where the kernel does not say.
+/// Whether a route leads from an interface that is up, and its address, to another address; `None` where
+/// the kernel does not say.
 ///
 /// It is asked for the entry of its table: without, it answers that whatever no route leads to is on the
 /// link (`ip_route_output_key_hash_rcu`, net/ipv4/route.c), and that is where soft-RoCE then asks for the
 /// neighbour in vain.
 #[must_use]
-pub fn has_route(netdev: &str, to: IpAddr, patience: Duration) -> Option<bool> {
-    let index = fs::read_to_string(format!("/sys/class/net/{netdev}/ifindex")).ok()?;
-    let index: u32 = index.trim().parse().ok()?;
-    let payload = lookup(index, to);
+pub fn has_route(netdev: &str, from: IpAddr, to: IpAddr, patience: Duration) -> Option<bool> {
+    let of_link = |file: &str| fs::read_to_string(format!("/sys/class/net/{netdev}/{file}")).ok();
+    let index = of_link("ifindex")?.trim().parse().ok()?;
+    let flags = of_link("flags")?;
+    let flags = u32::from_str_radix(flags.trim().strip_prefix("0x")?, 16).ok()?;
+    if flags & IFF_UP == 0 || from.is_ipv4() != to.is_ipv4() {
+        return None;
+    }
+    let payload = lookup(index, from, to);
     match (Exchange { protocol: None, kind: RTM_GETROUTE, is_dump: false, payload }).run(patience) {
         Ok(_) => Some(true),
         Err(ReadError::Errno(errno)) => {
@@ -36,29 +47,36 @@ pub fn has_route(netdev: &str, to: IpAddr, patience: Duration) -> Option<bool> {
     }
 }
 
-/// A `struct rtmsg`, the address and the interface.
-fn lookup(netdev: u32, to: IpAddr) -> Vec<u8> {
-    let (family, address) = match to {
-        IpAddr::V4(ip) => (AF_INET, ip.octets().to_vec()),
-        IpAddr::V6(ip) => (AF_INET6, ip.octets().to_vec()),
-    };
-    let bits = u8::try_from(8 * address.len()).unwrap_or(u8::MAX);
-    let mut payload = vec![family, bits, 0, 0, 0, 0, 0, 0];
+/// A `struct rtmsg`, the addresses and the interface. The source is for rules by which it is looked up; with
+/// one IPv6 takes routes of other interfaces, too (`ip6_route_output_flags`, net/ipv6/route.c).
+fn lookup(netdev: u32, from: IpAddr, to: IpAddr) -> Vec<u8> {
+    let (family, to_bits, from_bits) =
+        if to.is_ipv4() { (AF_INET, 32, 32) } else { (AF_INET6, 128, 0) };
+    let mut payload = vec![family, to_bits, from_bits, 0, 0, 0, 0, 0];
     payload.extend_from_slice(&RTM_F_FIB_MATCH.to_ne_bytes());
-    for (kind, value) in [(RTA_DST, &address[..]), (RTA_OIF, &netdev.to_ne_bytes())] {
-        // Both lengths are multiples of four: no padding.
-        let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
-        payload.extend_from_slice(&length.to_ne_bytes());
-        payload.extend_from_slice(&kind.to_ne_bytes());
-        payload.extend_from_slice(value);
+    let mut address = |kind, ip: IpAddr| match ip {
+        IpAddr::V4(ip) => push_bytes(&mut payload, kind, &ip.octets()),
+        IpAddr::V6(ip) => push_bytes(&mut payload, kind, &ip.octets()),
+    };
+    address(RTA_DST, to);
+    if from_bits > 0 {
+        address(RTA_SRC, from);
     }
+    push_u32(&mut payload, RTA_OIF, netdev);
     payload
 }
 
 #[test]
 fn the_loopback_has_a_route_to_itself_and_to_nobody_else() {
-    let ask = |to: &str| has_route("lo", to.parse().unwrap(), Duration::from_secs(2));
-    assert_eq!(ask("127.0.0.1"), Some(true));
-    assert_eq!(ask("192.0.2.77"), Some(false));
-    assert_eq!(has_route("no/such", "127.0.0.1".parse().unwrap(), Duration::from_secs(2)), None);
+    let ask = |from: &str, to: &str| {
+        has_route("lo", from.parse().unwrap(), to.parse().unwrap(), Duration::from_secs(2))
+    };
+    assert_eq!(ask("127.0.0.1", "127.0.0.1"), Some(true));
+    assert_eq!(ask("127.0.0.1", "192.0.2.77"), Some(false));
+    assert_eq!(ask("127.0.0.1", "::1"), None);
+    // A machine may be without IPv6.
+    assert_ne!(ask("::1", "::1"), Some(false));
+    assert_ne!(ask("::1", "2001:db8::77"), Some(true));
+    let local = "127.0.0.1".parse().unwrap();
+    assert_eq!(has_route("no/such", local, local, Duration::from_secs(2)), None);
 }
