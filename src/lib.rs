@@ -20,5 +20,6 @@ pub mod render;
 pub mod source;
 pub mod sys;
 pub mod term;
+pub mod threads;
 pub mod tui;
 pub mod wire;

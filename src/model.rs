@@ -13,7 +13,6 @@ mod ethernet;
 mod failure;
 mod finding;
 mod gid;
-mod gid_index;
 mod host;
 pub mod key;
 mod netdev;
@@ -28,6 +27,7 @@ mod problem;
 mod provider;
 mod resource;
 mod verbs;
+mod wanted_gid;
 
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
@@ -48,7 +48,6 @@ pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};
 pub use gid::{Gid, GidKind, GidValue, Guid};
-pub use gid_index::GidIndex;
 pub use host::{HostReport, Via};
 pub use netdev::{Bond, Ipoib, Netdev, NetdevKind, Vlan};
 pub use netlink::{CounterMode, NetlinkDevice, NetlinkPort, NetnsMode, ObjectCount, RdmaSystem};
@@ -63,3 +62,4 @@ pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,
     VerbsPort, VerbsRefusal, VerbsState, VerbsStep,
 };
+pub use wanted_gid::WantedGid;

@@ -18,6 +18,7 @@ pub mod fabric;
 mod halt;
 pub mod matrix;
 mod message;
+mod neighbour;
 mod node;
 mod pair;
 pub mod plan;

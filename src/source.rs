@@ -11,6 +11,7 @@ mod holders;
 mod kernel_files;
 mod kernel_log;
 mod live;
+mod neighbours;
 mod netlink;
 mod question;
 mod rds;
@@ -23,6 +24,7 @@ mod verbs_self;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
+pub use neighbours::NeighbourTable;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,
     RouteCommand, RouteQuery, SocketQuery, has_route,

@@ -151,7 +151,8 @@ fn where_root_may_not_log_in_sudo_reads_what_only_root_may() {
     assert_eq!(user["problems"][0]["key"], "consumers/holders", "{user}");
     assert_eq!(root["problems"], serde_json::json!([]), "{root}");
     let ping = lab.rdmactl(&["ping", "-H", "n2", "n1", "-l", "user", "--sudo"]);
-    assert_eq!((ping.code, &ping.json["pairs"][0]["verdict"]["code"]), (0, &"ok".into()));
+    let verdict = &ping.json["pairs"][0]["verdict"];
+    assert_eq!((ping.code, &verdict["code"]), (0, &"ok".into()), "{verdict}");
 }
 
 #[test]

@@ -61,6 +61,44 @@ fn gids_that_do_not_fit_are_named_and_one_that_was_removed_is_not_used() {
 
 /// The kernel takes what no route leads to for its neighbour, and asks: soft-RoCE works where somebody answers.
 #[test]
+fn what_breaks_in_the_middle_of_a_run_is_told_of_its_host_alone() {
+    let lab = roce();
+    // A second for each pair: the run is not over when it happens.
+    let flags = ["--matrix", SET, "--iters", "1000000", "--slot", "1s"];
+    let breaks = |command: &str| {
+        let fault = format!("{{ pgrep -f '[a]gent worker' && sleep 3 && {command}; }}");
+        let happened = lab.wait_on("n4", &fault);
+        let matrix = lab.ping(&flags, ALL);
+        happened();
+        assert_eq!(matrix.0.code, 1, "{matrix:?}");
+        assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+        lab.lab(&["reset"]);
+        (findings(&matrix)[0].0.to_owned(), findings(&matrix)[0].1.clone())
+    };
+    assert_eq!(breaks("ip link set eth1 down"), ("local.link_down".into(), 3.into()));
+    assert_eq!(breaks("ip addr flush dev eth1"), ("gid.index".into(), 3.into()));
+}
+
+#[test]
+fn a_full_table_of_neighbours_is_told_with_its_limit() {
+    let lab = roce();
+    let limit = |limits: [u32; 3]| {
+        let set = |(number, limit): (usize, &u32)| {
+            format!("sysctl -w net.ipv4.neigh.default.gc_thresh{}={limit}; ", number + 1)
+        };
+        lab.on("n1", &limits.iter().enumerate().map(set).collect::<String>());
+    };
+    limit([2; 3]);
+    let matrix = lab.ping(&["--matrix", SET], ALL);
+    limit([128, 512, 1_024]);
+    assert_eq!(matrix.0.code, 1, "{matrix:?}");
+    assert_eq!(findings(&matrix), [("l2.no_neighbour", &Value::from(0))], "{matrix:?}");
+    let finding = &matrix.0.json["findings"][0];
+    assert!(finding["detail"].as_str().unwrap().contains("2 entries, and 2 is"), "{finding}");
+    assert!(finding["hint"].as_str().unwrap().contains("gc_thresh3="), "{finding}");
+}
+
+#[test]
 fn an_address_outside_all_subnets_has_no_route() {
     let lab = roce();
     lab.lab(&["fault", "address-removed", "n2"]);
@@ -167,6 +205,25 @@ fn what_is_asked_for_is_used_and_what_a_host_has_not_is_named() {
         let matrix = pair(&[flag, value]);
         assert_eq!(codes(&matrix), [code, code], "{matrix:?}");
     }
+}
+
+/// Only a host that sees the packets can tell: n2 drops those of one class.
+#[test]
+fn the_traffic_class_that_is_asked_for_is_on_the_wire() {
+    let lab = roce();
+    let tc = "/usr/sbin/tc";
+    let drop = "protocol ip flower ip_proto udp dst_port 4791 ip_tos 104 action drop";
+    let set = format!(
+        "{tc} qdisc add dev eth1 clsact && {tc} filter add dev eth1 ingress {drop} && echo set"
+    );
+    assert_eq!(lab.on("n2", &set).trim(), "set");
+    let classes = ["104", "96"].map(|class| {
+        let flags = ["--matrix", "n[1-2]", "--dev", "rxe0", "--tclass", class];
+        lab.ping(&flags, &["n1", "n2"])
+    });
+    lab.on("n2", &format!("{tc} qdisc del dev eth1 clsact"));
+    assert_eq!(codes(&classes[0]), ["roce.udp4791_blocked"; 2], "{:?}", classes[0]);
+    classes[1].assert_all_well(2);
 }
 
 #[test]

@@ -50,6 +50,15 @@ fn assert_valid(kind: &str, document: &Value) {
 const FEW: &str = "hosts n[1-6]\nnoise 3%\nfault host n3 blocked\nfault pair n1 n2 slow 3\n";
 
 #[test]
+fn a_file_that_cannot_be_written_does_not_cost_the_answer() {
+    let folder = folder(FEW);
+    let (_, shown, _) = simulate(&folder, &[]);
+    let (code, all_the_same, error) = simulate(&folder, &["--save", "no/such/folder/run.json"]);
+    assert_eq!((code, all_the_same), (2, shown));
+    assert!(error.contains("no/such/folder/run.json"), "{error}");
+}
+
+#[test]
 fn a_run_that_is_kept_is_shown_in_every_form() {
     let folder = folder(FEW);
     for form in ["table", "json", "ndjson", "csv", "plain", "prom", "svg", "html"] {

@@ -469,4 +469,11 @@ mod tests {
         assert!(findings(&filtered(3, |_, _| false)).is_empty());
         assert!(findings(&[]).is_empty());
     }
+
+    #[test]
+    fn a_request_that_did_not_end_is_tried_again() {
+        let stuck = |a, b| if (a, b) == (0, 1) { Code::DriverStuck } else { Code::Ok };
+        let pairs = matrix(4, |a, b| (stuck(a, b), Side::Source));
+        assert_eq!(second_try(&pairs), BTreeSet::from([(0, 1)]));
+    }
 }

@@ -136,15 +136,18 @@ fn judge_life(evidence: &Evidence) -> Option<Verdict> {
 
 /// The failure that came first, and where it was seen.
 ///
-/// "No answer" at the source only repeats what an error at the target says better.
+/// "No answer" or "refused" at the source only repeats what an error at the target says better, and of two ends that say
+/// the same the one that knows what to do about it is heard.
 fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
     let source = evidence.source.failure.as_ref();
     let target = evidence.target.failure.as_ref();
     match (source, target) {
         (Some(mine), Some(theirs)) => {
-            let is_echo = matches!(mine.cause, Cause::NoReply | Cause::Timeout)
+            let knows_why = |one: &StepError| one.fix.is_some();
+            let is_echo = matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
                 || is_secondary(mine)
-                || mine.stage > theirs.stage;
+                || mine.stage > theirs.stage
+                || (mine.cause == theirs.cause && !knows_why(mine) && knows_why(theirs));
             let theirs_is_echo = theirs.cause == Cause::Timeout || is_secondary(theirs);
             if is_echo && !theirs_is_echo {
                 Some((theirs, Side::Target))
@@ -231,11 +234,13 @@ fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'st
 fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
     const ONE_WAY: &str = "packets pass one way only: look for a filter by address, for the route \
                            back and for rp_filter at the end that hears nothing";
+    const BUSY: &str = "its adapter took the message, and the process there did not answer in time: see \
+                        what keeps its processors busy (uptime; top)";
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
     let is_silence = match &failure.cause {
         // Of soft-RoCE of 6.12 a firewall of the host itself flushes the request.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
-        Cause::NoReply | Cause::NoCompletion => true,
+        Cause::NoCompletion => true,
         _ => false,
     };
     match (is_silence, passage) {
@@ -253,7 +258,9 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Optio
             "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
             _ => (Code::NoAck, None),
         },
-        Cause::NoReply => (Code::NoAck, None),
+        // What is sent by iWARP is done when TCP has taken it.
+        Cause::NoReply if evidence.protocol == Protocol::Iwarp => (Code::NoAck, None),
+        Cause::NoReply => (Code::NotPosting, Some(BUSY)),
         Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
         Cause::WrongBytes => (Code::Corrupted, None),
         _ => (Code::Agent, None),
@@ -502,5 +509,37 @@ mod tests {
         let failed = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
         let failed = Evidence { link_local: true, ..evidence(Some(failed), None) };
         assert_eq!(judge(&failed).code, Code::LinkLocal);
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_not_answered_is_no_firewall() {
+        let mut silent = evidence(Some(at(Stage::FirstMessage, Cause::NoReply)), None);
+        assert_eq!(judge(&silent).code, Code::NotPosting);
+        silent.protocol = Protocol::Iwarp;
+        assert_eq!(judge(&silent).code, Code::NoAck);
+    }
+
+    #[test]
+    fn a_refusal_is_the_echo_of_what_failed_there() {
+        let refused = at(Stage::Connect, Cause::Refused);
+        let there = at(Stage::Open, Cause::Errno("ENOMEM".into()));
+        let verdict = judge(&evidence(Some(refused.clone()), Some(there)));
+        assert_eq!((verdict.code, verdict.side), (Code::Memlock, Side::Target));
+        assert_eq!(judge(&evidence(Some(refused), None)).code, Code::NoListener);
+    }
+
+    #[test]
+    fn of_two_ends_the_one_that_knows_why_is_heard() {
+        let unanswered = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
+        let full = StepError { fix: Some("sysctl -w".into()), ..unanswered.clone() };
+        for (source, target, side) in [
+            (&unanswered, &full, Side::Target),
+            (&full, &unanswered, Side::Source),
+            (&full, &full, Side::Source),
+            (&unanswered, &unanswered, Side::Source),
+        ] {
+            let verdict = judge(&evidence(Some(source.clone()), Some(target.clone())));
+            assert_eq!((verdict.code, verdict.side), (Code::NoNeighbour, side));
+        }
     }
 }

@@ -13,8 +13,8 @@ const SCHEMA: &str = "rdmactl.ping/1";
 /// The kind, before the version.
 const KIND: &str = "rdmactl.ping/";
 
-/// The most bytes of a file: a thousand hosts have a million pairs.
-const MOST: u64 = 1 << 30;
+/// The most bytes of a file: a thousand hosts have a million pairs on each rail, of some 1,500 bytes each.
+const MOST: u64 = 16 << 30;
 
 /// The most bytes of the name of a schema.
 const LONGEST: usize = 100;

@@ -109,6 +109,24 @@ const TABLE: &[Row] = &[
     ("agent", &[]),
 ];
 
+/// What a command has no use for beside a flag of its own that makes another command of it.
+const MODES: [Row; 2] = [
+    (
+        "ping --plan",
+        &[(
+            &[SAVE, WATCH, ROWS, WHERE],
+            "leave it out: a plan asks nobody, and is the same each time",
+        )],
+    ),
+    (
+        "ping --diff",
+        &[(
+            &[SAVE, WATCH, HOSTS, ROWS, WHERE],
+            "leave it out: both runs are in the files, and their difference is no listing",
+        )],
+    ),
+];
+
 const GENERATED: &[(&[Group], &str)] = &[(
     &[HOSTS, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
     "leave it out: the answer is the same everywhere",
@@ -145,7 +163,12 @@ pub enum FlagError {
 /// # Errors
 /// One has no effect on this command, or two contradict each other.
 pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagError> {
-    for (command, refused) in TABLE.iter().filter(|(name, _)| *name == command) {
+    let is_mode = |name: &str| {
+        let flag = name.strip_prefix(command).and_then(|flag| flag.strip_prefix(' '));
+        flag.is_some_and(|flag| own.iter().any(|own| own == flag))
+    };
+    let rows = TABLE.iter().filter(|(name, _)| *name == command);
+    for (command, refused) in rows.chain(MODES.iter().filter(|(name, _)| is_mode(name))) {
         for (groups, fix) in *refused {
             let mut flags = groups.iter().copied().flatten().copied();
             if let Some(flag) = flags.find(|flag| given.contains(flag)) {
@@ -231,6 +254,15 @@ mod tests {
         assert_eq!(error.to_string(), "capture has no use for --sort");
         let error = check("devices", &["root", "from"], &[]).unwrap_err();
         assert_eq!(error.to_string(), "--from contradicts --root");
+    }
+
+    #[test]
+    fn a_flag_that_makes_another_command_of_one_has_a_row_of_its_own() {
+        let plan = |given: &[&str]| check("ping", given, &["--plan".to_owned()]);
+        assert_eq!(plan(&["hosts", "format"]), Ok(()));
+        let error = plan(&["sort"]).unwrap_err();
+        assert_eq!(error.to_string(), "ping --plan has no use for --sort");
+        assert_eq!(check("ping", &["sort"], &["--quick".to_owned()]), Ok(()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration;
-use crate::model::GidIndex;
+use crate::model::WantedGid;
 use crate::model::ping::Test;
 
 const ITERS: u32 = 1_000;
@@ -38,7 +38,7 @@ pub struct PingArgs {
     /// Try each host with K others at least, chosen by chance; every two leaves, too, where these are known
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "How many pairs, and in which order")]
     pub peers: Option<u32>,
-    /// Begin no pairs after this time: what was not done by then is not tested, and no failure
+    /// Begin no round after four fifths of this time: what was not done by then is not tested, and no failure
     #[arg(long, value_name = "TIME", value_parser = duration::parse, help_heading = "How many pairs, and in which order")]
     pub budget: Option<Duration>,
     /// Which pairs run at the same time; without it circle, and random with --peers or --budget
@@ -90,7 +90,7 @@ pub struct PingArgs {
     pub port: Option<u32>,
     /// The index of the GID on every host, or on some as in n1=0,n2=3
     #[arg(long, value_name = "N|HOST=N,…", help_heading = "Which way between two hosts")]
-    pub gid_index: Option<GidIndex>,
+    pub gid_index: Option<WantedGid>,
     /// The path MTU in bytes, even one that a port does not have
     #[arg(long, value_name = "BYTES", value_parser = parse_mtu, help_heading = "Which way between two hosts")]
     pub mtu: Option<u32>,

@@ -4,7 +4,6 @@ mod connecting;
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -12,6 +11,7 @@ use anyhow::Context as _;
 use crate::clock::{self, Deadline};
 use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
+use crate::threads::at_once;
 
 use super::fleet::{LEAVE, cancelled};
 use connecting::{Arrival, Connecting};
@@ -285,24 +285,13 @@ impl All {
     /// Ends the agents that are there.
     fn end(&self) -> Vec<String> {
         let deadline = Deadline::after(LEAVE);
+        let is_here = |live: &&LiveHost| matches!(*lock(&live.slot), Slot::Here(..));
         let left = Mutex::new(Vec::new());
-        let end = |live: &LiveHost| {
+        at_once(self.hosts.iter().filter(is_here).collect(), |live| {
             if let Slot::Here(agent, ..) = std::mem::replace(&mut *lock(&live.slot), Slot::New)
                 && let Err(process) = agent.end(deadline)
             {
                 lock(&left).push(format!("{}: {process}", live.host));
-            }
-        };
-        let end = &end;
-        thread::scope(|scope| {
-            for host in &self.hosts {
-                if !matches!(*lock(&host.slot), Slot::Here(..)) {
-                    continue;
-                }
-                if thread::Builder::new().spawn_scoped(scope, move || end(host)).is_err() {
-                    // A system that gives no more threads gets the work done one by one.
-                    end(host);
-                }
             }
         });
         left.into_inner().unwrap_or_else(PoisonError::into_inner)

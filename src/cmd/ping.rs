@@ -69,7 +69,7 @@ impl<'a> Subject<'a> {
 
     /// Runs it, and tells events as they happen where these are asked for.
     fn run(&self, answer: &Answer<'_>, stream: &Stream) -> anyhow::Result<PingReport> {
-        let report = match self {
+        Ok(match self {
             Self::Real(real) => {
                 let is_stream = answer.global.output() == Format::Ndjson;
                 let listener =
@@ -78,11 +78,7 @@ impl<'a> Subject<'a> {
             }
             Self::Simulated(file, args) => simulated::run(answer.global, args, file)?,
             Self::Kept(path) => PingRun::read(path)?.report,
-        };
-        if let Some(path) = &answer.global.save {
-            save(&report, path)?;
-        }
-        Ok(report)
+        })
     }
 
     fn stream(&self, term: Term) -> Stream {
@@ -98,7 +94,12 @@ impl<'a> Subject<'a> {
     fn once(&self, answer: &Answer<'_>) -> anyhow::Result<Outcome> {
         let stream = self.stream(answer.term);
         let report = self.run(answer, &stream)?;
-        answer.print(&report, &stream)?;
+        // What a run showed is not lost for a file or a pipe that takes nothing.
+        let printed = answer.print(&report, &stream);
+        if let Some(path) = &answer.global.save {
+            save(&report, path)?;
+        }
+        printed?;
         Ok(answer::outcome(&report))
     }
 

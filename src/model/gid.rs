@@ -65,7 +65,7 @@ impl GidValue {
     /// Whether it is valid on one link only (`fe80::/10`).
     #[must_use]
     pub fn is_link_local(self) -> bool {
-        self.0.segments()[0] & 0xffc0 == 0xfe80
+        self.0.is_unicast_link_local()
     }
 }
 

@@ -84,7 +84,7 @@ pub struct PingHost {
 /// What came of one ordered pair: the source asks, the target answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
-    /// The rail, counted from 0; real runs have one.
+    /// The rail, counted from 0.
     #[serde(default)]
     pub rail: usize,
     /// Index of the source in [`PingReport::hosts`].
@@ -291,7 +291,7 @@ pub struct Verdict {
     pub code: Code,
     /// How far the pair got.
     pub stage: Option<Stage>,
-    /// At which end the cause is.
+    /// At which end it was seen.
     pub side: Side,
     /// What was seen, in one sentence.
     pub detail: String,
@@ -470,6 +470,7 @@ impl Code {
                 | Self::NoDatagrams
                 | Self::NoUnreliable
                 | Self::NotPosting
+                | Self::DriverStuck
                 | Self::Loss
         )
     }

@@ -3,27 +3,32 @@ use std::net::{IpAddr, SocketAddr};
 use crate::model::GidValue;
 use crate::sys::interfaces::{Address, InterfaceAddress, interface_addresses};
 
-/// The IP address of the interface whose hardware address an iWARP port's only GID holds.
+/// The IP address of the interface of a port whose GID holds none: of `IPoIB`, or of the interface whose
+/// hardware address an iWARP port's only GID holds.
 ///
 /// siw and other iWARP drivers fill that GID with the MAC and zeros (drivers/infiniband/sw/siw/
 /// `siw_verbs.c`, `siw_query_gid`); the kernel names no interface for it.
-pub(super) fn of_mac(gid: GidValue) -> Option<SocketAddr> {
+pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<SocketAddr> {
+    let all = interface_addresses().ok()?;
+    let ip = pick(&all, owner(&all, gid).or(netdev)?)?;
+    Some(SocketAddr::new(ip, 0))
+}
+
+/// The interface of an iWARP port.
+fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
     let octets = gid.0.octets();
     let (mac, rest) = octets.split_at(6);
-    if rest.iter().any(|&byte| byte != 0) {
-        return None;
-    }
-    let all = interface_addresses().ok()?;
-    pick(&all, mac).map(|ip| SocketAddr::new(ip, 0))
+    let is_owner = |one: &&InterfaceAddress| matches!(one.address, Address::Mac(it) if it == mac);
+    let is_iwarp = rest.iter().all(|&byte| byte == 0);
+    all.iter().filter(|_| is_iwarp).find(is_owner).map(|one| one.interface.as_str())
 }
 
 /// IPv4 before IPv6; never a link-local address, which would need its interface beside it.
-fn pick(all: &[InterfaceAddress], mac: &[u8]) -> Option<IpAddr> {
-    let owner = all.iter().find(|one| matches!(one.address, Address::Mac(it) if it == mac))?;
+fn pick(all: &[InterfaceAddress], interface: &str) -> Option<IpAddr> {
     all.iter()
-        .filter(|one| one.interface == owner.interface)
+        .filter(|one| one.interface == interface)
         .filter_map(|one| match one.address {
-            Address::Ip(IpAddr::V6(ip)) if ip.segments()[0] & 0xffc0 == 0xfe80 => None,
+            Address::Ip(IpAddr::V6(ip)) if ip.is_unicast_link_local() => None,
             Address::Ip(ip) => Some(ip),
             Address::Mac(_) => None,
         })
@@ -47,7 +52,11 @@ mod tests {
             one("eth1", ip("fec0::1")),
             one("eth1", ip("10.10.1.1")),
         ];
-        assert_eq!(pick(&all, &[2; 6]), Some("10.10.1.1".parse().unwrap()));
-        assert_eq!(pick(&all, &[3; 6]), None);
+        assert_eq!(pick(&all, "eth1"), Some("10.10.1.1".parse().unwrap()));
+        assert_eq!(pick(&all, "ib0"), None);
+        let gid = |text: &str| GidValue(text.parse().unwrap());
+        assert_eq!(owner(&all, gid("202:202:202::")), Some("eth1"));
+        assert_eq!(owner(&all, gid("303:303:303::")), None);
+        assert_eq!(owner(&all, gid("202:202:202::1")), None);
     }
 }

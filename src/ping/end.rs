@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{cm_error, verbs_error};
 use super::exchange::{self, Exchange};
 use super::halt::Halt;
+use super::neighbour::explained;
 use super::stream::{self, Stream};
 use crate::clock::Deadline;
 use crate::model::GidValue;
@@ -13,7 +14,6 @@ use crate::model::probe::{
     Cause, Connecting, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips, Stage,
     StepError, Streaming, Throughput,
 };
-use crate::source::has_route;
 use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
 use crate::sys::verbs::{
     Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
@@ -23,9 +23,6 @@ use crate::sys::verbs::{
 
 /// 0.64 ms, by the table of IBA 9.7.5.2.8.
 const MIN_RNR_TIMER: u8 = 12;
-
-/// How long the kernel may take to look up a route.
-const LOOKUP: Duration = Duration::from_millis(500);
 
 /// An end that is not connected yet.
 pub(super) struct OpenEnd {
@@ -62,21 +59,23 @@ impl OpenEnd {
         let fail = |error| verbs_error(Stage::Open, &error);
         let device = Device::open(&opening.device).map_err(fail)?;
         let port = device.port(opening.port).map_err(fail)?;
+        // A connection manager looks for the GID itself.
+        if opening.method != Method::Cm {
+            let gid = device.gid(opening.port, opening.gid_index).map_err(fail)?;
+            if gid != opening.gid.0.octets() {
+                return Err(gid_moved(&opening));
+            }
+        }
         let mut random = [0; 4];
         // Without randomness any number will do: it only keeps late packets of old runs apart.
         let _ = getrandom::fill(&mut random);
         let psn = u32::from_le_bytes(random) & 0xff_ffff;
         let stage = match (opening.method, opening.role) {
+            (Method::Relay, _) if opening.purpose == Purpose::UnreliableMessages => {
+                Unconnected::Unreliable(Box::new(initialised(&device, &opening).map_err(fail)?))
+            }
             (Method::Relay, _) => {
-                let gid = device.gid(opening.port, opening.gid_index).map_err(fail)?;
-                if gid != opening.gid.0.octets() {
-                    return Err(gid_moved(&opening));
-                }
-                if opening.purpose == Purpose::UnreliableMessages {
-                    Unconnected::Unreliable(Box::new(initialised(&device, &opening).map_err(fail)?))
-                } else {
-                    Unconnected::Relay(Box::new(initialised(&device, &opening).map_err(fail)?))
-                }
+                Unconnected::Relay(Box::new(initialised(&device, &opening).map_err(fail)?))
             }
             (Method::Datagrams, _) => Unconnected::Datagrams,
             (Method::Cm, Role::Source) => Unconnected::CmSource,
@@ -134,7 +133,7 @@ impl OpenEnd {
         let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));
         let opening = &self.opening;
-        let fail = |error| with_route(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
+        let fail = |error| explained(verbs_error(Stage::Connect, &error), opening, to.remote_gid);
         let way = match self.stage {
             Unconnected::Unreliable(mut qp) => {
                 let (remote_qp, receive_psn) = (to.remote.queue_pair, to.remote.psn);
@@ -311,23 +310,6 @@ fn path(opening: &Opening, port: &PortAttr, gid: GidValue, lid: u16) -> Path {
         Target::Lid(route)
     };
     Path { port: opening.port, service_level: opening.service_level, target }
-}
-
-/// What no neighbour answers because no route leads to it is told as such. IPv4 looks for everything on
-/// the link that no route leads to; IPv6 says so at once, and says the same of an interface that is down.
-pub(super) fn with_route(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
-    let to = remote.ip();
-    let may_be = match &error.cause {
-        Cause::Errno(name) if name == "ETIMEDOUT" => true,
-        Cause::Errno(name) if name == "ENETUNREACH" => to.is_ipv6(),
-        _ => false,
-    };
-    let Some(netdev) = opening.netdev.as_ref().filter(|_| may_be) else { return error };
-    if has_route(netdev, opening.gid.ip(), to, LOOKUP) == Some(false) {
-        let detail = format!("no route leads from {netdev} to {to}");
-        return StepError { detail, cause: Cause::NoRoute, ..error };
-    }
-    error
 }
 
 fn gid_moved(opening: &Opening) -> StepError {

@@ -9,11 +9,10 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 
 use self::silence::Silence;
 pub use super::choose::Overrides;
-use super::choose::{self, NoRoute, Rails};
+use super::choose::{self, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::Effort;
@@ -23,6 +22,7 @@ use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Verdict};
 use crate::model::probe::{Method, Stage};
 use crate::model::{HostFailure, HostReport, Reason};
+use crate::threads::at_once;
 
 /// A host that takes part: its inventory and its worker; or why there is none.
 pub struct Member<'a> {
@@ -147,7 +147,12 @@ impl Rounds<'_> {
             if self.watch.is_out_of_time() {
                 break;
             }
-            at_once(plan.round(round), in_turn);
+            if self.watch.is_over() {
+                // Nothing is done any more, which takes no threads.
+                plan.round(round).into_iter().for_each(in_turn);
+            } else {
+                at_once(plan.round(round), in_turn);
+            }
         }
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,10 +186,10 @@ impl Rounds<'_> {
                 .filter_map(|(cell, route)| match route {
                     Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
-                    Err(why) => Some(unrouted(cell.rail, source, target, no_route(why))),
+                    Err(why) => Some(unrouted(cell.rail, source, target, why.verdict())),
                 })
                 .collect(),
-            Err(why) => same(no_route(why)),
+            Err(why) => same(why.verdict()),
         }
     }
 
@@ -222,20 +227,6 @@ impl Rounds<'_> {
     }
 }
 
-/// Does all of it side by side.
-fn at_once<T: Copy + Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
-    let each = &each;
-    thread::scope(|scope| {
-        for one in work {
-            let pair = thread::Builder::new().name("pair".into());
-            if pair.spawn_scoped(scope, move || each(one)).is_err() {
-                // A system that gives no more threads gets the work done one by one.
-                each(one);
-            }
-        }
-    });
-}
-
 /// A pair between which no message went.
 fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair {
     let (route, rdma, tcp, measured, first) = Default::default();
@@ -270,36 +261,3 @@ fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
     let hint = failure.and_then(|failure| failure.fix.clone());
     Verdict { code, stage: Some(Stage::Agent), side, detail: detail.to_owned(), hint }
 }
-
-fn no_route(why: NoRoute) -> Verdict {
-    let (code, side, detail, hint) = match why {
-        NoRoute::Port(side, detail) => (Code::NoPort, side, detail, Some(NO_PORT)),
-        NoRoute::Down(side, detail) => (Code::LinkDown, side, detail, Some(DOWN)),
-        NoRoute::NoGid(side, detail) => (Code::GidIndex, side, detail, Some(GIDS)),
-        NoRoute::NoSubnetManager(side, detail) => (Code::NoSubnetManager, side, detail, Some(SM)),
-        NoRoute::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
-        NoRoute::GidFamily(detail) => (Code::GidFamily, Side::Path, detail, Some(FAMILY)),
-        NoRoute::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
-        NoRoute::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
-    };
-    Verdict { code, stage: Some(Stage::Choose), side, detail, hint: hint.map(str::to_owned) }
-}
-
-const DOWN: &str = "see why on that host: rdmactl ports -v; then its cable, the switch port, and \
-                    ip link set NETDEV up";
-
-const GIDS: &str =
-    "see which there are: rdmactl gids -H HOST; without --gid-index the best one is taken";
-
-const FAMILY: &str = "both need addresses of one family, and RoCE of one version; --gid-index may hide them: \
-                      rdmactl gids -H HOST,HOST";
-
-const SM: &str = "start a subnet manager on a host or a switch of the fabric (systemctl start opensm; \
-                  Omni-Path: opafm), or see why it leaves this port out: sminfo";
-
-const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
-
-const PARTITION: &str = "have the subnet manager make one end a full member of a partition of both \
-                         (opensm: partitions.conf), or choose another one with --pkey";
-
-const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";

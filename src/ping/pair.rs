@@ -303,6 +303,7 @@ fn stuck(stage: Stage) -> StepError {
     }
 }
 
+/// At least one: in none nothing can be measured.
 fn ms(duration: Duration) -> u32 {
-    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+    u32::try_from(duration.as_micros().div_ceil(1_000)).unwrap_or(u32::MAX).max(1)
 }

@@ -125,14 +125,14 @@ impl<'a> Run<'a> {
             return Vec::new();
         }
         let judgement = outliers::judge(&self.grid);
-        let wanted = judgement.retest(MOST_RETESTED).into_iter();
-        let again = wanted.filter(|cell| plan.pairs().wants(cell.source, cell.target));
-        let again = again.filter_map(|cell| {
+        let wants = |source, target| plan.pairs().wants(source, target);
+        let wanted = judgement.retest(MOST_RETESTED, &wants).into_iter();
+        let again = wanted.filter_map(|cell| {
             let ns = self.fabric.probe(cell, Pass::Retest).ok()?;
             Some((cell, u32::try_from(ns).unwrap_or(u32::MAX)))
         });
         let again = again.collect();
-        judgement.confirm(&again)
+        judgement.confirm(&again, &wants)
     }
 
     fn probe(&mut self, cell: Cell, pass: Pass) {

@@ -74,7 +74,7 @@ impl Listing for Pairs {
             |row| Value::text(row.pair.first.as_ref().map(|first| &first.detail));
         "route.protocol" "LINK" Left Always [] "Protocol; software where no card does it"
             |row| route(row, link);
-        "route.method" "METHOD" Left Asked [] "How the ends find each other: relay, cm"
+        "route.method" "METHOD" Left Asked [] "How the ends find each other: relay, cm, datagrams"
             |row| route(row, |route| Value::text(Some(route.method.word())));
         "route.source" "FROM" Left Always [] "Device, port and GID index at the source"
             |row| source(row, end);

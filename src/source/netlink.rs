@@ -25,3 +25,7 @@ pub(super) use exchange::Exchange;
 pub(super) use rdma::ask as ask_rdma;
 pub(super) use route::ask as ask_route;
 pub(super) use sockets::ask as ask_sockets;
+
+/// Address families of `include/linux/socket.h`.
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;

@@ -13,6 +13,40 @@ const PEERS: usize = 8;
 /// Hosts of a suspected leaf that are.
 const OF_LEAF: usize = 4;
 
+/// Which ordered pairs of hosts may be measured: clients are not measured with each other.
+type Wants<'a> = &'a dyn Fn(usize, usize) -> bool;
+
+/// Hosts that nobody suspects, in their order.
+struct Good<'a> {
+    hosts: Vec<usize>,
+    wants: Wants<'a>,
+}
+
+impl Good<'_> {
+    /// Those that a host may be measured with, spread over all.
+    fn peers(&self, host: usize) -> Vec<usize> {
+        let may = |other: &usize| {
+            *other != host && ((self.wants)(host, *other) || (self.wants)(*other, host))
+        };
+        some_of(&self.hosts.iter().copied().filter(may).collect::<Vec<_>>(), PEERS)
+    }
+
+    /// Some of them, each with the next one of these that it may ask, else with one of all.
+    fn ring(&self, rail: usize) -> Vec<Cell> {
+        let some = some_of(&self.hosts, PEERS);
+        let with_next = some.iter().enumerate().filter_map(|(at, &source)| {
+            let may = |target: &&usize| (self.wants)(source, **target);
+            let next = some[at + 1..].iter().chain(&some[..at]).find(may).copied();
+            let target = next.or_else(|| {
+                let all: Vec<usize> = self.hosts.iter().filter(may).copied().collect();
+                all.get(at % all.len().max(1)).copied()
+            });
+            Some(Cell { rail, source, target: target? })
+        });
+        with_next.collect()
+    }
+}
+
 impl Judgement {
     /// Who stands out, leaves before hosts before pairs, the slowest of each first.
     #[must_use]
@@ -24,8 +58,8 @@ impl Judgement {
     /// with each other, which tell whether all has become slower since. Suspects that would take
     /// more than `most` pairs with those before them are left out.
     #[must_use]
-    pub fn retest(&self, most: usize) -> BTreeSet<Cell> {
-        let good = self.good();
+    pub fn retest(&self, most: usize, wants: Wants<'_>) -> BTreeSet<Cell> {
+        let good = Good { hosts: self.good(), wants };
         let mut cells = BTreeSet::new();
         for outlier in &self.outliers {
             let more = self.cells(outlier, &good);
@@ -35,7 +69,7 @@ impl Judgement {
         }
         let rails: BTreeSet<usize> = cells.iter().map(|cell: &Cell| cell.rail).collect();
         for rail in rails {
-            cells.extend(ring(rail, &good));
+            cells.extend(good.ring(rail));
         }
         cells
     }
@@ -43,11 +77,11 @@ impl Judgement {
     /// Who is slow in the second measurement, too, in nanoseconds; with what that showed. Suspects
     /// that were not measured again stay, and say so.
     #[must_use]
-    pub fn confirm(self, again: &BTreeMap<Cell, u32>) -> Vec<Outlier> {
-        let good = self.good();
+    pub fn confirm(self, again: &BTreeMap<Cell, u32>, wants: Wants<'_>) -> Vec<Outlier> {
+        let good = Good { hosts: self.good(), wants };
         let drifts: Vec<f32> = (0..self.fits.len())
             .map(|rail| {
-                let cells = ring(rail, &good).into_iter();
+                let cells = good.ring(rail).into_iter();
                 let mut beyond: Vec<f32> =
                     cells.filter_map(|cell| self.beyond(cell, again)).collect();
                 median(&mut beyond).unwrap_or(0.0)
@@ -63,7 +97,7 @@ impl Judgement {
         &self,
         outlier: &Outlier,
         again: &BTreeMap<Cell, u32>,
-        good: &[usize],
+        good: &Good<'_>,
         drifts: &[f32],
     ) -> Option<Outlier> {
         let before = log(outlier);
@@ -122,7 +156,7 @@ impl Judgement {
     }
 
     /// The pairs that tell of an outlier, on every rail on which it is.
-    fn cells(&self, outlier: &Outlier, good: &[usize]) -> BTreeSet<Cell> {
+    fn cells(&self, outlier: &Outlier, good: &Good<'_>) -> BTreeSet<Cell> {
         let rails: Vec<usize> = if outlier.rails.is_empty() {
             (0..self.fits.len()).collect()
         } else {
@@ -137,34 +171,39 @@ impl Judgement {
     }
 
     /// The same as sources and targets.
-    fn ends(&self, outlier: &Outlier, good: &[usize]) -> Vec<(usize, usize)> {
-        let there = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
-            let all = mine.iter().flat_map(|&one| others.iter().map(move |&other| (one, other)));
-            all.filter(|(one, other)| one != other).collect()
-        };
+    fn ends(&self, outlier: &Outlier, good: &Good<'_>) -> Vec<(usize, usize)> {
         let both = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
-            there(mine, others).into_iter().chain(there(others, mine)).collect()
+            let of = |one: usize| others.iter().flat_map(move |&two| [(one, two), (two, one)]);
+            mine.iter().copied().flat_map(of).collect()
+        };
+        let with_good = |mine: &[usize]| -> Vec<(usize, usize)> {
+            mine.iter().flat_map(|&host| both(&[host], &good.peers(host))).collect()
         };
         let of_leaf = |leaf: usize| match self.fits.first() {
             Some(fit) => some_of(fit.members(leaf), OF_LEAF),
             None => Vec::new(),
         };
         let leaves: Vec<usize> = self.leaves_of(outlier).collect();
-        match (outlier.kind, outlier.host, outlier.target) {
-            (OutlierKind::Transmit, Some(host), _) => there(&[host], good),
-            (OutlierKind::Receive, Some(host), _) => there(good, &[host]),
+        let ends = match (outlier.kind, outlier.host, outlier.target) {
+            (OutlierKind::Transmit, Some(host), _) => {
+                good.peers(host).into_iter().map(|peer| (host, peer)).collect()
+            }
+            (OutlierKind::Receive, Some(host), _) => {
+                good.peers(host).into_iter().map(|peer| (peer, host)).collect()
+            }
             (_, Some(source), Some(target)) if outlier.both_ways => both(&[source], &[target]),
             (_, Some(source), Some(target)) => vec![(source, target)],
-            (_, Some(host), None) => both(&[host], good),
+            (_, Some(host), None) => with_good(&[host]),
             _ => match *leaves.as_slice() {
-                [leaf] => both(&of_leaf(leaf), good),
+                [leaf] => with_good(&of_leaf(leaf)),
                 [one, other] => both(&of_leaf(one), &of_leaf(other)),
                 _ => Vec::new(),
             },
-        }
+        };
+        ends.into_iter().filter(|&(source, target)| (good.wants)(source, target)).collect()
     }
 
-    /// Hosts that no outlier is about, spread over all; those of suspected leaves and paths only
+    /// Hosts that no outlier is about; those of suspected leaves and paths only
     /// where there are no others.
     fn good(&self) -> Vec<usize> {
         let Some(fit) = self.fits.first() else { return Vec::new() };
@@ -178,7 +217,7 @@ impl Judgement {
         let free: Vec<usize> = (0..hosts).filter(|host| !suspected.contains(host)).collect();
         let outside: Vec<usize> =
             free.iter().copied().filter(|&host| !leaves.contains(&fit.leaf_of(host))).collect();
-        some_of(if outside.len() > 1 { &outside } else { &free }, PEERS)
+        if outside.len() > 1 { outside } else { free }
     }
 
     /// The leaves of an outlier, as numbers.
@@ -192,13 +231,6 @@ impl Judgement {
 fn some_of(all: &[usize], most: usize) -> Vec<usize> {
     let count = all.len().min(most);
     (0..count).filter_map(|at| all.get(at * all.len() / count)).copied().collect()
-}
-
-/// Each of the good hosts with the next one.
-fn ring(rail: usize, good: &[usize]) -> Vec<Cell> {
-    let next = good.iter().cycle().skip(1);
-    let pairs = good.iter().zip(next).filter(|(one, other)| one != other);
-    pairs.map(|(&source, &target)| Cell { rail, source, target }).collect()
 }
 
 /// How slow an outlier is, as a logarithm.

@@ -1,13 +1,22 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::model::ping::{Cell, Code};
 
 /// A grid of one rail in which each pair takes what the function says; 0 is not measured.
 fn grid(hosts: usize, ns: impl Fn(usize, usize) -> u64) -> Grid {
+    grid_of(hosts, ALL, ns)
+}
+
+/// The same of the pairs that are wanted.
+fn grid_of(
+    hosts: usize,
+    wants: impl Fn(usize, usize) -> bool,
+    ns: impl Fn(usize, usize) -> u64,
+) -> Grid {
     let mut grid = Grid::new(hosts, 1, None);
     for source in 0..hosts {
-        for target in (0..hosts).filter(|&target| target != source) {
+        for target in (0..hosts).filter(|&target| wants(source, target)) {
             let ns = Some(ns(source, target)).filter(|&ns| ns > 0);
             let code = if ns.is_some() { Code::Ok } else { Code::NoAck };
             grid.set(Cell { rail: 0, source, target }, code, ns);
@@ -26,9 +35,12 @@ fn named(judgement: &Judgement) -> Vec<(OutlierKind, Option<usize>, Option<usize
     judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
 }
 
+/// All may ask all.
+const ALL: fn(usize, usize) -> bool = |source, target| source != target;
+
 /// Every pair that is asked for, as the function says.
 fn again(judgement: &Judgement, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Cell, u32> {
-    let cells = judgement.retest(1_000).into_iter();
+    let cells = judgement.retest(1_000, &ALL).into_iter();
     cells.map(|cell| (cell, u32::try_from(ns(cell.source, cell.target)).unwrap())).collect()
 }
 
@@ -56,8 +68,8 @@ fn one_of_four_is_slower_than_the_other_three() {
 fn fewer_than_four_hosts_have_no_likes() {
     for hosts in 0..4 {
         let found = judge(&grid(hosts, |a, b| usual(a, b, |a, _| a == 1)));
-        assert!(found.outliers().is_empty() && found.retest(100).is_empty());
-        assert!(found.confirm(&BTreeMap::new()).is_empty());
+        assert!(found.outliers().is_empty() && found.retest(100, &ALL).is_empty());
+        assert!(found.confirm(&BTreeMap::new(), &ALL).is_empty());
     }
 }
 
@@ -91,28 +103,28 @@ fn who_is_well_at_the_second_look_is_not_named() {
     let slow = |a: usize, b: usize| usual(a, b, |a, b| a == 5 || b == 5);
     let well = |a: usize, b: usize| usual(a, b, |_, _| false);
     let found = judge(&grid(12, slow));
-    assert!(found.clone().confirm(&again(&found, well)).is_empty());
-    let confirmed = found.clone().confirm(&again(&found, slow));
+    assert!(found.clone().confirm(&again(&found, well), &ALL).is_empty());
+    let confirmed = found.clone().confirm(&again(&found, slow), &ALL);
     assert_eq!(confirmed.len(), 1);
     assert!(confirmed[0].retested && (450..550).contains(&confirmed[0].slower_permille));
     // Slow one way only is another fault than the one that is retested.
     let one_way = |a: usize, b: usize| usual(a, b, |a, _| a == 5);
-    assert!(found.clone().confirm(&again(&found, one_way)).is_empty());
+    assert!(found.clone().confirm(&again(&found, one_way), &ALL).is_empty());
 }
 
 #[test]
 fn where_all_has_become_slower_since_nobody_is_blamed_for_it() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
     let all_slow = |a: usize, b: usize| 2 * usual(a, b, |_, _| false);
-    assert!(found.clone().confirm(&again(&found, all_slow)).is_empty());
+    assert!(found.clone().confirm(&again(&found, all_slow), &ALL).is_empty());
     let both = |a: usize, b: usize| 2 * usual(a, b, |a, b| a == 5 || b == 5);
-    assert_eq!(found.clone().confirm(&again(&found, both)).len(), 1);
+    assert_eq!(found.clone().confirm(&again(&found, both), &ALL).len(), 1);
 }
 
 #[test]
 fn what_was_not_measured_again_says_so() {
     let found = judge(&grid(12, |a, b| usual(a, b, |a, b| a == 5 || b == 5)));
-    let outliers = found.confirm(&BTreeMap::new());
+    let outliers = found.confirm(&BTreeMap::new(), &ALL);
     assert!(outliers.len() == 1 && !outliers[0].retested);
 }
 
@@ -126,14 +138,37 @@ fn a_retest_keeps_to_its_budget() {
     let found = judge(&grid(20, slow));
     assert_eq!(found.outliers().len(), 3);
     // Eight peers both ways for each, and a ring of the peers.
-    assert_eq!(found.retest(1_000).len(), 3 * 16 + 8);
-    assert_eq!(found.retest(40).len(), 2 * 16 + 8);
-    assert!(found.retest(0).is_empty());
+    assert_eq!(found.retest(1_000, &ALL).len(), 3 * 16 + 8);
+    assert_eq!(found.retest(40, &ALL).len(), 2 * 16 + 8);
+    assert!(found.retest(0, &ALL).is_empty());
     let again: BTreeMap<Cell, u32> = found
-        .retest(40)
+        .retest(40, &ALL)
         .into_iter()
         .map(|cell| (cell, u32::try_from(slow(cell.source, cell.target)).unwrap()))
         .collect();
-    let retested: Vec<bool> = found.confirm(&again).iter().map(|one| one.retested).collect();
+    let retested: Vec<bool> = found.confirm(&again, &ALL).iter().map(|one| one.retested).collect();
     assert_eq!(retested, [true, true, false]);
+}
+
+#[test]
+fn a_slow_client_is_measured_again_with_servers() {
+    // Hosts 0 to 11 are clients.
+    let wants = |source: usize, target: usize| source < 12 && target >= 12;
+    let slow = |a: usize, b: usize| usual(a, b, |a, _| a == 5);
+    let found = judge(&grid_of(16, wants, slow));
+    assert_eq!(named(&found), [(OutlierKind::Host, Some(5), None)]);
+    let asked = found.retest(1_000, &wants);
+    let servers: BTreeSet<usize> =
+        asked.iter().filter(|cell| cell.source == 5).map(|cell| cell.target).collect();
+    assert_eq!(servers, BTreeSet::from([12, 13, 14, 15]));
+    assert!(asked.iter().all(|cell| wants(cell.source, cell.target)), "{asked:?}");
+    assert!(asked.iter().any(|cell| cell.source != 5), "nobody tells how fast all are");
+    let times = |ns: &dyn Fn(usize, usize) -> u64| -> BTreeMap<Cell, u32> {
+        let cells = asked.iter();
+        cells.map(|cell| (*cell, u32::try_from(ns(cell.source, cell.target)).unwrap())).collect()
+    };
+    let confirmed = found.clone().confirm(&times(&slow), &wants);
+    assert!(matches!(confirmed.as_slice(), [one] if one.retested), "{confirmed:?}");
+    let well = times(&|a, b| usual(a, b, |_, _| false));
+    assert!(found.confirm(&well, &wants).is_empty());
 }

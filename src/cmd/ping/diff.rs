@@ -15,19 +15,6 @@ pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Res
         let fix = "name two files, as in rdmactl ping --diff OLD NEW";
         return Err(Advice::error("--diff needs two files", fix));
     };
-    let given = [
-        ("--save", global.save.is_some()),
-        ("--watch", global.watch.is_some()),
-        ("--hosts", global.hosts.is_some()),
-        ("--hosts-file", global.hosts_file.is_some()),
-        ("--where", global.filter.is_some()),
-        ("--sort", global.sort.is_some()),
-        ("--columns", !global.columns.is_empty()),
-    ];
-    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
-        let fix = "leave it out: both runs are in the files, and their difference is no listing";
-        return Err(Advice::error(format!("--diff has no use for {flag}"), fix));
-    }
     let (old, new) = (PingRun::read(old)?.report, PingRun::read(new)?.report);
     let diff = regression::between(&old, &new);
     term.answer(match global.output() {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, asked};
 use crate::fleet::Host;
-use crate::model::GidIndex;
+use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Test, Topology};
 use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
 use crate::query::Value;
@@ -91,7 +91,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
 /// Refuses a flag that names a host of which the run is not: a typing error would go unseen.
 fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     let names: HashSet<String> = places.iter().map(Place::name).collect();
-    let mut of_index = args.gid_index.iter().flat_map(GidIndex::hosts);
+    let mut of_index = args.gid_index.iter().flat_map(WantedGid::hosts);
     match of_index.find(|&host| !names.contains(host)) {
         Some(host) => Err(Advice::error(
             format!("--gid-index names {}, which is not of this run", escape(host)),
@@ -210,8 +210,9 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     if args.budget.is_some() {
         return Ok(());
     }
-    // All rounds have about as many hosts as the first.
-    let hosts = 2 * if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
+    // All rounds have about as many hosts as the first; in a shift each is in two pairs.
+    let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
+    let hosts = (2 * turns).min(plan.pairs().hosts());
     let fills_links = |test: &&Test| matches!(test, Test::Bandwidth | Test::TcpBandwidth);
     if let Some(test) = args.test.iter().find(fills_links).filter(|_| hosts > MOST_FILLED) {
         return Err(Advice::error(

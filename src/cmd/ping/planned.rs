@@ -11,11 +11,6 @@ use super::{party, simulated};
 
 /// Plans what the flags ask for and prints it.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
-    let given = [("--save", global.save.is_some()), ("--watch", global.watch.is_some())];
-    if let Some((flag, _)) = given.iter().find(|(_, is_given)| *is_given) {
-        let fix = "leave it out: a plan asks nobody, and is the same each time";
-        return Err(Advice::error(format!("--plan has no use for {flag}"), fix));
-    }
     let plan = if let Some(file) = &args.simulate {
         let fabric = simulated::read(global, args, file)?;
         let plan = simulated::plan(args, &fabric)?;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -21,6 +20,7 @@ use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Overrides};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
+use crate::threads::at_once;
 
 /// How long an answer to one message may take.
 const REPLY: Duration = Duration::from_secs(1);
@@ -225,30 +225,16 @@ fn overrides(args: &PingArgs) -> Overrides {
 /// Ends all agents at once; which of them could not be ended.
 fn leave(places: &[Place], reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
-    let there = places.iter().zip(reached).filter_map(|(place, reached)| {
+    let agents = places.iter().zip(reached).filter_map(|(place, reached)| {
         let (agent, _) = reached.ok()?;
-        Some((place.name(), Mutex::new(Some(agent))))
+        Some((place.name(), agent))
     });
-    let agents: Vec<(String, Mutex<Option<Agent>>)> = there.collect();
     let left_behind = Mutex::new(Vec::new());
-    let end = |(name, agent): &(String, Mutex<Option<Agent>>)| {
-        let agent = lock(agent).take();
-        if let Some(left) = agent.and_then(|agent| agent.end(deadline).err()) {
-            lock(&left_behind).push(format!("{name}: {left}"));
-        }
-    };
-    let end = &end;
-    thread::scope(|scope| {
-        for agent in &agents {
-            if thread::Builder::new().spawn_scoped(scope, move || end(agent)).is_err() {
-                // A system that gives no more threads gets the work done one by one.
-                end(agent);
-            }
+    at_once(agents.collect(), |(name, agent)| {
+        if let Err(left) = agent.end(deadline) {
+            let mut left_behind = left_behind.lock().unwrap_or_else(PoisonError::into_inner);
+            left_behind.push(format!("{name}: {left}"));
         }
     });
     left_behind.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

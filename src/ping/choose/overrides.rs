@@ -1,4 +1,4 @@
-use crate::model::GidIndex;
+use crate::model::WantedGid;
 
 /// What is used whatever two hosts would choose for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -8,7 +8,7 @@ pub struct Overrides {
     /// The port of the device.
     pub port: Option<u32>,
     /// The index of the GID.
-    pub gid_index: GidIndex,
+    pub gid_index: WantedGid,
     /// The partition: its key, of which the upper bit (membership) does not count.
     pub pkey: Option<u16>,
     /// Path MTU in bytes, even one that a port does not have.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::{Candidate, Overrides, candidates, vlan};
+use super::Overrides;
+use super::candidate::{Candidate, candidates, subnet_prefix, vlan};
 use crate::model::{GidKind, HostReport, Protocol};
 
 /// The rails of all hosts of a run: what is rail 1 between two of them is so between any two.
@@ -66,19 +67,20 @@ impl Rails {
             return Self::default();
         }
         let hosts: Vec<Vec<Candidate<'_>>> = hosts.map(|host| candidates(host, wanted)).collect();
-        let is_divided =
-            |width, bits| hosts.iter().all(|host| is_divided(&addresses(host, width), bits, width));
-        let division = Division {
-            v4: (0..FINEST_V4).find(|&bits| is_divided(32, bits)).unwrap_or(FINEST_V4),
-            v6: (0..FINEST_V6).find(|&bits| is_divided(128, bits)).unwrap_or(FINEST_V6),
+        let coarsest = |width, finest| {
+            let of_hosts: Vec<Vec<u128>> =
+                hosts.iter().map(|host| addresses(host, width)).collect();
+            let divides = |&bits: &u32| of_hosts.iter().all(|of| is_divided(of, bits, width));
+            (0..finest).find(divides).unwrap_or(finest)
         };
+        let division = Division { v4: coarsest(32, FINEST_V4), v6: coarsest(128, FINEST_V6) };
         let mut rails = Self { keys: Vec::new(), division };
         let mut ports: BTreeMap<Key, Ports> = BTreeMap::new();
         for host in &hosts {
-            let mine: BTreeMap<Key, bool> = host.iter().fold(BTreeMap::new(), |mut mine, one| {
-                *mine.entry(rails.key(host, one)).or_default() |= one.is_active();
-                mine
-            });
+            let mut mine: BTreeMap<Key, bool> = BTreeMap::new();
+            for (one, key) in host.iter().zip(rails.of_each(host)) {
+                *mine.entry(key).or_default() |= one.is_active();
+            }
             for (key, is_active) in mine {
                 let ports = ports.entry(key).or_default();
                 if is_active { ports.up += 1 } else { ports.down += 1 }
@@ -99,11 +101,16 @@ impl Rails {
         self.keys.iter().copied().enumerate()
     }
 
+    /// The rail of each of a host's candidates.
+    pub(super) fn of_each(&self, host: &[Candidate<'_>]) -> Vec<Key> {
+        host.iter().map(|one| self.key(host, one)).collect()
+    }
+
     /// The rail of a port; all its GIDs are on it.
-    pub(super) fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> Key {
+    fn key(&self, host: &[Candidate<'_>], one: &Candidate<'_>) -> Key {
         if one.protocol.has_subnet() {
-            let prefix = super::subnet_prefix(one.gid);
-            let in_subnet = host.iter().filter(|other| super::subnet_prefix(other.gid) == prefix);
+            let prefix = subnet_prefix(one.gid);
+            let in_subnet = host.iter().filter(|other| subnet_prefix(other.gid) == prefix);
             return Key::Subnet(prefix, place(in_subnet, one));
         }
         match first_address(host, one) {

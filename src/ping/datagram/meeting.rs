@@ -225,12 +225,10 @@ impl<T: Addressed> Talk<'_, T> {
         self.endpoint.poll(&mut |one| heard.push(one))?;
         let now = clock::now();
         // Answering may bring more, from a peer that floods us without end.
-        let mut left = MOST_AT_ONCE;
-        while let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() {
-            left -= 1;
-            if left == 0 {
-                self.heard.clear();
-            }
+        for _ in 0..MOST_AT_ONCE {
+            let Some(Datagram { nonce, connection, sequence, kind }) = self.heard.pop() else {
+                return Ok(());
+            };
             // A late one of an earlier pair or run is nobody's.
             if (nonce, connection) != (self.ask.nonce, self.ask.connection) {
                 continue;
@@ -249,6 +247,7 @@ impl<T: Addressed> Talk<'_, T> {
                 }
             }
         }
+        self.heard.clear();
         Ok(())
     }
 }

@@ -528,8 +528,10 @@ fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
 fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<f64> {
     let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let number = number.filter(|number| range.contains(number));
-    number
-        .map_or_else(|| wrong(format!("{text} is no such part"), fix), |number| Ok(number / 100.0))
+    number.map_or_else(
+        || wrong(format!("{text} is no such percentage"), fix),
+        |number| Ok(number / 100.0),
+    )
 }
 
 /// `1.6us` in nanoseconds: 10 ns to 1 s.

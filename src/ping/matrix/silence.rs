@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Rounds, at_once, unrouted};
+use super::{Rounds, unrouted};
 use crate::analyse::verdict;
 use crate::model::ping::{Cell, Code, Pair, Test};
 use crate::ping::pair::Effort;
 use crate::ping::plan::Plan;
+use crate::threads::at_once;
 
 /// So many others had no answer from a host, and none had one: it waits. Hosts that were tried with fewer are
 /// held against no others (`ping/plan.rs`).
@@ -112,6 +113,13 @@ impl Rounds<'_> {
         let in_turn: BTreeSet<Cell> = in_turn.map(Pair::cell).collect();
         let rounds = Rounds { only: Some(&in_turn), ..*self };
         let plan = Plan::of(self.members.len(), &ends(&in_turn));
+        // Many at once disturb each other: what failed then is not judged by it, but for silence.
+        for (cell, pair) in seen.iter_mut().filter(|(_, pair)| pair.verdict.code != Code::Ok) {
+            if in_turn.contains(cell) {
+                let Cell { rail, source, target } = *cell;
+                *pair = unrouted(rail, source, target, verdict::not_tested());
+            }
+        }
         // The end of the run takes nothing back of what was seen before.
         for pair in rounds.run(&plan).into_iter().filter(|pair| pair.verdict.code.was_tested()) {
             seen.insert(pair.cell(), pair);

@@ -30,12 +30,11 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
     if judgement.outliers().is_empty() {
         return Vec::new();
     }
+    let wants = |source, target| plan.pairs().wants(source, target);
     let wanted: BTreeSet<(usize, usize)> = judgement
-        .retest(hosts * PER_HOST)
+        .retest(hosts * PER_HOST, &wants)
         .into_iter()
         .map(|cell| (cell.source, cell.target))
-        // Clients are not measured with each other.
-        .filter(|&(source, target)| plan.pairs().wants(source, target))
         .collect();
     let effort = Effort {
         tests: vec![Test::Latency],
@@ -44,9 +43,9 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
         ..rounds.effort.clone()
     };
     let thorough = Rounds { effort: &effort, ..*rounds };
-    let plan = Plan::of(hosts, &wanted);
-    rounds.watch.begins(Pass::Retest, plan.count());
-    let measured = thorough.run(&plan);
+    let second = Plan::of(hosts, &wanted);
+    rounds.watch.begins(Pass::Retest, second.count());
+    let measured = thorough.run(&second);
     let again: BTreeMap<Cell, u32> = measured
         .iter()
         .filter_map(|&Pair { rail, source, target, rdma, .. }| {
@@ -54,7 +53,7 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
             Some((Cell { rail, source, target }, ns))
         })
         .collect();
-    let mut outliers = judgement.confirm(&again);
+    let mut outliers = judgement.confirm(&again, &wants);
     for outlier in &mut outliers {
         outlier.software = is_software(outlier, pairs);
     }

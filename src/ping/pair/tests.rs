@@ -264,3 +264,9 @@ fn the_key_of_datagrams_needs_no_privilege() {
     assert_eq!(key(u64::MAX), 0x7fff_ffff);
     assert_eq!(key(0), 1);
 }
+
+#[test]
+fn no_time_is_rounded_to_none() {
+    let ms = |us| super::ms(Duration::from_micros(us));
+    assert_eq!([0, 500, 1_000, 1_001].map(ms), [1, 1, 1, 2]);
+}

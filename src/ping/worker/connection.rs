@@ -10,8 +10,9 @@ use crate::model::probe::{
 };
 use crate::ping::address;
 use crate::ping::datagram::{Ports, Slot};
-use crate::ping::end::{ConnectedEnd, OpenEnd, with_route};
+use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::halt::Halt;
+use crate::ping::neighbour::explained;
 use crate::ping::tcp::{self, Echo, From};
 use crate::ping::tcp_stream::{self, Reader};
 
@@ -73,7 +74,9 @@ fn attend<W: Write>(
     stopped: &AtomicU64,
     answers: &Answers<W>,
 ) {
-    opening.tcp_address = opening.tcp_address.or_else(|| address::of_mac(opening.gid));
+    opening.tcp_address = opening
+        .tcp_address
+        .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
     // TCP is only compared: without it the RDMA probe goes on.
     let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
     let listens_at = opening.tcp_address.filter(|_| is_for_messages);
@@ -141,7 +144,7 @@ fn meet(
         // The next pair gets another queue pair.
         *place = None;
     }
-    met.map(StepResult::Met).map_err(|error| with_route(error, end.opening(), ask.gid))
+    met.map(StepResult::Met).map_err(|error| explained(error, end.opening(), ask.gid))
 }
 
 fn perform(

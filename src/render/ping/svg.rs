@@ -19,6 +19,9 @@ const BORDER: usize = 16;
 /// The least width: the legend is to have lines that can be read.
 const LEAST_WIDTH: usize = 640;
 
+/// How wide findings may make a picture that would be narrower: what is to be typed is not to be cut.
+const TEXT_WIDTH: usize = 1_200;
+
 /// The heat map of a run as SVG.
 ///
 /// # Errors
@@ -27,7 +30,10 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
     let map = HeatMap::new(report)?;
     let drawings: Vec<Drawing> = (0..map.rails()).map(|rail| map.draw(rail)).collect();
     let widest = drawings.iter().map(|drawing| drawing.width).max().unwrap_or(0);
-    let width = widest.max(LEAST_WIDTH);
+    let findings = render_findings(report);
+    let longest = findings.lines().take(MOST_LINES).map(|line| line.chars().count()).max();
+    let text = (longest.unwrap_or(0) * LETTER_TENTHS).div_ceil(10);
+    let width = widest.max(LEAST_WIDTH).max(text.min(TEXT_WIDTH));
     let mut y = BORDER;
     let mut body = String::new();
     let line = |body: &mut String, y: &mut usize, class: &str, text: &str| {
@@ -62,7 +68,6 @@ pub fn render_svg(report: &PingReport) -> Result<String, String> {
         let _ = write!(body, r#"<g transform="translate({BORDER} {y})">{}</g>"#, drawing.body);
         y += drawing.height + LINE;
     }
-    let findings = render_findings(report);
     let told = findings.lines().count();
     for text in findings.lines().take(MOST_LINES) {
         line(&mut body, &mut y, "ink", text);

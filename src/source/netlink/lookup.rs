@@ -2,8 +2,8 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Exchange;
 use super::attributes::{push_bytes, push_u32};
+use super::{AF_INET, AF_INET6, Exchange};
 use crate::source::ReadError;
 
 /// Message type and flag of `include/uapi/linux/rtnetlink.h`.
@@ -17,10 +17,6 @@ const RTA_OIF: u16 = 4;
 
 /// `IFF_UP` of `include/uapi/linux/if.h`.
 const IFF_UP: u32 = 1;
-
-/// Families of `include/linux/socket.h`.
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
 
 /// Whether a route leads from an interface that is up, and its address, to another address; `None` where
 /// the kernel does not say.

@@ -4,15 +4,13 @@ use std::time::Duration;
 use rustix::net::netlink;
 use serde::{Deserialize, Serialize};
 
-use super::Exchange;
+use super::{AF_INET, AF_INET6, Exchange};
 use crate::source::Answer;
 
 /// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 
-/// Address families and protocols of `include/linux/socket.h` and `include/uapi/linux/in.h`.
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
+/// An address family and a protocol of `include/linux/socket.h` and `include/uapi/linux/in.h`.
 const AF_SMC: u8 = 43;
 const IPPROTO_TCP: u8 = 6;
 

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 /// Which GID of its port a host is to use, by its index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GidIndex {
+pub struct WantedGid {
     usual: Option<u32>,
     of: BTreeMap<String, u32>,
 }
 
-impl GidIndex {
+impl WantedGid {
     /// What is wanted of a host.
     #[must_use]
     pub fn of(&self, host: &str) -> Option<u32> {
@@ -24,7 +24,7 @@ impl GidIndex {
 }
 
 /// Words parted by commas: `3` for all hosts, `n1=0` for one.
-impl FromStr for GidIndex {
+impl FromStr for WantedGid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -52,11 +52,11 @@ impl FromStr for GidIndex {
 
 #[test]
 fn a_gid_index_is_for_all_hosts_or_for_one() {
-    let wanted: GidIndex = "1,n2=0".parse().unwrap();
+    let wanted: WantedGid = "1,n2=0".parse().unwrap();
     assert_eq!((wanted.of("n1"), wanted.of("n2")), (Some(1), Some(0)));
     assert_eq!(wanted.hosts().collect::<Vec<_>>(), ["n2"]);
-    assert_eq!("n2=7".parse::<GidIndex>().unwrap().of("n1"), None);
+    assert_eq!("n2=7".parse::<WantedGid>().unwrap().of("n1"), None);
     for bad in ["", "x", "n1=", "=1", "-1", "1,2", "n1=1,n1=2", "4294967296"] {
-        assert!(bad.parse::<GidIndex>().is_err(), "{bad}");
+        assert!(bad.parse::<WantedGid>().is_err(), "{bad}");
     }
 }

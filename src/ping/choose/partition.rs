@@ -1,0 +1,69 @@
+//! The partition of two ports.
+
+use super::candidate::Candidate;
+use super::{NoMatch, Overrides};
+use crate::model::PKey;
+
+/// Index and key of a partition on one host.
+pub(super) type Partition = (u16, Option<u16>);
+
+/// The partition at both ends: the one that is wanted, else that of index 0, else the first in which
+/// they may talk; `None` where a table is not known. Two members talk when one of them is a full one (IBA 10.9.1.1).
+pub(super) fn common_partition<'a>(
+    a: &Candidate<'a>,
+    b: &Candidate<'a>,
+    wanted: &Overrides,
+) -> Result<Option<(Partition, Partition)>, NoMatch> {
+    const BASE: u16 = 0x7fff;
+    let find = |one: &Candidate<'_>, end: &str| -> Result<Option<PKey>, NoMatch> {
+        let Some(table) = one.port.pkeys.as_ref().filter(|table| !table.is_empty()) else {
+            return match wanted.pkey {
+                // Keys that could not be read are not known, and iWARP has none.
+                Some(wanted) => Err(NoMatch::PKey(format!(
+                    "{}/{} at the {end} tells no partition keys, and {wanted:#06x} is wanted",
+                    one.device.name, one.number
+                ))),
+                None => Ok(None),
+            };
+        };
+        let found = match wanted.pkey {
+            Some(wanted) => table.iter().find(|key| key.value & BASE == wanted & BASE),
+            None => table.iter().find(|key| key.index == 0).or_else(|| table.first()),
+        };
+        found.copied().map(Some).ok_or_else(|| {
+            let keys: Vec<String> = table.iter().map(ToString::to_string).collect();
+            let (device, port) = (&one.device.name, one.number);
+            let wanted = wanted.pkey.unwrap_or_default();
+            NoMatch::PKey(format!(
+                "{device}/{port} at the {end} is in no partition {wanted:#06x}; its keys are {}",
+                keys.join(", ")
+            ))
+        })
+    };
+    let (Some(mut mine), Some(mut theirs)) = (find(a, "source")?, find(b, "target")?) else {
+        return Ok(None);
+    };
+    let may_talk = |x: u16, y: u16| x & BASE == y & BASE && (x | y) & !BASE != 0;
+    if wanted.pkey.is_none() && !may_talk(mine.value, theirs.value) {
+        let keys = |one: &Candidate<'a>| one.port.pkeys.iter().flatten().copied();
+        let common = keys(a)
+            .flat_map(|mine| keys(b).map(move |theirs| (mine, theirs)))
+            .filter(|(mine, theirs)| may_talk(mine.value, theirs.value))
+            .min_by_key(|(mine, theirs)| (mine.index, theirs.index));
+        (mine, theirs) = common.unwrap_or((mine, theirs));
+    }
+    let (x, y) = (mine.value, theirs.value);
+    if x & BASE != y & BASE {
+        return Err(NoMatch::PKey(format!(
+            "the source's partition key is {x:#06x}, the target's {y:#06x}: other partitions"
+        )));
+    }
+    if (x | y) & !BASE == 0 {
+        return Err(NoMatch::PKey(format!(
+            "both ends are limited members of partition {x:#06x}, who may not talk to each other"
+        )));
+    }
+    let partition =
+        |key: PKey| u16::try_from(key.index).map_or((0, None), |index| (index, Some(key.value)));
+    Ok(Some((partition(mine), partition(theirs))))
+}

@@ -1,0 +1,347 @@
+use super::*;
+use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortState, Via, Vlan};
+
+/// The best route, of one rail.
+fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoMatch> {
+    let all = super::choose(source, target, &Rails::default(), &Overrides::default())?;
+    all.into_iter().next().unwrap().1
+}
+
+/// The rails of two hosts of a run of so many: number, and device at both ends.
+fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
+    let rails = Rails::of(hosts.iter().copied(), wanted);
+    let routes = super::choose(hosts[0], hosts[1], &rails, wanted).unwrap();
+    let ends = |(rail, route): OnRail| {
+        let Route { source, target, .. } = route.unwrap();
+        (rail, source.device, target.device)
+    };
+    routes.into_iter().map(ends).collect()
+}
+
+type PortFacts<'a> = (&'a str, Protocol, PortState, &'a [(&'a str, GidKind)]);
+
+fn host(ports: &[PortFacts<'_>]) -> HostReport {
+    let mut report = HostReport::empty("n", Via::File);
+    report.devices = ports
+        .iter()
+        .map(|(name, protocol, state, gids)| {
+            let gids = gids.iter().enumerate().map(|(index, (text, kind))| Gid {
+                index: u32::try_from(index).unwrap(),
+                value: GidValue(text.parse().unwrap()),
+                kind: Some(*kind),
+                netdev: None,
+            });
+            let json = serde_json::json!({
+                "name": name, "ports": [{"number": 1, "gids": []}]
+            });
+            let mut device: Device = serde_json::from_value(json).unwrap();
+            device.ports[0].state = Some(*state);
+            device.ports[0].protocol = Some(*protocol);
+            device.ports[0].gids = Some(gids.collect());
+            device
+        })
+        .collect();
+    report
+}
+
+const V2: GidKind = GidKind::RoceV2;
+const ROCE: Protocol = Protocol::Roce;
+const UP: PortState = PortState::Active;
+
+#[test]
+fn the_rail_with_the_common_subnet_is_taken() {
+    let a = host(&[
+        ("mlx5_0", ROCE, UP, &[("fe80::1", V2), ("::ffff:10.1.0.1", V2)]),
+        ("mlx5_1", ROCE, UP, &[("fe80::2", V2), ("::ffff:10.2.0.1", V2)]),
+    ]);
+    let b = host(&[("mlx5_9", ROCE, UP, &[("::ffff:10.2.0.7", V2), ("fe80::9", V2)])]);
+    let route = choose(&a, &b).unwrap();
+    assert_eq!((route.source.device.as_str(), route.source.gid_index), ("mlx5_1", 1));
+    assert_eq!((route.target.device.as_str(), route.target.gid_index), ("mlx5_9", 0));
+}
+
+#[test]
+fn ports_of_one_infiniband_subnet_are_taken() {
+    const IB: Protocol = Protocol::Ib;
+    let a = host(&[
+        ("mlx5_0", IB, UP, &[("fec0::1", GidKind::Ib)]),
+        ("mlx5_1", IB, UP, &[("fe80::1", GidKind::Ib)]),
+    ]);
+    let b = host(&[("mlx5_0", IB, UP, &[("fe80::2", GidKind::Ib)])]);
+    assert_eq!(choose(&a, &b).unwrap().source.device, "mlx5_1");
+}
+
+#[test]
+fn version_2_is_taken_before_version_1() {
+    let gids: &[_] = &[("::ffff:10.1.0.1", GidKind::RoceV1), ("::ffff:10.1.0.1", V2)];
+    let both = host(&[("a", ROCE, UP, gids)]);
+    assert_eq!(choose(&both, &both).unwrap().source.gid_index, 1);
+    let old = host(&[("b", ROCE, UP, &gids[..1])]);
+    assert_eq!(choose(&both, &old).unwrap().source.gid_index, 0);
+}
+
+#[test]
+fn iwarp_is_connected_by_the_connection_manager() {
+    let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
+    assert_eq!(choose(&siw, &siw).unwrap().method, Method::Cm);
+}
+
+#[test]
+fn efa_has_datagrams_only() {
+    let efa = host(&[("rdmap0s6", Protocol::Efa, UP, &[("fe80::1", GidKind::Ib)])]);
+    assert_eq!(choose(&efa, &efa).unwrap().method, Method::Datagrams);
+}
+
+#[test]
+fn hosts_without_a_common_protocol_say_so() {
+    let rxe = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
+    let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
+    let why = choose(&rxe, &siw).unwrap_err();
+    assert_eq!(why, NoMatch::Disjoint("RoCE here, iWARP there".into()));
+}
+
+#[test]
+fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
+    let named = |name: &str| {
+        let gids: &[_] = &[("fe80::1", V2), ("::ffff:10.1.0.1", V2)];
+        HostReport { host: name.into(), ..host(&[("rxe0", ROCE, UP, gids)]) }
+    };
+    let (a, b) = (named("n1"), named("n2"));
+    let with = |gid_index: &str| {
+        let wanted = Overrides { gid_index: gid_index.parse().unwrap(), ..Overrides::default() };
+        super::choose(&a, &b, &Rails::default(), &wanted)?.remove(0).1
+    };
+    assert_eq!(with("0").unwrap().target.gid_index, 0);
+    let missing = "no GID at index 200: rxe0/1 has 0, 1";
+    assert_eq!(with("200"), Err(NoMatch::NoGid(Side::Source, missing.into())));
+    assert_eq!(with("n2=200"), Err(NoMatch::NoGid(Side::Target, missing.into())));
+    let families = "RoCE v2 link-local here, RoCE v2 IPv4 there";
+    assert_eq!(with("1,n1=0"), Err(NoMatch::GidFamily(families.into())));
+}
+
+#[test]
+fn an_active_port_without_a_route_says_what_it_lacks() {
+    let whole = host(&[("a", ROCE, UP, &[("fe80::1", V2)])]);
+    let why = |change: &dyn Fn(&mut Port)| {
+        let mut lacking = whole.clone();
+        change(&mut lacking.devices[0].ports[0]);
+        match choose(&lacking, &whole) {
+            Err(NoMatch::Port(Side::Source, why)) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let end = |text: &str| format!("no active port with a usable GID: a/{text}");
+    assert_eq!(why(&|port| port.gids = Some(Vec::new())), end("1 is ACTIVE without a GID"));
+    let unread = "1 is ACTIVE with GIDs that could not be read";
+    assert_eq!(why(&|port| port.gids = None), end(unread));
+    assert_eq!(why(&|port| port.number = 257), end("257 is ACTIVE with a number over 255"));
+    assert_eq!(
+        why(&|port| port.gids.as_mut().unwrap()[0].index = 256),
+        end("1 is ACTIVE without a GID up to index 255")
+    );
+    assert_eq!(
+        why(&|port| port.protocol = Some(Protocol::Usnic)),
+        end("1 is ACTIVE with usNIC, which this program does not speak")
+    );
+    assert_eq!(why(&|port| port.protocol = None), end("1 is ACTIVE with an unknown protocol"));
+}
+
+#[test]
+fn a_port_that_is_down_is_named() {
+    let up = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
+    let down = host(&[("rxe0", ROCE, PortState::Down, &[("fe80::1", V2)])]);
+    let NoMatch::Port(Side::Target, why) = choose(&up, &down).unwrap_err() else { panic!() };
+    assert!(why.contains("rxe0/1 is DOWN"), "{why}");
+}
+
+#[test]
+fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
+    let of = |state| host(&[("mlx5_0", Protocol::Ib, state, &[("fe80::1", GidKind::Ib)])]);
+    let (up, waits) = (of(UP), of(PortState::Init));
+    let told = NoMatch::NoSubnetManager(Side::Target, "mlx5_0/1 is INIT".into());
+    assert_eq!(choose(&up, &waits), Err(told));
+    let second = |state| {
+        host(&[
+            ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
+            ("mlx5_1", Protocol::Ib, state, &[("fe80::2", GidKind::Ib)]),
+        ])
+    };
+    let (all, lacks) = (second(UP), second(PortState::Init));
+    let rails = Rails::of([&all, &all, &lacks].into_iter(), &Overrides::default());
+    let found = super::choose(&lacks, &all, &rails, &Overrides::default()).unwrap();
+    let told = NoMatch::NoSubnetManager(Side::Source, "mlx5_1/1 is INIT".into());
+    assert_eq!(found[1], (1, Err(told)));
+    let roce = host(&[("mlx5_0", ROCE, PortState::Init, &[("fe80::1", V2)])]);
+    assert!(matches!(choose(&roce, &up), Err(NoMatch::Port(Side::Source, _))));
+}
+
+fn two_rails(host: u8) -> HostReport {
+    let [first, second] = [1, 2].map(|rail| format!("::ffff:10.10.{rail}.{host}"));
+    self::host(&[
+        ("rxe0", ROCE, UP, &[("fe80::1", V2), (&first, V2)]),
+        ("rxe1", ROCE, UP, &[("fe80::2", V2), (&second, V2)]),
+    ])
+}
+
+#[test]
+fn every_rail_that_both_have_is_taken_and_has_its_number_everywhere() {
+    let (a, b) = (two_rails(1), two_rails(2));
+    let all = Overrides::default();
+    let text = |it: &str| it.to_owned();
+    let both = [(0, text("rxe0"), text("rxe0")), (1, text("rxe1"), text("rxe1"))];
+    assert_eq!(shared(&[&a, &b], &all), both);
+    let second = host(&[("mlx5_9", ROCE, UP, &[("::ffff:10.10.2.7", V2)])]);
+    assert_eq!(shared(&[&a, &second, &b], &all), [(1, text("rxe1"), text("mlx5_9"))]);
+    let first = Overrides { first_rail: true, ..Overrides::default() };
+    assert_eq!(shared(&[&a, &b], &first).len(), 1);
+    let named = Overrides { device: Some("rxe1".into()), ..Overrides::default() };
+    assert_eq!(shared(&[&a, &b], &named), [(0, text("rxe1"), text("rxe1"))]);
+}
+
+#[test]
+fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
+    let (a, mut b) = (two_rails(1), two_rails(2));
+    b.devices[0].ports[0].state = Some(PortState::Down);
+    let ways = |source: &HostReport, target: &HostReport| {
+        let rails = Rails::of([&a, &b].into_iter(), &Overrides::default());
+        let found = super::choose(source, target, &rails, &Overrides::default()).unwrap();
+        let [(0, Err(first)), (1, Ok(second))] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(second.source.device, "rxe1");
+        first.clone()
+    };
+    assert_eq!(ways(&a, &b), NoMatch::Down(Side::Target, "rxe0/1 is DOWN".into()));
+    assert_eq!(ways(&b, &a), NoMatch::Down(Side::Source, "rxe0/1 is DOWN".into()));
+}
+
+#[test]
+fn soft_roce_of_a_kernel_that_would_hang_sends_no_datagrams() {
+    let of = |driver: &str, kernel: &str| {
+        let mut one = host(&[("rxe0", ROCE, UP, &[("::ffff:10.1.0.1", V2)])]);
+        one.devices[0].driver = Some(driver.into());
+        HostReport { kernel: Some(kernel.into()), ..one }
+    };
+    let new = of("rdma_rxe", "6.12.48+deb13-amd64");
+    let sends = |other: &HostReport| {
+        let there = choose(&new, other).unwrap().unreliable;
+        assert_eq!(there, choose(other, &new).unwrap().unreliable);
+        there
+    };
+    assert!(sends(&new) && sends(&of("mlx5_core", "5.10.0-35-amd64")));
+    assert!(!sends(&of("rdma_rxe", "6.1.0-40-amd64")));
+    assert!(!sends(&of("rdma_rxe", "")));
+}
+
+#[test]
+fn ports_that_nobody_cabled_are_no_rail() {
+    let dual = |second: PortState| {
+        host(&[
+            ("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)]),
+            ("mlx5_1", Protocol::Ib, second, &[("fe80::2", GidKind::Ib)]),
+        ])
+    };
+    let (cabled, bare) = (dual(UP), dual(PortState::Down));
+    let rails =
+        |hosts: &[&HostReport]| Rails::of(hosts.iter().copied(), &Overrides::default()).count();
+    assert_eq!(rails(&[&cabled, &bare, &bare]), 1);
+    assert_eq!(rails(&[&cabled, &cabled, &bare, &bare]), 1);
+    assert_eq!(rails(&[&cabled, &cabled, &cabled, &bare]), 2);
+}
+
+#[test]
+fn one_wide_subnet_is_one_rail() {
+    let at = |ip: &str| host(&[("a", ROCE, UP, &[(ip, V2)])]);
+    let (a, b) = (at("::ffff:10.0.1.1"), at("::ffff:10.0.200.7"));
+    assert_eq!(shared(&[&a, &b], &Overrides::default()).len(), 1);
+}
+
+#[test]
+fn infiniband_ports_of_one_subnet_are_paired_in_order() {
+    let ib = |first: &str, second: &str| {
+        host(&[
+            ("mlx5_0", Protocol::Ib, UP, &[(first, GidKind::Ib)]),
+            ("mlx5_1", Protocol::Ib, UP, &[(second, GidKind::Ib)]),
+        ])
+    };
+    let (a, b) = (ib("fe80::1", "fe80::2"), ib("fe80::3", "fe80::4"));
+    let found = shared(&[&a, &b], &Overrides::default());
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|(_, here, there)| here == there), "{found:?}");
+}
+
+fn with_key(value: u16) -> HostReport {
+    let mut report = host(&[("mlx5_0", Protocol::Ib, UP, &[("fe80::1", GidKind::Ib)])]);
+    let membership = Membership::Full;
+    let keys = [0xffff, value].into_iter().enumerate();
+    let key = |(index, value): (usize, u16)| PKey {
+        index: u32::try_from(index).unwrap(),
+        value,
+        membership,
+    };
+    report.devices[0].ports[0].pkeys = Some(keys.map(key).collect());
+    report
+}
+
+#[test]
+fn a_partition_is_found_at_the_index_it_has_on_each_host() {
+    let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
+    let choose = |a: &HostReport, b: &HostReport| {
+        super::choose(a, b, &Rails::default(), &wanted)?.remove(0).1
+    };
+    let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
+    assert_eq!((route.source.pkey_index, route.source.pkey), (1, Some(0x8001)));
+    assert_eq!(route.target.pkey, Some(0x0001));
+    let why = |a: u16, b: u16| match choose(&with_key(a), &with_key(b)) {
+        Err(NoMatch::PKey(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let mut unread = with_key(1);
+    unread.devices[0].ports[0].pkeys = None;
+    let told = "mlx5_0/1 at the target tells no partition keys, and 0x0001 is wanted";
+    assert_eq!(choose(&with_key(0x8001), &unread), Err(NoMatch::PKey(told.into())));
+    assert!(why(1, 1).contains("limited members"));
+    assert!(why(0x8001, 0x8002).contains("at the target is in no"));
+}
+
+#[test]
+fn where_all_are_limited_members_at_first_another_partition_is_taken() {
+    let member = || {
+        let mut report = with_key(0x8001);
+        report.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x7fff;
+        report
+    };
+    let route = choose(&member(), &member()).unwrap();
+    assert_eq!((route.source.pkey_index, route.target.pkey), (1, Some(0x8001)));
+}
+
+#[test]
+fn ports_of_other_partitions_do_not_talk() {
+    let mut other = with_key(2);
+    other.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x8003;
+    assert!(matches!(choose(&with_key(2), &other), Err(NoMatch::PKey(_))));
+    assert_eq!(choose(&with_key(2), &with_key(3)).unwrap().source.pkey, Some(0xffff));
+}
+
+#[test]
+fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
+    let on = |netdev: &str, id: Option<u16>, ip: &str| {
+        let mut report = host(&[("a", ROCE, UP, &[(ip, V2)])]);
+        report.devices[0].ports[0].gids.as_mut().unwrap()[0].netdev = Some(netdev.into());
+        let vlan = id.map(|id| Vlan { id: Some(id), parent: None });
+        let json = serde_json::json!({ "name": netdev });
+        let mut device: Netdev = serde_json::from_value(json).unwrap();
+        device.vlan = vlan;
+        report.netdevs = Some(vec![device]);
+        report
+    };
+    let tagged = on("eth0.100", Some(100), "::ffff:10.1.0.1");
+    let also = on("eth1.100", Some(100), "::ffff:10.1.0.2");
+    let plain = on("eth0", None, "::ffff:10.1.0.3");
+    assert!(choose(&tagged, &also).is_ok());
+    // An access port of that VLAN takes the tag away.
+    assert!(choose(&tagged, &plain).is_ok());
+    let other = on("eth0.200", Some(200), "::ffff:10.1.0.4");
+    let Err(NoMatch::Vlan(why)) = choose(&tagged, &other) else { panic!() };
+    assert!(why.contains("VLAN 100 at the source and in VLAN 200"), "{why}");
+    let routed = on("eth0.200", Some(200), "::ffff:10.2.0.3");
+    assert!(choose(&tagged, &routed).is_ok());
+}

@@ -1,0 +1,71 @@
+//! Why the kernel found no neighbour to send to.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::model::GidValue;
+use crate::model::probe::{Cause, Opening, StepError};
+use crate::source::{NeighbourTable, has_route};
+
+/// How long the kernel may take to look up a route.
+const LOOKUP: Duration = Duration::from_millis(500);
+
+/// The same failure, told by its cause where this host knows one.
+///
+/// IPv4 looks for everything on the link that no route leads to; IPv6 says so at once, and says the same of an
+/// interface that is down. What a full table has no room for looks as if nobody answered.
+pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -> StepError {
+    let to = remote.ip();
+    let is_unanswered = matches!(&error.cause, Cause::Errno(name) if name == "ETIMEDOUT");
+    let is_unreachable =
+        to.is_ipv6() && matches!(&error.cause, Cause::Errno(name) if name == "ENETUNREACH");
+    let Some(netdev) = opening.netdev.as_ref().filter(|_| is_unanswered || is_unreachable) else {
+        return error;
+    };
+    if has_route(netdev, opening.gid.ip(), to, LOOKUP) == Some(false) {
+        let detail = format!("no route leads from {netdev} to {to}");
+        return StepError { detail, cause: Cause::NoRoute, ..error };
+    }
+    match NeighbourTable::of(to).filter(|table| is_unanswered && table.is_full()) {
+        Some(table) => with_full_table(error, table, to),
+        None => error,
+    }
+}
+
+fn with_full_table(error: StepError, table: NeighbourTable, to: IpAddr) -> StepError {
+    let NeighbourTable { entries, limit } = table;
+    let detail = format!(
+        "{}; the kernel's table of neighbours is full: {entries} entries, and {limit} is the limit",
+        error.detail
+    );
+    let limits = if to.is_ipv4() { "net.ipv4.neigh" } else { "net.ipv6.neigh" };
+    let fix = format!(
+        "raise the limits on that host: sysctl -w {limits}.default.gc_thresh2=8192 \
+         {limits}.default.gc_thresh3=16384"
+    );
+    StepError { detail, fix: Some(fix), ..error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::probe::Stage;
+
+    #[test]
+    fn a_full_table_is_told_with_the_limit_and_what_to_type() {
+        let error = StepError {
+            detail: "nobody answers".into(),
+            ..StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))
+        };
+        let table = NeighbourTable { entries: 1_024, limit: 1_024 };
+        let told = with_full_table(error.clone(), table, "10.0.0.1".parse().unwrap());
+        assert_eq!(
+            told.detail,
+            "nobody answers; the kernel's table of neighbours is full: 1024 entries, and 1024 is the limit"
+        );
+        assert!(told.fix.unwrap().contains("net.ipv4.neigh.default.gc_thresh3="));
+        assert_eq!(told.cause, error.cause);
+        let told = with_full_table(error, table, "fd00::1".parse().unwrap());
+        assert!(told.fix.unwrap().contains("net.ipv6.neigh.default.gc_thresh3="));
+    }
+}

@@ -1,0 +1,41 @@
+//! Work side by side.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does the same with each of the items, all at once, and returns when it is done with the last one.
+///
+/// A system that gives fewer threads gets the rest done one by one.
+///
+/// # Panics
+/// Where `each` panics.
+pub fn at_once<T: Send>(items: Vec<T>, each: impl Fn(T) + Sync) {
+    let count = items.len();
+    let left = Mutex::new(items.into_iter());
+    let next = || {
+        let item = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        if let Some(item) = item {
+            each(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..count {
+            let thread = thread::Builder::new().name("at once".into());
+            if thread.spawn_scoped(scope, next).is_err() {
+                next();
+            }
+        }
+    });
+}
+
+#[test]
+fn all_of_it_is_done_at_the_same_time_and_once() {
+    let (all_here, done) = (std::sync::Barrier::new(8), Mutex::new(Vec::new()));
+    at_once((0..8).collect(), |item: u32| {
+        all_here.wait();
+        done.lock().unwrap().push(item);
+    });
+    let mut done: Vec<u32> = done.into_inner().unwrap();
+    done.sort_unstable();
+    assert!(done.into_iter().eq(0..8));
+}
