@@ -1,15 +1,21 @@
 //! Sessions and pipes against real sshd processes.
 
+#![allow(clippy::unwrap_used, reason = "without its test bed a test must end")]
+
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdmactl::clock::{self, Deadline};
-use rdmactl::fleet::{Access as _, Target};
+use rdmactl::fleet::remote_command::Privilege;
+use rdmactl::fleet::{Access, Agent, Nonce, Target, Watchdog};
 use rdmactl::model::Reason;
+use rdmactl::model::ping::Life;
+use rdmactl::ping::{Liveness, Node as _};
 use rustix::process::{Pid, Signal, kill_process};
 use sshd::{Setup, Sshd, connector, seconds};
 
@@ -117,6 +123,78 @@ fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
     kill_process(frozen, Signal::KILL).unwrap();
     // The shortest of the steps' own limits is five seconds.
     assert!(took < Duration::from_secs(4), "{took:?}");
+}
+
+/// An agent with a worker on a host that can stand still.
+struct StillHost {
+    agent: Agent,
+    /// What answers for the host, and the agent.
+    processes: [Pid; 2],
+    clock: Watchdog,
+}
+
+impl StillHost {
+    fn of(server: &Sshd) -> Self {
+        let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
+        let nonce = Nonce::new().unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (path, binary) = (file.path().display(), env!("CARGO_BIN_EXE_rdmactl"));
+        let command = format!("echo $PPID $$ >{path}; exec {binary} agent {nonce}");
+        let pipe = session.exec(&command, seconds(20)).unwrap();
+        let agent = Agent::there(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
+        agent.start_worker().unwrap();
+        assert_eq!(agent.life(), Life::Alive);
+        let pids = std::fs::read_to_string(file.path()).unwrap();
+        let mut pids = pids.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
+        let processes = std::array::from_fn(|_| pids.next().flatten().unwrap());
+        Self { agent, processes, clock: Watchdog::start().unwrap() }
+    }
+
+    fn signal(&self, signal: Signal) {
+        for process in self.processes {
+            kill_process(process, signal).unwrap();
+        }
+    }
+
+    fn wait(&self, time: Duration) {
+        assert!(!self.clock.wait_cancelled(time));
+    }
+}
+
+#[test]
+fn a_host_that_stands_still_for_a_while_is_neither_dead_nor_hung() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    host.signal(Signal::STOP);
+    let life = std::thread::scope(|scope| {
+        let judge = scope.spawn(|| host.agent.life());
+        // It is looked into after two seconds.
+        host.wait(Duration::from_secs(3));
+        host.signal(Signal::CONT);
+        judge.join().unwrap()
+    });
+    assert_eq!((life, host.agent.known_life()), (Life::Alive, Liveness::Alive));
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
+}
+
+#[test]
+fn a_host_that_was_given_up_and_is_heard_again_is_alive() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    host.signal(Signal::STOP);
+    let Life::Dead(why) = host.agent.life() else { panic!("it answers nothing") };
+    assert!(why.starts_with("neither its agent nor its SSH service answers: "), "{why}");
+    let began = clock::now();
+    assert_eq!(host.agent.known_life(), Liveness::Gone(Life::Dead(why)));
+    assert!(began.elapsed() < Duration::from_secs(1), "it is found out once");
+    host.signal(Signal::CONT);
+    let is_heard = (0..200).any(|_| {
+        host.wait(Duration::from_millis(50));
+        host.agent.known_life() == Liveness::Alive
+    });
+    assert!(is_heard);
+    assert_eq!(host.agent.life(), Life::Alive);
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
 }
 
 #[test]

@@ -232,6 +232,9 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
             .exit
             .status
     };
+    assert_eq!(ask(remote_command::is_there(4_000_000, 1)), Some(3));
+    assert_eq!(ask(remote_command::is_there(pid, ticks + 1)), Some(4));
+    assert_eq!(ask(remote_command::is_there(pid, ticks)), Some(0));
     assert_eq!(ask(remote_command::kill(pid, ticks + 1, Privilege::Login)), Some(4));
     assert_eq!(ask(remote_command::kill(pid, ticks, Privilege::Login)), Some(0));
     let exit = stuck.wait(seconds(5)).unwrap();

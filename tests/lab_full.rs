@@ -5,7 +5,10 @@
 #[path = "lab/cluster.rs"]
 mod cluster;
 
+use std::time::Duration;
+
 use cluster::{Cluster, Matrix, roce};
+use rdmactl::fleet::Watchdog;
 use serde_json::Value;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
@@ -116,6 +119,24 @@ fn an_address_outside_all_subnets_has_no_route() {
     stray("del", "10.99.1.2", "on");
     heard.assert_all_well(6);
     matrix.assert_only("n2", &["ip.no_route"], &["connect"]);
+}
+
+#[test]
+fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_try() {
+    let lab = roce();
+    let worker_appears = lab.wait_on("n1", "pgrep -f '[a]gent worker'");
+    let matrix = std::thread::scope(|scope| {
+        let run = scope.spawn(|| lab.ping(&["--matrix", SET, "--slot", "100ms"], ALL));
+        worker_appears();
+        lab.lab(&["fault", "freeze", "n1"]);
+        let clock = Watchdog::start().expect("a thread");
+        assert!(!clock.wait_cancelled(Duration::from_secs(4)));
+        lab.lab(&["fault", "--undo", "freeze", "n1"]);
+        run.join().expect("the run ends")
+    });
+    matrix.assert_all_well(12);
+    let is_told = matrix.pairs().iter().any(|pair| !pair["first"].is_null());
+    assert!(is_told, "{matrix:?}");
 }
 
 #[test]

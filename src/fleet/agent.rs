@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use fate::Fate;
 use outbox::Outbox;
 use reader::Inbox;
 use timed::Timed;
@@ -61,7 +62,7 @@ pub struct Agent {
     next_id: AtomicU64,
     over: Arc<AtomicBool>,
     /// What became of an agent that no longer answers: found out once, because finding out kills.
-    fate: Mutex<Option<Life>>,
+    fate: Mutex<Option<Fate>>,
 }
 
 impl Agent {
@@ -313,14 +314,15 @@ impl Node for Agent {
     }
 
     fn life(&self) -> Life {
-        let mut fate = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fate) = &*fate {
-            return fate.clone();
+        let mut known = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fate) = &*known
+            && !self.is_back(fate)
+        {
+            return fate.life.clone();
         }
-        let life = self.determine_life();
-        if life != Life::Alive {
-            *fate = Some(life.clone());
-        }
+        let fate = self.determine_fate();
+        let life = fate.life.clone();
+        *known = (life != Life::Alive).then_some(fate);
         life
     }
 }

@@ -139,10 +139,18 @@ pub fn remove_uploaded(uploaded: &Uploaded) -> String {
     ))
 }
 
+/// Looks whether a process is there.
+///
+/// `start_ticks` is field 22 of `/proc/PID/stat`. Exits with 0 when it is, 3 when there is none, 4 when
+/// its number belongs to another one.
+#[must_use]
+pub fn is_there(pid: u32, start_ticks: u64) -> String {
+    in_sh(&seek(pid, start_ticks))
+}
+
 /// Kills a process, unless its number belongs to another one by then.
 ///
-/// `start_ticks` is field 22 of `/proc/PID/stat`. Exits with 0 when the process was killed, 3
-/// when there is none, 4 when it is another one, 1 when killing was refused.
+/// Exits as [`is_there`] does, and with 1 when killing was refused.
 #[must_use]
 pub fn kill(pid: u32, start_ticks: u64, privilege: Privilege) -> String {
     let kill = match privilege {
@@ -150,11 +158,15 @@ pub fn kill(pid: u32, start_ticks: u64, privilege: Privilege) -> String {
         // What root has started is root's to kill.
         Privilege::Sudo => format!("{{ kill -9 {pid} 2>/dev/null || {SUDO}kill -9 {pid}; }}"),
     };
+    in_sh(&format!("{}; {kill} || exit 1", seek(pid, start_ticks)))
+}
+
+fn seek(pid: u32, start_ticks: u64) -> String {
     // The name in field 2 may hold anything, so counting begins behind its closing bracket.
-    in_sh(&format!(
+    format!(
         "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
-         [ \"${{20}}\" = {start_ticks} ] || exit 4; {kill} || exit 1"
-    ))
+         [ \"${{20}}\" = {start_ticks} ] || exit 4"
+    )
 }
 
 /// Kills the agent that was started with a nonce and never said which process it is.

@@ -88,8 +88,11 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&silence.take()));
     results.sort_by_key(Pair::cell);
-    let doubtful: BTreeSet<(usize, usize)> =
-        results.chunk_by(|a, b| a.rail == b.rail).flat_map(second_try).collect();
+    let doubtful: BTreeSet<(usize, usize)> = results
+        .chunk_by(|a, b| a.rail == b.rail)
+        .flat_map(second_try)
+        .chain(came_back(members, &results))
+        .collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
         watch.begins(Pass::SecondTry, again.count());
@@ -99,7 +102,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
         // second try.
         if again.verdict.code != Code::NotTested
             && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
-            && results[at].verdict.code.may_be_chance()
+            && deserves_second_try(results[at].verdict.code)
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
@@ -108,6 +111,24 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     }
     let outliers = suspects::outliers(&rounds, plan, &results);
     Results { pairs: results, outliers }
+}
+
+/// The pairs that failed because a host was dead which is heard again: its machine stood still.
+///
+/// So many failures as a host has pairs are few for it, and none costs more than another pair.
+fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> Vec<(usize, usize)> {
+    let is_there =
+        |host: usize| members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive);
+    pairs
+        .iter()
+        .filter(|pair| pair.verdict.code == Code::PeerDead)
+        .map(|pair| (pair.source, pair.target))
+        .filter(|&(source, target)| is_there(source) && is_there(target))
+        .collect()
+}
+
+fn deserves_second_try(code: Code) -> bool {
+    code.may_be_chance() || code == Code::PeerDead
 }
 
 /// What every round of a run has in common.

@@ -1,11 +1,11 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
 use crate::fleet::Access;
-use crate::fleet::remote_command::{self, Privilege};
+use crate::fleet::remote_command;
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::Loss;
@@ -14,51 +14,57 @@ use crate::wire::Loss;
 /// to end a killed child of this process.
 pub(super) const LOOK: Duration = Duration::from_secs(2);
 
+/// How long a host of which nothing is heard may take to show that it only stood still: an emulated one
+/// stood for four seconds, and a virtual one that moves to another machine may as well.
+const STANDSTILL: Duration = Duration::from_secs(3);
+
+/// How long an agent may take to speak on a host that answers: some of its heartbeats.
+const RECOVERY: Duration = Duration::from_millis(750);
+
+/// What became of an agent.
+pub(super) struct Fate {
+    pub(super) life: Life,
+    /// When its host was given up that answered nothing: one that is heard later only stood still.
+    given_up: Option<Instant>,
+}
+
 /// What a look at the agent showed, from beside its own pipe.
 enum Look {
-    /// The agent was there and has been killed.
-    Killed,
+    /// The agent is there.
+    There,
     /// The host answers, and the agent is not there.
     Gone,
-    /// The host answers, and its agent cannot be killed.
-    Stays,
     /// The host does not answer.
     Silent(String),
 }
 
 impl Agent {
     /// Waits for a sign of life, or for the proof that none will come.
-    pub(super) fn determine_life(&self) -> Life {
+    pub(super) fn determine_fate(&self) -> Fate {
         let since = clock::now();
-        let lives = loop {
+        loop {
             let patience = SILENCE.saturating_sub(self.inbox.silence());
-            let lives = self.inbox.wait(Deadline::after(patience), |state| match state.loss {
-                Some(loss) => Some(Some(loss)),
-                None => (state.heard > since).then_some(None),
-            });
+            if let Some(life) = self.sign(since, patience) {
+                return Fate { life, given_up: None };
+            }
             // When this process itself stood still, the agent has its patience anew.
-            let is_over = self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE;
-            if lives.is_some() || is_over {
-                break lives;
+            if self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE {
+                break;
             }
-        };
-        match lives {
-            Some(None) => return Life::Alive,
-            Some(Some(Loss::Hung)) => {
-                return Life::Hung(
-                    "its worker did not run for 1.5 s, though its supervisor did".into(),
-                );
-            }
-            Some(Some(Loss::Ended)) => {
-                return Life::Dead(
-                    "its worker was killed or crashed; the host itself answers".into(),
-                );
-            }
-            None => {}
         }
         let ended = self.inbox.broken().is_some();
-        match (ended, self.look()) {
-            (false, Look::Killed | Look::Stays) => {
+        let look = self.look(STANDSTILL);
+        let patience = if matches!(look, Look::There) { RECOVERY } else { Duration::ZERO };
+        if !ended && let Some(life) = self.sign(since, patience) {
+            return Fate { life, given_up: None };
+        }
+        if matches!(look, Look::There) {
+            // One that goes on later must not disturb what is asked of others by then.
+            let _ = self.kill();
+        }
+        let given_up = matches!(look, Look::Silent(_)).then(clock::now);
+        let life = match (ended, look) {
+            (false, Look::There) => {
                 let others = match &self.way {
                     Way::Here(_) => "this rdmactl on the same host".to_owned(),
                     Way::There(access, _) => format!("the host's {}", access.service()),
@@ -66,7 +72,7 @@ impl Agent {
                 let seconds = SILENCE.as_secs();
                 Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
             }
-            (true, Look::Killed | Look::Stays | Look::Gone) | (false, Look::Gone) => {
+            (true, Look::There) | (_, Look::Gone) => {
                 let said = self.pipe.last_words();
                 Life::Dead(format!(
                     "its agent was killed or crashed{said}; the host itself answers"
@@ -76,15 +82,38 @@ impl Agent {
                 let service = self.way.service();
                 Life::Dead(format!("neither its agent nor its {service} answers: {why}"))
             }
-        }
+        };
+        Fate { life, given_up }
+    }
+
+    /// Whether a host that was given up has been heard again.
+    pub(super) fn is_back(&self, fate: &Fate) -> bool {
+        fate.given_up.is_some_and(|given_up| self.inbox.lock().heard > given_up)
+    }
+
+    /// What an agent says of itself or its worker after some point in time, if it does.
+    fn sign(&self, since: Instant, patience: Duration) -> Option<Life> {
+        let lost = self.inbox.wait(Deadline::after(patience), |state| match state.loss {
+            Some(loss) => Some(Some(loss)),
+            None => (state.heard > since).then_some(None),
+        });
+        Some(match lost? {
+            None => Life::Alive,
+            Some(Loss::Hung) => {
+                Life::Hung("its worker did not run for 1.5 s, though its supervisor did".into())
+            }
+            Some(Loss::Ended) => {
+                Life::Dead("its worker was killed or crashed; the host itself answers".into())
+            }
+        })
     }
 
     /// Why an agent that says nothing wrong did not send something in time: a host that answers is
     /// not dead.
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
         let more = "give it more time with --timeout";
-        match self.look() {
-            Look::Killed | Look::Stays => HostFailure::new(
+        match self.look(LOOK) {
+            Look::There => HostFailure::new(
                 Reason::Hung,
                 format!("the agent did not send {what} in time, though the host itself answers"),
             )
@@ -102,47 +131,61 @@ impl Agent {
             // The connection is cut: that ends the agent's input, and with it the agent.
             return Ok(());
         }
-        match self.look() {
-            Look::Killed | Look::Gone => Ok(()),
-            Look::Stays | Look::Silent(_) => Err(match self.inbox.lock().process {
+        match self.kill() {
+            Look::Gone => Ok(()),
+            Look::There | Look::Silent(_) => Err(match self.inbox.lock().process {
                 Some(process) => format!("pid {}", process.pid),
                 None => "an agent that never said its pid".into(),
             }),
         }
     }
 
-    /// Kills the agent if it is still there.
-    fn look(&self) -> Look {
+    /// Looks whether the agent is there, and leaves it alone.
+    fn look(&self, patience: Duration) -> Look {
         match &self.way {
-            Way::Here(_) => self.look_here(),
-            Way::There(access, privilege) => self.look_there(&**access, *privilege),
+            Way::Here(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => Look::Gone,
+            Way::Here(_) => Look::There,
+            Way::There(access, _) => {
+                let status = self.run_there(&**access, patience, remote_command::is_there);
+                status.map_or_else(Look::Silent, |status| match status {
+                    Some(3 | 4) => Look::Gone,
+                    _ => Look::There,
+                })
+            }
         }
     }
 
-    /// The agent is a child of this process: its number cannot belong to another one.
-    fn look_here(&self) -> Look {
-        self.pipe.kill();
-        match self.pipe.wait(Deadline::after(LOOK)) {
-            Ok(exit) if exit.signal.is_some() => Look::Killed,
-            Ok(_) => Look::Gone,
-            Err(_) => Look::Stays,
+    /// Kills the agent if it is still there; what is there then.
+    fn kill(&self) -> Look {
+        match &self.way {
+            // It is a child of this process: its number cannot belong to another one.
+            Way::Here(_) => {
+                self.pipe.kill();
+                let gone = self.pipe.wait(Deadline::after(LOOK));
+                gone.map_or(Look::There, |_exit| Look::Gone)
+            }
+            Way::There(access, privilege) => {
+                let kill = |pid, ticks| remote_command::kill(pid, ticks, *privilege);
+                let status = self.run_there(&**access, LOOK, kill);
+                status.map_or_else(Look::Silent, |status| match status {
+                    Some(0 | 3 | 4) => Look::Gone,
+                    _ => Look::There,
+                })
+            }
         }
     }
 
-    /// Over a new channel, and not when its number belongs to another process by now.
-    fn look_there(&self, access: &dyn Access, privilege: Privilege) -> Look {
-        let Some(process) = self.inbox.lock().process else {
-            return Look::Silent("it never said which process it is".into());
-        };
-        let deadline = Deadline::after(LOOK);
-        let command = remote_command::kill(process.pid, process.start_ticks, privilege);
-        match access.run(&command, deadline) {
-            Ok(exit) => match exit.status {
-                Some(0) => Look::Killed,
-                Some(3 | 4) => Look::Gone,
-                _ => Look::Stays,
-            },
-            Err(failure) => Look::Silent(failure.detail),
-        }
+    /// Runs a command on the agent's process over a new channel; its exit status, or why the host gave none.
+    fn run_there(
+        &self,
+        access: &dyn Access,
+        patience: Duration,
+        command: impl FnOnce(u32, u64) -> String,
+    ) -> Result<Option<i32>, String> {
+        let process = self.inbox.lock().process;
+        let process = process.ok_or("it never said which process it is")?;
+        let command = command(process.pid, process.start_ticks);
+        let exit = access.run(&command, Deadline::after(patience));
+        exit.map(|exit| exit.status).map_err(|failure| failure.detail)
     }
 }

@@ -72,8 +72,10 @@ fn what_is_done_after_the_end_of_the_run_is_not_tested() {
     assert_eq!((results.len(), tested), (6, 1));
 }
 
-/// A host whose adapter loses the first so many of its probes, and then none.
+/// A host that is dead to the first so many looks, and whose adapter loses the first so many of its
+/// probes; and then none.
 struct Lossy {
+    stillness: AtomicU32,
     losses: AtomicU32,
     probes: AtomicU32,
 }
@@ -84,18 +86,27 @@ fn trips() -> RoundTrips {
 
 impl Lossy {
     fn losing(losses: u32) -> Self {
-        Self { losses: losses.into(), probes: 0.into() }
+        Self { stillness: 0.into(), losses: losses.into(), probes: 0.into() }
+    }
+
+    fn still_for(looks: u32) -> Self {
+        Self { stillness: looks.into(), ..Self::losing(0) }
     }
 
     fn probe(&self) -> Result<StepResult, StepError> {
         self.probes.fetch_add(1, Ordering::Relaxed);
-        let lose = |left: u32| left.checked_sub(1);
-        if self.losses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lose).is_err() {
+        if !is_one_of(&self.losses) {
             return Ok(StepResult::Probed(Some(trips())));
         }
         let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
         Err(StepError { done: 2, ..StepError::new(Stage::FullMtu, cause) })
     }
+}
+
+/// Whether there was one left, of which there is one less now.
+fn is_one_of(left: &AtomicU32) -> bool {
+    let less = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
 }
 
 /// The ticket's number tells the act, since every answer is ready at once.
@@ -136,6 +147,9 @@ impl Node for Lossy {
     }
 
     fn known_life(&self) -> Liveness {
+        if is_one_of(&self.stillness) {
+            return Liveness::Gone(Life::Dead("nothing answers".into()));
+        }
         Liveness::Alive
     }
 
@@ -198,6 +212,20 @@ fn a_loss_that_stays_is_no_chance() {
     assert_eq!(results.iter().filter(|pair| pair.first.is_some()).count(), 2);
     assert!(results.iter().all(|pair| pair.spoilt().is_none()));
     assert_eq!(probes(&hosts), [4, 2, 2]);
+}
+
+#[test]
+fn a_host_that_stood_still_has_a_second_try_and_a_dead_one_has_none() {
+    let hosts = [Lossy::still_for(2), Lossy::losing(0), Lossy::losing(0)];
+    let results = run_lossy(&hosts);
+    assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
+    let spoilt: Vec<_> = results.iter().filter_map(Pair::spoilt).collect();
+    assert_eq!(spoilt.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::PeerDead; 2]);
+
+    let hosts = [Lossy::still_for(u32::MAX), Lossy::losing(0), Lossy::losing(0)];
+    let results = run_lossy(&hosts);
+    let dead = results.iter().filter(|pair| pair.verdict.code == Code::PeerDead).count();
+    assert_eq!((dead, results.iter().filter(|pair| pair.first.is_some()).count()), (4, 0));
 }
 
 #[test]
