@@ -16,7 +16,7 @@ use rdmactl::fleet::{Access, Agent, Nonce, Target, Watchdog};
 use rdmactl::model::Reason;
 use rdmactl::model::ping::Life;
 use rdmactl::ping::{Liveness, Node as _};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use sshd::{Setup, Sshd, connector, seconds};
 
 fn bytes(count: usize) -> Vec<u8> {
@@ -128,9 +128,20 @@ fn a_frozen_host_ends_at_its_deadline_and_not_a_step_later() {
 /// An agent with a worker on a host that can stand still.
 struct StillHost {
     agent: Agent,
-    /// What answers for the host, and the agent.
-    processes: [Pid; 2],
+    processes: Processes,
     clock: Watchdog,
+}
+
+/// What answers for the host, and the agent.
+struct Processes([Pid; 2]);
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // Of a test that failed nothing may stay that cannot end by itself.
+        for process in self.0 {
+            let _ = kill_process(process, Signal::CONT);
+        }
+    }
 }
 
 impl StillHost {
@@ -146,18 +157,24 @@ impl StillHost {
         assert_eq!(agent.life(), Life::Alive);
         let pids = std::fs::read_to_string(file.path()).unwrap();
         let mut pids = pids.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
-        let processes = std::array::from_fn(|_| pids.next().flatten().unwrap());
+        let processes = Processes(std::array::from_fn(|_| pids.next().flatten().unwrap()));
         Self { agent, processes, clock: Watchdog::start().unwrap() }
     }
 
     fn signal(&self, signal: Signal) {
-        for process in self.processes {
+        for process in self.processes.0 {
             kill_process(process, signal).unwrap();
         }
     }
 
     fn wait(&self, time: Duration) {
         assert!(!self.clock.wait_cancelled(time));
+    }
+
+    /// What becomes of it, past the heartbeats that were still on their way.
+    fn fate(&self) -> Life {
+        let fates = std::iter::repeat_with(|| self.agent.life());
+        fates.take(10).find(|life| *life != Life::Alive).unwrap_or(Life::Alive)
     }
 }
 
@@ -166,10 +183,11 @@ fn a_host_that_stands_still_for_a_while_is_neither_dead_nor_hung() {
     let server = Sshd::start();
     let host = StillHost::of(&server);
     host.signal(Signal::STOP);
+    // Nothing is on its way any more, and in a second it is looked into.
+    host.wait(Duration::from_secs(1));
     let life = std::thread::scope(|scope| {
         let judge = scope.spawn(|| host.agent.life());
-        // It is looked into after two seconds.
-        host.wait(Duration::from_secs(3));
+        host.wait(Duration::from_secs(2));
         host.signal(Signal::CONT);
         judge.join().unwrap()
     });
@@ -178,11 +196,22 @@ fn a_host_that_stands_still_for_a_while_is_neither_dead_nor_hung() {
 }
 
 #[test]
+fn a_stopped_agent_of_a_host_that_answers_is_hung_and_killed() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    kill_process(host.processes.0[1], Signal::STOP).unwrap();
+    let Life::Hung(why) = host.fate() else { panic!("it does not run") };
+    assert_eq!(why, "its agent did not run for 2 s, though the host's SSH service did");
+    assert!(test_kill_process(host.processes.0[1]).is_err(), "it is gone");
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
+}
+
+#[test]
 fn a_host_that_was_given_up_and_is_heard_again_is_alive() {
     let server = Sshd::start();
     let host = StillHost::of(&server);
     host.signal(Signal::STOP);
-    let Life::Dead(why) = host.agent.life() else { panic!("it answers nothing") };
+    let Life::Dead(why) = host.fate() else { panic!("it answers nothing") };
     assert!(why.starts_with("neither its agent nor its SSH service answers: "), "{why}");
     let began = clock::now();
     assert_eq!(host.agent.known_life(), Liveness::Gone(Life::Dead(why)));

@@ -124,10 +124,12 @@ fn an_address_outside_all_subnets_has_no_route() {
 #[test]
 fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_try() {
     let lab = roce();
-    let worker_appears = lab.wait_on("n1", "pgrep -f '[a]gent worker'");
+    let is_measured = lab.wait_on("n1", "rdma resource show qp | grep comm | grep -qv '\\['");
     let matrix = std::thread::scope(|scope| {
-        let run = scope.spawn(|| lab.ping(&["--matrix", SET, "--slot", "100ms"], ALL));
-        worker_appears();
+        // A second for each pair: the run is not over when it happens.
+        let flags = &["--matrix", SET, "--iters", "1000000", "--slot", "1s"];
+        let run = scope.spawn(|| lab.ping(flags, ALL));
+        is_measured();
         lab.lab(&["fault", "freeze", "n1"]);
         let clock = Watchdog::start().expect("a thread");
         assert!(!clock.wait_cancelled(Duration::from_secs(4)));

@@ -150,8 +150,8 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
 /// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
 /// try before anybody is blamed.
 #[must_use]
-pub fn second_try(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
-    let trials: Vec<Trial<'_>> = pairs.iter().map(Trial::of).collect();
+pub fn second_try<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> BTreeSet<(usize, usize)> {
+    let trials: Vec<Trial<'_>> = pairs.into_iter().map(Trial::of).collect();
     second_try_of(&trials, &findings_of_rail(&trials, None), None)
 }
 

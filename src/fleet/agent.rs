@@ -23,7 +23,7 @@ use way::Way;
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege};
 use super::{Access, Nonce, Pipe, Watchdog, local, sudo};
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
@@ -61,7 +61,8 @@ pub struct Agent {
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
     over: Arc<AtomicBool>,
-    /// What became of an agent that no longer answers: found out once, because finding out kills.
+    /// What became of an agent that no longer answers: found out once, because finding out takes seconds and
+    /// may kill. A host that was given up and is heard again is judged anew.
     fate: Mutex<Option<Fate>>,
 }
 
@@ -221,7 +222,7 @@ impl Agent {
     /// Starts the worker, and from then on tells the agent that the operator is there.
     ///
     /// From then on no deadline ends the connection, for a run may take any time: the agent's own
-    /// heartbeat does, because one that is silent is looked into and killed.
+    /// heartbeat does, because one that stays silent on a host that answers is killed.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -314,13 +315,14 @@ impl Node for Agent {
     }
 
     fn life(&self) -> Life {
+        let since = clock::now();
         let mut known = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fate) = &*known
             && !self.is_back(fate)
         {
             return fate.life.clone();
         }
-        let fate = self.determine_fate();
+        let fate = self.determine_fate(since);
         let life = fate.life.clone();
         *known = (life != Life::Alive).then_some(fate);
         life

@@ -5,7 +5,7 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -88,10 +88,13 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&silence.take()));
     results.sort_by_key(Pair::cell);
+    let back = if watch.is_over() { BTreeSet::new() } else { came_back(members, &results) };
+    // That it stood still is no reason to blame a host for the rest.
+    let others = |pair: &&Pair| !back.contains(&(pair.source, pair.target));
     let doubtful: BTreeSet<(usize, usize)> = results
         .chunk_by(|a, b| a.rail == b.rail)
-        .flat_map(second_try)
-        .chain(came_back(members, &results))
+        .flat_map(|rail| second_try(rail.iter().filter(others)))
+        .chain(back.iter().copied())
         .collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
@@ -115,15 +118,24 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
 
 /// The pairs that failed because a host was dead which is heard again: its machine stood still.
 ///
-/// So many failures as a host has pairs are few for it, and none costs more than another pair.
-fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> Vec<(usize, usize)> {
-    let is_there =
-        |host: usize| members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive);
+/// They are no more than what had its turn meanwhile, and each costs what another pair does.
+fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let mut is_there = BTreeMap::new();
+    let mut is_back = |pair: &&Pair| {
+        let host = match pair.verdict.side {
+            Side::Source => pair.source,
+            Side::Target => pair.target,
+            Side::Path => return false,
+        };
+        // Its fate is known, so that this waits for nothing.
+        *is_there.entry(host).or_insert_with(|| {
+            members[host].node.is_some_and(|node| node.known_life() == Liveness::Alive)
+        })
+    };
     pairs
         .iter()
-        .filter(|pair| pair.verdict.code == Code::PeerDead)
+        .filter(|pair| pair.verdict.code == Code::PeerDead && is_back(pair))
         .map(|pair| (pair.source, pair.target))
-        .filter(|&(source, target)| is_there(source) && is_there(target))
         .collect()
 }
 

@@ -17,7 +17,8 @@ pub trait Node: Sync {
     /// gone, which [`Node::life`] then tells.
     fn finish(&self, ticket: Ticket, deadline: Deadline) -> Option<Result<StepResult, StepError>>;
 
-    /// What is known of the host without waiting.
+    /// What is known of the host; there is a wait, as in [`Node::life`], only where it has gone silent and
+    /// nobody has looked into that yet.
     fn known_life(&self) -> Liveness;
 
     /// Waits until the host has given a sign of life from after this call, or is known to be gone

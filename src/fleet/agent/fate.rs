@@ -39,25 +39,25 @@ enum Look {
 }
 
 impl Agent {
-    /// Waits for a sign of life, or for the proof that none will come.
-    pub(super) fn determine_fate(&self) -> Fate {
-        let since = clock::now();
-        loop {
+    /// Waits for a sign of life from after some point in time, or for the proof that none will come.
+    pub(super) fn determine_fate(&self, since: Instant) -> Fate {
+        let (ended, look) = loop {
             let patience = SILENCE.saturating_sub(self.inbox.silence());
             if let Some(life) = self.sign(since, patience) {
                 return Fate { life, given_up: None };
             }
-            // When this process itself stood still, the agent has its patience anew.
-            if self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE {
-                break;
+            if !self.is_silent() {
+                continue;
             }
-        }
-        let ended = self.inbox.broken().is_some();
-        let look = self.look(STANDSTILL);
-        let patience = if matches!(look, Look::There) { RECOVERY } else { Duration::ZERO };
-        if !ended && let Some(life) = self.sign(since, patience) {
-            return Fate { life, given_up: None };
-        }
+            let look = self.look(STANDSTILL);
+            let patience = if matches!(look, Look::Silent(_)) { Duration::ZERO } else { RECOVERY };
+            if let Some(life) = self.sign(since, patience) {
+                return Fate { life, given_up: None };
+            }
+            if self.is_silent() {
+                break (self.inbox.broken().is_some(), look);
+            }
+        };
         if matches!(look, Look::There) {
             // One that goes on later must not disturb what is asked of others by then.
             let _ = self.kill();
@@ -86,6 +86,12 @@ impl Agent {
         Fate { life, given_up }
     }
 
+    /// Whether nothing came for too long, or nothing more will. When this process itself stood still, the
+    /// agent has its patience anew.
+    fn is_silent(&self) -> bool {
+        self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE
+    }
+
     /// Whether a host that was given up has been heard again.
     pub(super) fn is_back(&self, fate: &Fate) -> bool {
         fate.given_up.is_some_and(|given_up| self.inbox.lock().heard > given_up)
@@ -109,15 +115,16 @@ impl Agent {
     }
 
     /// Why an agent that says nothing wrong did not send something in time: a host that answers is
-    /// not dead.
+    /// not dead. Its agent is killed.
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
         let more = "give it more time with --timeout";
         match self.look(LOOK) {
-            Look::There => HostFailure::new(
-                Reason::Hung,
-                format!("the agent did not send {what} in time, though the host itself answers"),
-            )
-            .fix(format!("{more}, or look for stopped processes there: ps -o stat,wchan")),
+            Look::There => {
+                let _ = self.kill();
+                let detail = "in time, though the host itself answers";
+                HostFailure::new(Reason::Hung, format!("the agent did not send {what} {detail}"))
+                    .fix(format!("{more}, or look for stopped processes there: ps -o stat,wchan"))
+            }
             Look::Gone | Look::Silent(_) => {
                 HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
                     .fix(more)
@@ -148,8 +155,11 @@ impl Agent {
             Way::There(access, _) => {
                 let status = self.run_there(&**access, patience, remote_command::is_there);
                 status.map_or_else(Look::Silent, |status| match status {
+                    Some(0) => Look::There,
                     Some(3 | 4) => Look::Gone,
-                    _ => Look::There,
+                    // A launcher that reaches nobody, and a connection that others have ended, say so too.
+                    Some(code) => Look::Silent(format!("exit code {code} instead of an answer")),
+                    None => Look::Silent("what was asked there was killed".into()),
                 })
             }
         }
