@@ -14,7 +14,10 @@ from .talk import LabError
 
 
 def take_lock(home: Path):
-    """The lab's lock as an open file, or `None` while a keeper holds it."""
+    """The lab's lock as an open file, or `None` while a keeper holds it.
+
+    A keeper that ends removes the folder: FileNotFoundError then.
+    """
     handle = open(home / "lock", "a", encoding="ascii")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -27,7 +30,10 @@ def take_lock(home: Path):
 def remove_stale_labs() -> None:
     """Removes the folders of labs whose keeper is gone."""
     for home in labs_root().iterdir():
-        lock = take_lock(home) if home.is_dir() else None
+        try:
+            lock = take_lock(home) if home.is_dir() else None
+        except FileNotFoundError:
+            continue
         if lock:
             shutil.rmtree(home, ignore_errors=True)
             lock.close()
@@ -100,7 +106,10 @@ def take_down(name: str, patience_s: float = 20) -> bool:
         pass
     deadline = time.monotonic() + patience_s
     while home.exists():
-        lock = take_lock(home)
+        try:
+            lock = take_lock(home)
+        except FileNotFoundError:
+            break
         if lock:
             shutil.rmtree(home, ignore_errors=True)
             lock.close()
