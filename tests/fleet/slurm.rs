@@ -126,7 +126,9 @@ impl Cluster {
 
     fn spawn(&mut self, name: &str, mut command: Command) {
         let log = fs::File::create(self.path(&format!("{name}.out"))).expect("a log");
+        // A daemon that crashes leaves its core where it runs: with the folder it goes.
         let child = command
+            .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
             .stderr(log)
