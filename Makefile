@@ -13,6 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BINARY := $(TARGET_DIR)/release/rdmactl
+DOC := $(DESTDIR)$(PREFIX)/share/doc/rdmactl
 # The portable binary, as packaging/release leaves it.
 NODE_BINARY := $(abspath $(TARGET_DIR))/portable/x86_64/rdmactl
 
@@ -73,8 +74,11 @@ install: ## into $(DESTDIR)$(PREFIX); builds first if nothing is built
 	install -D -m 0644 completions/rdmactl.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rdmactl.fish
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -d $(DESTDIR)$(PREFIX)/share/doc/rdmactl
-	install -m 0644 README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT NOTICE $(DESTDIR)$(PREFIX)/share/doc/rdmactl/
+	install -d $(DOC)/docs/pictures $(DOC)/lab
+	install -m 0644 README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT NOTICE $(DOC)/
+	install -m 0644 docs/*.md docs/fields.tsv $(DOC)/docs/
+	install -m 0644 docs/pictures/*.svg $(DOC)/docs/pictures/
+	install -m 0644 lab/README.md $(DOC)/lab/
 
 clean-room: ## make demo and make test in a fresh Debian root (CLEAN_ROOM_RELEASE=trixie)
 	@packaging/clean-room

@@ -20,6 +20,7 @@ pub mod matrix;
 mod message;
 mod neighbour;
 mod node;
+mod own_firewall;
 mod pair;
 pub mod plan;
 pub mod simulation;

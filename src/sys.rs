@@ -11,6 +11,7 @@ pub mod child;
 pub mod cm;
 mod device_file;
 mod dl;
+pub mod drops;
 mod errno;
 #[allow(
     dead_code,

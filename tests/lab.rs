@@ -179,17 +179,21 @@ fn a_filtered_port_is_not_a_dead_host() {
     let lab = roce();
     lab.lab(&["fault", "udp4791-drop", "n3"]);
     let matrix = lab.matrix(SET, ALL);
-    matrix.assert_only("n3", &["roce.udp4791_blocked"], &["first_message"]);
+    matrix.assert_only("n3", &["roce.udp4791_blocked"], &["connect"]);
 }
 
-/// Its kernel would never end to send a datagram that its own firewall drops, and no signal ends that.
+/// Its kernel would hand a packet that its own firewall drops to it again, as fast as it can: a datagram in the
+/// process that sent it, which no signal ends, and a message as long as its queue pair lives.
 #[test]
 fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
     let lab = roce();
     lab.lab(&["fault", "udp4791-drop", "n1"]);
     let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
-    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["first_message"]);
+    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
     for pair in matrix.pairs() {
+        let (verdict, at_n1) = (&pair["verdict"], pair["source"] == 0);
+        assert_eq!(verdict["side"], if at_n1 { "source" } else { "target" }, "{verdict}");
+        assert!(verdict["detail"].as_str().unwrap().contains("the host itself drops"), "{verdict}");
         assert_eq!(
             (&pair["route"]["unreliable"], &pair["datagrams"]),
             (&false.into(), &Value::Null)

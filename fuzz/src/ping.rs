@@ -90,6 +90,7 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
         protocol: Protocol::Roce,
         link_local: false,
+        families_differ: false,
         datagrams: said.datagrams,
         wants_datagrams: said.wants_datagrams,
         unreliable: said.unreliable,

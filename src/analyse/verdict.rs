@@ -15,14 +15,15 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     };
     let (code, hint) = match failure.stage {
         _ if failure.cause == Cause::Stuck => (Code::DriverStuck, Some(STUCK)),
-        Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, None),
+        Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, Some(REPORT)),
         Stage::Open => judge_local(failure),
         Stage::Connect => judge_connect(failure, evidence),
-        // What passed before passes: what is lost now is lost by chance.
-        Stage::FirstMessage | Stage::FullMtu if failure.done > 0 => judge_latency(failure),
-        Stage::FirstMessage => judge_first_message(failure, evidence),
-        Stage::FullMtu => judge_full_mtu(failure),
-        Stage::Latency | Stage::Bandwidth => judge_latency(failure),
+        stage => judge_status(&failure.cause).unwrap_or_else(|| match stage {
+            // What passed before passes: what is lost now is lost by chance.
+            Stage::FirstMessage if failure.done == 0 => judge_first_message(failure, evidence),
+            Stage::FullMtu if failure.done == 0 => judge_full_mtu(failure),
+            _ => judge_latency(failure),
+        }),
     };
     let mut detail = failure.detail.clone();
     if failure.stage >= Stage::Connect {
@@ -60,7 +61,10 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
             stage: Some(Stage::Connect),
             side,
             detail: format!("reliable connections pass; {}", tell_datagrams(datagrams)),
-            hint: Some("see whether the ports count a wrong Q_Key: rdmactl counters".into()),
+            hint: Some(
+                "see whether the ports count a wrong Q_Key: rdmactl counters -H SOURCE,TARGET -w 'name~key'"
+                    .into(),
+            ),
         };
     }
     let detail = "every message was answered".into();
@@ -85,8 +89,32 @@ fn tell_datagrams(seen: &Datagrams) -> String {
     }
 }
 
-const STUCK: &str = "see where it hangs: dmesg; cat /proc/PID/task/*/stack of the rdmactl there; \
+const STUCK: &str = "see where it hangs: dmesg; pgrep -a rdmactl; cat /proc/PID/task/*/stack (as root); \
                      then driver and firmware";
+const BUSY: &str = "its adapter took the message, and the process there did not answer in time: see \
+                    what keeps its processors busy (uptime; top)";
+const PATH_MTU: &str =
+    "leave --mtu out; compare what both ports say: rdmactl ports -v -H SOURCE,TARGET";
+const REPORT: &str = "please report it with what this writes: rdmactl capture -H SOURCE,TARGET --redact \
+                      --save bug.ndjson";
+const UNACKNOWLEDGED: &str = "see which counters grow, and whether a firewall or ACL lets connections pass: \
+                              rdmactl counters -H SOURCE,TARGET -w 'name~retr or name~timeout'";
+const MEMORY: &str = "take the host out of use until its memory and its PCIe links are known to be well: \
+                      dmesg | grep -iE 'aer|edac|mce'";
+const COUNTERS: &str = "see which port or switch counts errors meanwhile: rdmactl counters -H SOURCE,TARGET \
+                        --watch -w 'delta>0'; then the switch";
+const RAIL: &str = "see link, switch port and VLAN: ip -s link show NETDEV; ethtool NETDEV";
+const OWN_FIREWALL: &str = "let UDP port 4791 out on that host: nft list ruleset; iptables -L; ip6tables -L; tc \
+                            filter show dev NETDEV egress; until then applications use TCP";
+const EFA: &str = "let the security group of both instances pass all traffic from and to itself: EFA is no TCP \
+                   and no UDP; and see whether both are in one subnet";
+const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
+                        ruleset; iptables -L; ip6tables -L; the switch); until then applications use TCP";
+/// Drivers pin the memory of queues, too, and say the same.
+const MEMLOCK: &str = "raise the locked-memory limit: '* - memlock unlimited' in \
+                       /etc/security/limits.d/rdma.conf, LimitMEMLOCK=infinity for services";
+const GIDS: &str =
+    "see which GIDs are there now, and ping again: rdmactl ports -v -H HOST --upload";
 
 /// The verdict of a pair that was never tried.
 #[must_use]
@@ -109,11 +137,14 @@ pub fn judge_host(life: &Life, side: Side, stage: Stage) -> Option<Verdict> {
             Code::PeerHung,
             seen,
             "the host answers but its processes do not run: look for stopped or swapped-out \
-             processes and soft lockups (ps -o stat,wchan; dmesg)",
+             processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /^[DT]/'; dmesg",
         ),
-        Life::Dead(seen) => {
-            (Code::PeerDead, seen, "see whether the host runs: its console, then its kernel log")
-        }
+        Life::Dead(seen) => (
+            Code::PeerDead,
+            seen,
+            "see whether the host runs, and what was killed there: its console; dmesg | grep -iE \
+                 'oom|killed|segfault'",
+        ),
     };
     Some(Verdict {
         code,
@@ -175,18 +206,11 @@ fn judge_local(failure: &StepError) -> (Code, Option<&'static str>) {
                 Code::Permission,
                 Some("load ib_uverbs, and let the user open /dev/infiniband/uverbs*"),
             ),
-            "ENOMEM" => (
-                Code::Memlock,
-                Some(
-                    "raise the locked-memory limit: '* - memlock unlimited' in \
-                     /etc/security/limits.d/rdma.conf, LimitMEMLOCK=infinity for services",
-                ),
-            ),
-            "ENOSPC" => (Code::Resources, Some("see who holds them: rdma resource show")),
-            "ENODATA" | "ENODEV" => (Code::GidIndex, None),
-            _ => (Code::Resources, None),
+            "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
+            "ENODATA" | "ENODEV" => (Code::GidIndex, Some(GIDS)),
+            _ => (Code::Resources, Some("see who holds them: rdma resource show")),
         },
-        _ => (Code::Agent, None),
+        _ => (Code::Agent, Some(REPORT)),
     }
 }
 
@@ -215,32 +239,60 @@ fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'st
             }
             "EHOSTUNREACH" | "EACCES" => (
                 Code::Prohibited,
-                Some("the routing table has an entry against it: ip route show type unreachable"),
+                Some(
+                    "the routing table has an entry against it: ip route get ADDRESS oif NETDEV; ip route \
+                     show table all | grep -E 'unreachable|prohibit'",
+                ),
             ),
-            "ENODATA" | "ENODEV" => (Code::GidIndex, None),
-            "EINVAL" => (Code::GidFamily, None),
-            "ENOMEM" => (Code::Memlock, None),
-            _ => (Code::RailDown, None),
+            "ENODATA" | "ENODEV" => (Code::GidIndex, Some(GIDS)),
+            "EINVAL" if evidence.families_differ => (Code::GidFamily, None),
+            // What the kernel takes for nonsense was asked by us.
+            "EINVAL" => (Code::Agent, Some(REPORT)),
+            "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
+            _ => (Code::RailDown, Some(RAIL)),
         },
-        Cause::Refused => (Code::NoListener, None),
+        Cause::Filtered => (Code::Udp4791Blocked, Some(OWN_FIREWALL)),
+        Cause::Refused => (
+            Code::NoListener,
+            Some(
+                "see whether a firewall refuses for the target: nft list ruleset; iptables -L there",
+            ),
+        ),
         Cause::Unsupported => (Code::NoTransport, None),
         Cause::Library => (Code::Library, None),
-        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => (Code::NoAck, None),
-        Cause::Timeout => (Code::RailDown, None),
-        _ => (Code::Agent, None),
+        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => {
+            (Code::NoAck, Some(UNACKNOWLEDGED))
+        }
+        Cause::Timeout => (Code::RailDown, Some(RAIL)),
+        _ => (Code::Agent, Some(REPORT)),
+    }
+}
+
+/// Completion statuses that mean the same wherever they come; `None` of those that only say that something
+/// got lost.
+fn judge_status(cause: &Cause) -> Option<(Code, Option<&'static str>)> {
+    let Cause::Completion(status) = cause else { return None };
+    match status.as_str() {
+        "IBV_WC_RNR_RETRY_EXC_ERR" => Some((Code::NotPosting, Some(BUSY))),
+        "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => {
+            Some((Code::MtuMismatch, Some(PATH_MTU)))
+        }
+        "IBV_WC_LOC_PROT_ERR" | "IBV_WC_REM_ACCESS_ERR" | "IBV_WC_REM_OP_ERR" => {
+            Some((Code::Agent, Some(REPORT)))
+        }
+        _ => None,
     }
 }
 
 fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
     const ONE_WAY: &str = "packets pass one way only: look for a filter by address, for the route \
                            back and for rp_filter at the end that hears nothing";
-    const BUSY: &str = "its adapter took the message, and the process there did not answer in time: see \
-                        what keeps its processors busy (uptime; top)";
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
     let is_silence = match &failure.cause {
         // Of soft-RoCE of 6.12 a firewall of the host itself flushes the request.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
-        Cause::NoCompletion => true,
+        // Of datagrams nobody says that they arrived.
+        Cause::NoCompletion | Cause::Timeout => true,
         _ => false,
     };
     match (is_silence, passage) {
@@ -253,31 +305,28 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Optio
         _ => {}
     }
     match &failure.cause {
-        Cause::Completion(status) => match status.as_str() {
-            "IBV_WC_RNR_RETRY_EXC_ERR" => (Code::NotPosting, None),
-            "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
-            _ => (Code::NoAck, None),
-        },
+        Cause::Timeout if evidence.protocol == Protocol::Efa => (Code::NoAck, Some(EFA)),
+        Cause::Completion(_) | Cause::Timeout => (Code::NoAck, Some(UNACKNOWLEDGED)),
         // What is sent by iWARP is done when TCP has taken it.
-        Cause::NoReply if evidence.protocol == Protocol::Iwarp => (Code::NoAck, None),
+        Cause::NoReply if evidence.protocol == Protocol::Iwarp => {
+            (Code::NoAck, Some(UNACKNOWLEDGED))
+        }
         Cause::NoReply => (Code::NotPosting, Some(BUSY)),
         Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
-        Cause::WrongBytes => (Code::Corrupted, None),
-        _ => (Code::Agent, None),
+        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
+        _ => (Code::Agent, Some(REPORT)),
     }
 }
 
 /// No RDMA packet is known to have passed at all: TCP tells a filter from a dead rail.
 fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<(Code, Option<&'static str>)> {
-    const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
-                            ruleset; iptables -L; the switch); until then applications use TCP";
     match &evidence.tcp {
         Some(Ok(_)) if evidence.protocol == Protocol::Roce => {
             Some((Code::Udp4791Blocked, Some(FIREWALL)))
         }
         // rxe on 5.10 does not even end the request when the local firewall drops its packets.
-        Some(Err(_)) if matches!(failure.cause, Cause::Completion(_)) => {
-            Some((Code::RailDown, Some("see link, switch port and VLAN: ip -s link; ethtool")))
+        Some(Err(_)) if !matches!(failure.cause, Cause::NoCompletion) => {
+            Some((Code::RailDown, Some(RAIL)))
         }
         _ => None,
     }
@@ -285,28 +334,24 @@ fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<(Code, Opti
 
 fn judge_full_mtu(failure: &StepError) -> (Code, Option<&'static str>) {
     const BLACKHOLE: &str = "a link on the way carries less than both ends believe: compare the \
-                             MTU of every switch port and interface (ip link; ping -M do -s SIZE)";
+                             MTU of every switch port and interface (ip link; ping -M do -s SIZE ADDRESS)";
     match &failure.cause {
-        Cause::Completion(status) => match status.as_str() {
-            "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => (Code::MtuMismatch, None),
-            _ => (Code::MtuBlackhole, Some(BLACKHOLE)),
-        },
-        Cause::NoReply | Cause::NoCompletion => (Code::MtuBlackhole, Some(BLACKHOLE)),
-        Cause::WrongBytes => (Code::Corrupted, None),
-        _ => (Code::Agent, None),
+        Cause::Completion(_) | Cause::NoReply | Cause::NoCompletion => {
+            (Code::MtuBlackhole, Some(BLACKHOLE))
+        }
+        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
+        _ => (Code::Agent, Some(REPORT)),
     }
 }
-
-const COUNTERS: &str = "look at the error counters of both ports and of the switch";
 
 fn judge_latency(failure: &StepError) -> (Code, Option<&'static str>) {
     match &failure.cause {
         // The adapter sends again for longer than a stream waits.
         Cause::NoCompletion if failure.stage == Stage::Bandwidth => (Code::Loss, Some(COUNTERS)),
         Cause::Completion(_) | Cause::NoReply => (Code::Loss, Some(COUNTERS)),
-        Cause::WrongBytes => (Code::Corrupted, None),
+        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
         Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
-        _ => (Code::Agent, None),
+        _ => (Code::Agent, Some(REPORT)),
     }
 }
 
@@ -335,6 +380,7 @@ mod tests {
             target: end(target),
             protocol: Protocol::Roce,
             link_local: false,
+            families_differ: false,
             datagrams: None,
             wants_datagrams: false,
             unreliable: None,
@@ -517,6 +563,66 @@ mod tests {
         assert_eq!(judge(&silent).code, Code::NotPosting);
         silent.protocol = Protocol::Iwarp;
         assert_eq!(judge(&silent).code, Code::NoAck);
+    }
+
+    #[test]
+    fn a_status_that_is_no_loss_means_the_same_at_every_stage() {
+        for stage in [Stage::FirstMessage, Stage::FullMtu, Stage::Latency, Stage::Bandwidth] {
+            for (status, wanted) in [
+                ("IBV_WC_RNR_RETRY_EXC_ERR", Code::NotPosting),
+                ("IBV_WC_REM_INV_REQ_ERR", Code::MtuMismatch),
+                ("IBV_WC_LOC_LEN_ERR", Code::MtuMismatch),
+                ("IBV_WC_LOC_PROT_ERR", Code::Agent),
+                ("IBV_WC_REM_ACCESS_ERR", Code::Agent),
+                ("IBV_WC_REM_OP_ERR", Code::Agent),
+            ] {
+                let failure = at(stage, Cause::Completion(status.into()));
+                let verdict = judge(&evidence(Some(failure), None));
+                assert_eq!(verdict.code, wanted, "{status} at {stage:?}");
+                assert!(verdict.hint.is_some(), "{status} at {stage:?}");
+            }
+            let wrong = judge(&evidence(Some(at(stage, Cause::WrongBytes)), None));
+            assert_eq!(wrong.code, Code::Corrupted, "{stage:?}");
+        }
+    }
+
+    #[test]
+    fn only_other_families_are_called_so() {
+        let invalid = at(Stage::Connect, Cause::Errno("EINVAL".into()));
+        let mut pair = evidence(Some(invalid), None);
+        assert_eq!(judge(&pair).code, Code::Agent);
+        pair.families_differ = true;
+        assert_eq!(judge(&pair).code, Code::GidFamily);
+    }
+
+    #[test]
+    fn a_firewall_that_tells_its_own_host_is_named_at_its_end() {
+        let filtered = at(Stage::Connect, Cause::Filtered);
+        let verdict = judge(&evidence(None, Some(filtered)));
+        assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));
+    }
+
+    #[test]
+    fn datagrams_that_are_all_there_is_are_silent_like_any_other_packets() {
+        let mut pair = evidence(Some(at(Stage::FirstMessage, Cause::Timeout)), None);
+        pair.protocol = Protocol::Efa;
+        let code = |pair: &Evidence, heard_by_target| {
+            let seen = Datagrams { sent: 3, heard_by_target, ..Datagrams::default() };
+            judge(&Evidence { datagrams: Some(seen), ..pair.clone() }).code
+        };
+        assert_eq!(code(&pair, 0), Code::NoAck);
+        assert_eq!(code(&pair, 3), Code::Asymmetric);
+        pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
+        assert_eq!(code(&pair, 0), Code::RailDown);
+    }
+
+    #[test]
+    fn an_iwarp_peer_that_is_silent_is_no_link_that_is_down() {
+        let mut pair = evidence(Some(at(Stage::Connect, Cause::Timeout)), None);
+        pair.protocol = Protocol::Iwarp;
+        assert_eq!(judge(&pair).code, Code::NoAck);
+        pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
+        assert_eq!(judge(&pair).code, Code::RailDown);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub struct Global {
     /// Columns to show: id,… replaces the usual ones, +id,… adds; help lists all
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
-    /// Only rows for which this holds, as in 'state!=active', 'rate<400G or device~mlx5'
+    /// Only rows for which this holds: of ports 'state!=active or rate<400G', of ping 'verdict!=ok'
     #[arg(
         short = 'w',
         long = "where",
@@ -95,7 +95,7 @@ pub struct Global {
         help_heading = "Output"
     )]
     pub sort: Option<String>,
-    /// Print again every SECS seconds (2), with what was counted in between
+    /// Do it again every SECS seconds (2): counters tell what was counted in between, ping what has changed
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, default_missing_value = "2", value_parser = duration::parse_interval, global = true, help_heading = "Output")]
     pub watch: Option<Duration>,
     /// With --watch: end after so many times
@@ -107,7 +107,7 @@ pub struct Global {
     /// A row for each host, also where hosts are equal
     #[arg(long, global = true, help_heading = "Output")]
     pub no_fold: bool,
-    /// Show more columns, in blocks where the terminal is too narrow; this asks libibverbs, too
+    /// Show more columns, in blocks where the terminal is too narrow, also from libibverbs; of a ping matrix its pairs
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
     /// When to colour

@@ -9,11 +9,13 @@ use crate::model::ping::Test;
 
 const ITERS: u32 = 1_000;
 const SIZE: u32 = 64;
+/// [`Test::USUAL`] as it is typed.
+const USUAL_TESTS: &str = "conn,lat,tcp-lat";
 
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or a host was not reached (--diff: a pair broke); 2 wrong usage; 3 a host has no pair for which the --budget sufficed."
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair does not, or was not tried without a --budget, or a host was not reached, or an agent is left there (--diff: a pair broke); 2 wrong usage, or a file that cannot be read or written; 3 a host has no pair for which the --budget sufficed."
 )]
 pub struct PingArgs {
     /// The hosts to ping, from this one or from those that -H names
@@ -57,7 +59,7 @@ pub struct PingArgs {
     pub plan: bool,
 
     /// What to measure of each pair: conn, lat, bw, tcp-lat, tcp-bw, ud, uc; all begin with conn
-    #[arg(long, value_name = "TESTS", value_delimiter = ',', default_values = Test::USUAL.iter().map(|test| test.word()), value_parser = Test::parse, help_heading = "How much of each pair")]
+    #[arg(long, value_name = "TESTS", value_delimiter = ',', default_value = USUAL_TESTS, value_parser = Test::parse, help_heading = "How much of each pair")]
     pub test: Vec<Test>,
     /// Measure little: 100 round trips in 50ms for each pair
     #[arg(long, conflicts_with_all = ["full", "iters", "slot"], help_heading = "How much of each pair")]

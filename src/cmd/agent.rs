@@ -1,6 +1,6 @@
 //! `rdmactl agent`: the parts of the program that run in a process of their own.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ use super::{Advice, Outcome, local};
 
 /// Plays the role that the parent process names.
 pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
+    // Started as "/proc/self/exe" it would be "exe" to ps and to `rdma resource show`.
+    let _ = fs::write("/proc/self/comm", "rdmactl");
     match args.role.as_str() {
         "verbs" => {
             // A child that outlives its parent has nobody to answer. It is a courtesy: where the

@@ -241,8 +241,9 @@ fn greet(
             let detail = format!(
                 "the agent was started and did not run, though the {service} did; it has been killed"
             );
-            Err(HostFailure::new(Reason::Hung, detail)
-                .fix("look for stopped or swapped-out processes there: ps -o stat,wchan"))
+            Err(HostFailure::new(Reason::Hung, detail).fix(
+                "look for stopped or swapped-out processes there: ps -eo pid,stat,wchan:30,comm",
+            ))
         }
         _ => Err(failure),
     }

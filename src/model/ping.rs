@@ -487,6 +487,8 @@ pub struct Evidence {
     pub protocol: Protocol,
     /// Whether the GIDs reach hosts of one link only.
     pub link_local: bool,
+    /// Whether one GID is of IPv4 and the other of IPv6.
+    pub families_differ: bool,
     /// What both ends saw of datagrams; `None` where there are none, or none were sent.
     pub datagrams: Option<Datagrams>,
     /// Whether datagrams were asked for: then they must pass.

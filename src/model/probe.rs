@@ -113,6 +113,9 @@ pub struct Opening {
     pub tcp_address: Option<SocketAddr>,
     /// The interface of the port, where the kernel names one.
     pub netdev: Option<String>,
+    /// Whether it is soft-RoCE, whose packets the host's own firewall sees.
+    #[serde(default)]
+    pub soft_roce: bool,
     /// How it will be connected.
     pub method: Method,
     /// What it is for.
@@ -404,6 +407,8 @@ pub enum Cause {
     NoReply,
     /// The answer carries other bytes than it should.
     WrongBytes,
+    /// The host's own firewall drops what is to be sent.
+    Filtered,
     /// The kernel knows no route to the peer's address from the port's interface.
     NoRoute,
     /// The peer refused the connection.

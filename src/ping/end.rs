@@ -7,6 +7,7 @@ use super::error::{cm_error, verbs_error};
 use super::exchange::{self, Exchange};
 use super::halt::Halt;
 use super::neighbour::explained;
+use super::own_firewall;
 use super::stream::{self, Stream};
 use crate::clock::Deadline;
 use crate::model::GidValue;
@@ -129,6 +130,9 @@ impl OpenEnd {
     /// Brings the queue pair to RTS, or makes the `rdma_cm` connection.
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
         let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
+        if self.opening.soft_roce {
+            own_firewall::let_pass(&self.opening, to.remote_gid)?;
+        }
         let purpose = self.opening.purpose;
         let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);
         let mtu = Mtu::from_bytes(to.mtu).ok_or_else(|| bad_mtu(to.mtu));

@@ -12,7 +12,6 @@ use std::time::Duration;
 use super::choose::{self, Overrides};
 use super::node::Node;
 use crate::clock::Deadline;
-use crate::model::Protocol;
 use crate::model::ping::{
     Bandwidth, Carrier, Datagrams, EndEvidence, Evidence, Life, Measured, Route, RoutePort, Test,
     Unreliable,
@@ -21,6 +20,7 @@ use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
     StepError, StepResult,
 };
+use crate::model::{Protocol, SOFT_ROCE};
 
 /// How much is asked of each pair.
 #[derive(Debug, Clone)]
@@ -157,6 +157,8 @@ impl Talk<'_> {
                 protocol: self.route.protocol,
                 link_local: self.route.protocol == Protocol::Roce
                     && self.route.source.gid.is_link_local(),
+                families_differ: self.route.source.gid.ip().is_ipv4()
+                    != self.route.target.gid.ip().is_ipv4(),
                 datagrams: seen.datagrams,
                 wants_datagrams: self.effort.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),
@@ -209,6 +211,7 @@ impl Talk<'_> {
                 traffic_class: self.effort.overrides.traffic_class,
                 tcp_address: choose::tcp_address(port),
                 netdev: port.netdev.clone(),
+                soft_roce: port.driver.as_deref() == Some(SOFT_ROCE),
                 method: self.route.method,
                 purpose,
                 qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),

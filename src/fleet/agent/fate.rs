@@ -123,7 +123,9 @@ impl Agent {
                 let _ = self.kill();
                 let detail = "in time, though the host itself answers";
                 HostFailure::new(Reason::Hung, format!("the agent did not send {what} {detail}"))
-                    .fix(format!("{more}, or look for stopped processes there: ps -o stat,wchan"))
+                    .fix(format!(
+                        "{more}, or look for stopped processes there: ps -eo pid,stat,wchan:30,comm"
+                    ))
             }
             Look::Gone | Look::Silent(_) => {
                 HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))

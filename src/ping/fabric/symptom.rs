@@ -41,6 +41,7 @@ impl Symptom {
         let alive = || EndEvidence { failure: None, life: Life::Alive };
         Evidence {
             link_local: false,
+            families_differ: false,
             source: alive(),
             target: alive(),
             protocol: Protocol::Roce,

@@ -173,7 +173,7 @@ impl Talk<'_> {
                 self.seen.source = Some(StepError {
                     detail: format!("none of {} datagrams was answered", seen.sent),
                     size: Some(SMALL),
-                    ..StepError::new(Stage::FirstMessage, Cause::NoReply)
+                    ..StepError::new(Stage::FirstMessage, Cause::Timeout)
                 });
             }
             None => {

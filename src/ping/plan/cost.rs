@@ -245,6 +245,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
             traffic_class: 0,
             tcp_address: Some(ADDRESS),
             netdev: Some("ens1f0np0".into()),
+            soft_roce: false,
             method: Method::Relay,
             purpose,
             qkey: Some(u32::MAX / 2),

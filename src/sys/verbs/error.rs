@@ -74,12 +74,9 @@ impl VerbsError {
             Self::NoKernelSupport => {
                 Some("load the module ib_uverbs and the driver of the card, then look again")
             }
-            Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => {
-                Some("add the user to the group of /dev/infiniband/uverbs*")
-            }
-            Self::Call {
-                operation: Operation::RegisterMemory, errno: Errno::NO_MEMORY, ..
-            } => Some("raise the limit of locked memory (ulimit -l)"),
+            Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => Some(
+                "add the user to the group that owns the device: ls -l /dev/infiniband; usermod -aG GROUP USER",
+            ),
             _ => None,
         }
     }

@@ -1,0 +1,103 @@
+//! Whether this host's own firewall drops what its soft-RoCE sends.
+//!
+//! Soft-RoCE before Linux 6.12 hands such a packet to the firewall again and again, without a pause and
+//! without a retry counter, as long as the queue pair lives (`rxe_requester`, drivers/infiniband/sw/rxe
+//! of 6.1): a host with one processor has nothing left for its processes, of which one would end the
+//! queue pair. Seen in the lab: 93 of 100 timer ticks were the kernel's, and now and then SSH did not
+//! answer any more. So nothing may be sent before an ordinary datagram has gone the same way.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::netdevice::name_to_index;
+use socket2::{Domain, Socket, Type};
+
+use crate::model::GidValue;
+use crate::model::probe::{Cause, Opening, Stage, StepError};
+use crate::sys::{Errno, drops};
+
+/// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
+const ROCE_V2: u16 = 4791;
+
+/// A queue that was full for a moment is no firewall: what is dropped as often, so far apart, is.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Fails where this host would drop what this end sends to the peer.
+pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepError> {
+    let (from, to) = (opening.gid.ip(), remote.ip());
+    let netdev = opening.netdev.as_deref();
+    let is_dropped = |attempt: u32| {
+        if attempt > 0 {
+            thread::park_timeout(PAUSE);
+        }
+        send_nothing(from, SocketAddr::new(to, ROCE_V2), netdev)
+            .is_err_and(|error| says_dropped(&error))
+    };
+    if !(0..ATTEMPTS).all(is_dropped) {
+        return Ok(());
+    }
+    Err(StepError {
+        detail: format!("the host itself drops what its port sends to {to}, UDP port {ROCE_V2}"),
+        ..StepError::new(Stage::Connect, Cause::Filtered)
+    })
+}
+
+/// netfilter says EPERM (`nf_hook_slow`, net/netfilter/core.c), filters of an interface ENOBUFS. Whatever
+/// else goes wrong is for the queue pair to find.
+fn says_dropped(error: &io::Error) -> bool {
+    let no_buffers = error.raw_os_error() == Some(Errno::NO_BUFFERS.code());
+    error.kind() == io::ErrorKind::PermissionDenied || no_buffers
+}
+
+/// Sends a datagram without a byte in it, which is no packet of `RoCE`: whoever gets it drops it.
+fn send_nothing(from: IpAddr, to: SocketAddr, netdev: Option<&str>) -> io::Result<()> {
+    let socket = Socket::new(Domain::for_address(to), Type::DGRAM, None)?;
+    drops::tell(&socket, to.is_ipv6())?;
+    let index = netdev.map_or(Ok(0), |netdev| name_to_index(&socket, netdev))?;
+    socket.bind(&on_link(SocketAddr::new(from, 0), index).into())?;
+    socket.send_to(&[], &on_link(to, index).into()).map(drop)
+}
+
+/// Link-local addresses are of an interface.
+fn on_link(address: SocketAddr, index: u32) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {
+            SocketAddrV6::new(*v6.ip(), v6.port(), 0, index).into()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_datagram_goes_where_it_is_sent() {
+        let there = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = there.local_addr().unwrap();
+        send_nothing("127.0.0.1".parse().unwrap(), to, Some("lo")).unwrap();
+        let mut bytes = [1; 8];
+        assert_eq!(there.recv(&mut bytes).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_interface_that_is_gone_is_an_error_and_no_firewall() {
+        let to = "127.0.0.1:4791".parse().unwrap();
+        let error = send_nothing("127.0.0.1".parse().unwrap(), to, Some("none0")).unwrap_err();
+        assert!(!says_dropped(&error), "{error}");
+    }
+
+    #[test]
+    fn link_local_addresses_have_their_interface() {
+        let on = |address: &str| on_link(address.parse().unwrap(), 7).to_string();
+        assert_eq!(on("[fe80::1]:4791"), "[fe80::1%7]:4791");
+        assert_eq!(on("[fd00::1]:4791"), "[fd00::1]:4791");
+        assert_eq!(on("10.0.0.1:4791"), "10.0.0.1:4791");
+    }
+}
