@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cluster::{Cluster, Matrix, roce};
 use rdmactl::fleet::Watchdog;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
@@ -142,6 +143,40 @@ fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_try() {
 }
 
 #[test]
+fn nothing_stays_of_a_run_that_is_ended_in_its_middle() {
+    let lab = roce();
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let is_measured = lab.wait_on("n1", "rdma resource show qp | grep comm | grep -qv '\\['");
+        let run = lab.start(&["ping", "--matrix", SET, "--iters", "1000000", "--slot", "1s"]);
+        is_measured();
+        kill_process(Pid::from_child(&run), signal).expect("it runs");
+        let output = run.wait_with_output().expect("it ends");
+        for node in ALL {
+            lab.assert_nothing_left(node);
+        }
+        if signal == Signal::KILL {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(128 + signal.as_raw()), "{signal:?}");
+        let known: Value = serde_json::from_slice(&output.stdout).expect("what is known by then");
+        let pairs = known["pairs"].as_array().expect("pairs");
+        let of = |code| pairs.iter().filter(|pair| pair["verdict"]["code"] == code).count();
+        assert_eq!((pairs.len(), of("ok") + of("not_tested")), (12, 12), "{known}");
+        assert!(of("not_tested") > 0, "{known}");
+    }
+}
+
+#[test]
+fn a_killed_agent_takes_its_worker_along() {
+    let lab = roce();
+    lab.lab(&["fault", "supervisor-kill", "n2", "--value", "3000"]);
+    let flags = ["--matrix", SET, "--iters", "1000000", "--slot", "1s"];
+    let matrix = lab.ping(&flags, ALL);
+    matrix.assert_from_some_point_on("n2", "peer.dead");
+    assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+}
+
+#[test]
 fn limits_of_a_login_are_told_as_such() {
     let lab = roce();
     for (fault, value, code) in [
@@ -260,5 +295,13 @@ fn bandwidth_of_soft_iwarp_is_measured_and_what_it_lacks_is_no_failure() {
         assert!(pair["bandwidth"]["median_bps"].as_u64().unwrap() > 0, "{pair}");
         assert_eq!(pair["datagrams"], Value::Null, "{pair}");
     }
+    // Its kernel would try to connect for two minutes.
+    let tc = "/usr/sbin/tc";
+    let drop = "ingress protocol ip flower ip_proto tcp action drop";
+    let set =
+        format!("{tc} qdisc add dev eth1 clsact && {tc} filter add dev eth1 {drop} && echo set");
+    assert_eq!(lab.on("n2", &set).trim(), "set");
+    let matrix = lab.matrix("n[1-2]", &["n1", "n2"]);
+    assert_eq!(codes(&matrix), ["rail.down"; 2], "{matrix:?}");
     lab.lab(&["down"]);
 }

@@ -8,8 +8,8 @@ use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Carrier, Code, Finding, Latency, Measured, Outlier, OutlierKind, Pair, PingHost, PingReport,
-    Quantiles, Route, RoutePort, Side, Summary, Verdict,
+    Carrier, Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PingHost,
+    PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -131,6 +131,7 @@ fn pair(source: usize, target: usize) -> Pair {
 fn outliers() -> Vec<Outlier> {
     let outlier = |kind, host, target| Outlier {
         kind,
+        metric: Metric::Latency,
         host,
         target,
         both_ways: false,
@@ -157,6 +158,11 @@ fn outliers() -> Vec<Outlier> {
         Outlier { retested: false, ..outlier(OutlierKind::Receive, Some(0), None) },
         outlier(OutlierKind::Pair, Some(0), Some(1)),
         Outlier { both_ways: true, ..outlier(OutlierKind::Pair, Some(0), Some(3)) },
+        Outlier {
+            metric: Metric::Bandwidth,
+            slower_permille: 1_000,
+            ..outlier(OutlierKind::Host, Some(1), None)
+        },
     ]
 }
 

@@ -5,8 +5,8 @@ use rdmactl::analyse::outliers::judge as judge_all;
 use rdmactl::analyse::verdict::judge;
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{
-    Datagrams, EndEvidence, Evidence, Grid, Latency, Life, Measured, Pair, PingHost, PingReport,
-    Summary,
+    Datagrams, EndEvidence, Evidence, GidMatch, Grid, Latency, Life, Measured, Metric, Pair,
+    PingHost, PingReport, Summary,
 };
 use rdmactl::model::probe::{RoundTrips, StepError};
 use rdmactl::query::{Pairs, pair_rows};
@@ -56,7 +56,7 @@ pub fn run(data: &[u8]) {
         hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
         summary: Summary::of(&pairs),
         findings: findings(&pairs),
-        outliers: judge_all(&Grid::of_pairs(4, &pairs)).outliers().to_vec(),
+        outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency)).outliers().to_vec(),
         pairs,
         cells: None,
         coverage: None,
@@ -89,8 +89,7 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
         target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
         protocol: Protocol::Roce,
-        link_local: false,
-        families_differ: false,
+        gids: GidMatch::Global,
         datagrams: said.datagrams,
         wants_datagrams: said.wants_datagrams,
         unreliable: said.unreliable,

@@ -23,7 +23,7 @@ mod tests;
 use self::excess::Excess;
 use self::fit::{Fit, Logs};
 use self::robust::median;
-use crate::model::ping::{Grid, Outlier, OutlierKind, Topology};
+use crate::model::ping::{Grid, Metric, Outlier, OutlierKind, Topology};
 
 /// Of fewer hosts than these nobody can be told from his peers.
 const FEWEST_HOSTS: usize = 4;
@@ -112,6 +112,7 @@ impl Slow {
         let (slower_permille, slower_ns) = slower(self.log, usual_ns);
         Outlier {
             kind,
+            metric: Metric::Latency,
             host: None,
             target: None,
             both_ways: false,

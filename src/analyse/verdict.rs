@@ -1,7 +1,7 @@
 //! From the evidence of one pair to its verdict.
 
 use crate::model::Protocol;
-use crate::model::ping::{Code, Datagrams, Evidence, Life, Passage, Side, Verdict};
+use crate::model::ping::{Code, Datagrams, Evidence, GidMatch, Life, Passage, Side, Verdict};
 use crate::model::probe::{Cause, Stage, StepError};
 
 /// Judges one ordered pair.
@@ -220,7 +220,7 @@ fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'st
     match &failure.cause {
         Cause::NoRoute => (Code::NoRoute, Some(ROUTE)),
         Cause::Errno(name) => match name.as_str() {
-            "ETIMEDOUT" if evidence.link_local => (
+            "ETIMEDOUT" if evidence.gids == GidMatch::LinkLocal => (
                 Code::LinkLocal,
                 Some(
                     "nobody answers there: give both ports an address if they are on two links, else see \
@@ -245,7 +245,7 @@ fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'st
                 ),
             ),
             "ENODATA" | "ENODEV" => (Code::GidIndex, Some(GIDS)),
-            "EINVAL" if evidence.families_differ => (Code::GidFamily, None),
+            "EINVAL" if evidence.gids == GidMatch::FamiliesDiffer => (Code::GidFamily, None),
             // What the kernel takes for nonsense was asked by us.
             "EINVAL" => (Code::Agent, Some(REPORT)),
             "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
@@ -379,8 +379,7 @@ mod tests {
             source: end(source),
             target: end(target),
             protocol: Protocol::Roce,
-            link_local: false,
-            families_differ: false,
+            gids: GidMatch::Global,
             datagrams: None,
             wants_datagrams: false,
             unreliable: None,
@@ -553,7 +552,7 @@ mod tests {
         let failed = evidence(Some(at(Stage::Connect, Cause::NoRoute)), None);
         assert_eq!(judge(&failed).code, Code::NoRoute);
         let failed = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
-        let failed = Evidence { link_local: true, ..evidence(Some(failed), None) };
+        let failed = Evidence { gids: GidMatch::LinkLocal, ..evidence(Some(failed), None) };
         assert_eq!(judge(&failed).code, Code::LinkLocal);
     }
 
@@ -591,7 +590,7 @@ mod tests {
         let invalid = at(Stage::Connect, Cause::Errno("EINVAL".into()));
         let mut pair = evidence(Some(invalid), None);
         assert_eq!(judge(&pair).code, Code::Agent);
-        pair.families_differ = true;
+        pair.gids = GidMatch::FamiliesDiffer;
         assert_eq!(judge(&pair).code, Code::GidFamily);
     }
 

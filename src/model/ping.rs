@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use measured::{Bandwidth, Carrier, Datagrams, Measured, Passage, Unreliable};
-pub use outlier::{Outlier, OutlierKind};
+pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
 pub use summary::Summary;
@@ -65,7 +65,7 @@ impl PingReport {
     pub fn grid(&self) -> Grid {
         match &self.cells {
             Some(cells) => RailCells::grid(self.hosts.len(), cells),
-            None => Grid::of_pairs(self.hosts.len(), &self.pairs),
+            None => Grid::of_pairs(self.hosts.len(), &self.pairs, Metric::Latency),
         }
     }
 }
@@ -485,10 +485,8 @@ pub struct Evidence {
     pub target: EndEvidence,
     /// The protocol between them.
     pub protocol: Protocol,
-    /// Whether the GIDs reach hosts of one link only.
-    pub link_local: bool,
-    /// Whether one GID is of IPv4 and the other of IPv6.
-    pub families_differ: bool,
+    /// How the GIDs of both fit each other.
+    pub gids: GidMatch,
     /// What both ends saw of datagrams; `None` where there are none, or none were sent.
     pub datagrams: Option<Datagrams>,
     /// Whether datagrams were asked for: then they must pass.
@@ -501,6 +499,32 @@ pub struct Evidence {
     pub passed: bool,
     /// The RDMA round trips, when all went well and they were asked for.
     pub rdma: Option<RoundTrips>,
+}
+
+/// How the GIDs of the two ends of a pair fit each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GidMatch {
+    /// They are of one family, and not bound to a link.
+    #[default]
+    Global,
+    /// They reach hosts of one link only.
+    LinkLocal,
+    /// One is of IPv4, the other of IPv6.
+    FamiliesDiffer,
+}
+
+impl GidMatch {
+    /// That of these two; on InfiniBand every GID reaches its subnet.
+    #[must_use]
+    pub fn of(protocol: Protocol, source: GidValue, target: GidValue) -> Self {
+        if source.ip().is_ipv4() != target.ip().is_ipv4() {
+            Self::FamiliesDiffer
+        } else if protocol == Protocol::Roce && source.is_link_local() {
+            Self::LinkLocal
+        } else {
+            Self::Global
+        }
+    }
 }
 
 /// What was seen at one end.

@@ -21,13 +21,15 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Load(_) => Cause::Library,
         CmError::Verbs(error) => verbs_error(stage, error).cause,
         _ if error.is_rejected() => Cause::Refused,
-        CmError::TimedOut { .. } => Cause::Timeout,
+        // Only ARP or neighbour discovery is waited for there.
+        CmError::TimedOut { step: Step::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
         // The TCP connection of iWARP, which the call itself waits for: nobody answers ARP; nobody
         // answers the connection.
         CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }
-        CmError::Call { step: Step::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
+        CmError::TimedOut { .. }
+        | CmError::Call { step: Step::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
         CmError::Call { errno: code, .. } => errno(code),
         CmError::Event { event, .. } => match (event.kind, event.status) {
             (EventKind::RouteError, _) => Cause::NoRoute,

@@ -6,7 +6,7 @@ mod patience;
 use std::time::Duration;
 
 use super::halt::Halt;
-use super::message::{HEADER, Kind, LARGEST, fill, parse_header};
+use super::message::{HEADER, Kind, LARGEST, difference, fill, parse_header};
 use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, Probing, RoundTrips, Stage, StepError};
@@ -105,15 +105,12 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let mut got = vec![0; length];
         self.qp.buffer().read(slot_offset(slot), &mut got)?;
         post_receive(self.qp, slot)?;
-        if got != self.scratch {
-            let at = got.iter().zip(&self.scratch).position(|(a, b)| a != b);
-            let at = at.unwrap_or(length.min(size));
-            return Err(Failure::WrongBytes(format!(
-                "the answer to message {sequence} of {size} bytes has {length} bytes and differs \
-                 from byte {at} on"
-            )));
+        match difference(&self.scratch, &got) {
+            None => Ok(()),
+            Some(what) => {
+                Err(Failure::WrongBytes(format!("the answer to message {sequence} {what}")))
+            }
         }
-        Ok(())
     }
 
     /// Round trips one after another, as `ib_send_lat` makes them: busy polling, one message
@@ -202,10 +199,8 @@ impl<'a, T: Connected> Exchange<'a, T> {
             let mut got = vec![0; length];
             self.qp.buffer().read(offset, &mut got)?;
             fill(&mut self.scratch, nonce, sequence, kind, length, false);
-            if got != self.scratch {
-                return Err(Failure::WrongBytes(format!(
-                    "message {sequence} of {length} bytes arrived with other bytes"
-                )));
+            if let Some(what) = difference(&self.scratch, &got) {
+                return Err(Failure::WrongBytes(format!("message {sequence}, as it came, {what}")));
             }
             fill(&mut self.scratch, nonce, sequence, kind, length, true);
             self.qp.write(0, &self.scratch)?;

@@ -69,6 +69,16 @@ pub(super) fn parse_header(header: &[u8; HEADER]) -> (u64, u32, u32) {
     (u64::from(word(0)) | (u64::from(word(4)) << 32), word(8), word(12))
 }
 
+/// What is wrong with a message that should be this one; `None` when it is.
+pub(super) fn difference(wanted: &[u8], got: &[u8]) -> Option<String> {
+    if got == wanted {
+        return None;
+    }
+    let at = got.iter().zip(wanted).position(|(a, b)| a != b);
+    let at = at.unwrap_or(got.len().min(wanted.len()));
+    Some(format!("has {} bytes of {} and differs from byte {at} on", got.len(), wanted.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +90,33 @@ mod tests {
         fill(&mut answer, 7, 1, Kind::Full, 64, true);
         assert_eq!(question[..HEADER], answer[..HEADER]);
         assert!(question[HEADER..].iter().zip(&answer[HEADER..]).all(|(a, b)| *a == !*b));
+    }
+
+    #[test]
+    fn only_the_right_bytes_are_an_answer() {
+        let message = |nonce, sequence, size, answer| {
+            let mut bytes = Vec::new();
+            fill(&mut bytes, nonce, sequence, Kind::Full, size, answer);
+            bytes
+        };
+        let wanted = message(7, 3, 4096, true);
+        assert_eq!(difference(&wanted, &wanted), None);
+        for (what, got) in [
+            ("the question itself", message(7, 3, 4096, false)),
+            ("an answer of another run", message(8, 3, 4096, true)),
+            ("an earlier answer", message(7, 2, 4096, true)),
+            ("a cut one", message(7, 3, 4095, true)),
+            ("a longer one", message(7, 3, 4097, true)),
+            ("nothing", Vec::new()),
+        ] {
+            assert!(difference(&wanted, &got).is_some(), "{what}");
+        }
+        for at in [0, HEADER, 4095] {
+            let mut flipped = wanted.clone();
+            flipped[at] ^= 1;
+            let told = difference(&wanted, &flipped).unwrap();
+            assert!(told.ends_with(&format!("from byte {at} on")), "{told}");
+        }
     }
 
     #[test]

@@ -12,15 +12,15 @@ use std::time::Duration;
 use super::choose::{self, Overrides};
 use super::node::Node;
 use crate::clock::Deadline;
+use crate::model::SOFT_ROCE;
 use crate::model::ping::{
-    Bandwidth, Carrier, Datagrams, EndEvidence, Evidence, Life, Measured, Route, RoutePort, Test,
-    Unreliable,
+    Bandwidth, Carrier, Datagrams, EndEvidence, Evidence, GidMatch, Life, Measured, Route,
+    RoutePort, Test, Unreliable,
 };
 use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
     StepError, StepResult,
 };
-use crate::model::{Protocol, SOFT_ROCE};
 
 /// How much is asked of each pair.
 #[derive(Debug, Clone)]
@@ -155,10 +155,11 @@ impl Talk<'_> {
                 target: EndEvidence { life: target, failure: seen.target },
                 source: EndEvidence { life: source, failure: seen.source },
                 protocol: self.route.protocol,
-                link_local: self.route.protocol == Protocol::Roce
-                    && self.route.source.gid.is_link_local(),
-                families_differ: self.route.source.gid.ip().is_ipv4()
-                    != self.route.target.gid.ip().is_ipv4(),
+                gids: GidMatch::of(
+                    self.route.protocol,
+                    self.route.source.gid,
+                    self.route.target.gid,
+                ),
                 datagrams: seen.datagrams,
                 wants_datagrams: self.effort.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),

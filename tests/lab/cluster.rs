@@ -8,7 +8,7 @@
 use std::env;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -131,17 +131,24 @@ impl Cluster {
 
     /// Runs rdmactl and reads its JSON.
     pub fn rdmactl(&self, arguments: &[&str]) -> Answer {
-        let output = Command::new(binary())
-            .args(arguments)
-            .args(["--json", "--timeout", TIMEOUT, "-F"])
-            .arg(&self.ssh_config)
-            .output()
-            .expect("rdmactl runs");
+        let output = self.command(arguments).output().expect("rdmactl runs");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let stdout = String::from_utf8_lossy(&output.stdout);
         let json = serde_json::from_str(&stdout)
             .unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{stdout}\n{stderr}"));
         Answer { code: output.status.code().expect("an exit code"), json, stderr }
+    }
+
+    /// Starts rdmactl, whose JSON comes at its end.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("rdmactl runs")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).args(["--json", "--timeout", TIMEOUT, "-F"]).arg(&self.ssh_config);
+        command
     }
 
     /// Pings every pair of the set, in time.
@@ -168,13 +175,17 @@ impl Cluster {
         matrix
     }
 
-    /// Waits until no agent and no user's queue pair is on a node.
-    fn assert_nothing_left(&self, node: &str) {
+    /// Waits until no agent, no worker and no user's queue pair is on a node.
+    pub fn assert_nothing_left(&self, node: &str) {
         let start = clock::now();
-        let look = "pgrep -a rdmactl; rdma resource show qp | grep comm | grep -v '\\['; true";
+        // The kernel's own queue pairs have their owner in brackets.
+        let look = "qps=$(rdma resource show qp) || exit 1; pgrep -a rdmactl; pgrep -af '[a]gent worker'; \
+                    echo \"$qps\" | grep comm | grep -v '\\['; echo looked";
         loop {
-            let left = self.on(node, look);
-            if left.is_empty() {
+            let output = self.ssh(node, look);
+            let left = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && left.ends_with("looked\n"), "{node}: {output:?}");
+            if left == "looked\n" {
                 return;
             }
             assert!(start.elapsed() < Duration::from_secs(6), "left on {node}: {left}");

@@ -1,4 +1,4 @@
-use super::{Code, Pair};
+use super::{Code, Metric, Pair};
 
 /// All pairs of a run as columns of numbers: for each rail and ordered pair of hosts a median and a
 /// verdict, six bytes together.
@@ -9,7 +9,7 @@ use super::{Code, Pair};
 pub struct Grid {
     hosts: usize,
     rails: usize,
-    /// Median half round trips in nanoseconds; 0 is not measured.
+    /// Median half round trips in nanoseconds, or what another metric has; 0 is not measured.
     medians: Vec<u32>,
     /// [`Code::number`]; 0 is not tested.
     codes: Vec<u16>,
@@ -60,14 +60,14 @@ impl Grid {
         Self { hosts, rails, medians: vec![0; cells], codes: vec![0; cells], topology }
     }
 
-    /// The grid of pairs that were run over this many hosts, on one rail.
+    /// The grid of pairs that were run over this many hosts, by one metric.
     #[must_use]
-    pub fn of_pairs(hosts: usize, pairs: &[Pair]) -> Self {
+    pub fn of_pairs(hosts: usize, pairs: &[Pair], metric: Metric) -> Self {
         let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
         let mut grid = Self::new(hosts, rails, None);
         for pair in pairs {
             let cell = pair.cell();
-            grid.set(cell, pair.verdict.code, pair.rdma.map(|rdma| rdma.half_rtt_ns.p50));
+            grid.set(cell, pair.verdict.code, metric.nanoseconds(pair));
         }
         grid
     }
@@ -91,11 +91,11 @@ impl Grid {
     }
 
     /// Notes what came of a pair. A cell that the grid does not have is left out.
-    pub fn set(&mut self, cell: Cell, code: Code, half_rtt_ns: Option<u64>) {
+    pub fn set(&mut self, cell: Cell, code: Code, median_ns: Option<u64>) {
         let Some(at) = self.at(cell) else { return };
         self.codes[at] = code.number();
         // 0 stands for nothing, and four seconds are as bad as any more.
-        self.medians[at] = half_rtt_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
+        self.medians[at] = median_ns.map_or(0, |ns| u32::try_from(ns.max(1)).unwrap_or(u32::MAX));
     }
 
     /// The median half round trip in nanoseconds.

@@ -1,11 +1,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Pair;
+
 /// What is slow beside others of its kind, though it works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
     /// What it is that is slow.
     pub kind: OutlierKind,
+    /// What it is slow by.
+    #[serde(default)]
+    pub metric: Metric,
     /// Index of the host, or of the source of a pair; `None` of leaves.
     pub host: Option<usize>,
     /// Index of the target of a pair.
@@ -16,9 +21,10 @@ pub struct Outlier {
     pub leaves: Vec<String>,
     /// The rails on which it is slow; empty for all.
     pub rails: Vec<usize>,
-    /// How much longer half round trips take than those of its kind, in thousandths.
+    /// How much longer it takes than others of its kind, in thousandths: a half round trip, or what goes
+    /// through by bandwidth. 1,000 is twice as long, which is half of the bandwidth.
     pub slower_permille: u64,
-    /// The same in nanoseconds.
+    /// The same in nanoseconds, of bandwidth those of a mebibyte.
     pub slower_ns: u64,
     /// Robust z in tenths, 0.6745 times the distance from the median over the median distance: how
     /// far it is out of what the others vary by.
@@ -32,6 +38,38 @@ pub struct Outlier {
     pub retested: bool,
     /// Whether the kernel does RDMA itself at an end of it: the processor may be what is slow.
     pub software: bool,
+}
+
+/// What pairs are held against each other by.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// The median half round trip.
+    #[default]
+    Latency,
+    /// The median bandwidth of RDMA.
+    Bandwidth,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Latency, Self::Bandwidth];
+
+    /// What a pair takes by it, in nanoseconds: of bandwidth those of a mebibyte. `None` where that was not
+    /// measured.
+    #[must_use]
+    pub fn nanoseconds(self, pair: &Pair) -> Option<u64> {
+        const MEBIBYTE_BIT_NS: u64 = 8 * (1 << 20) * 1_000_000_000;
+        match self {
+            Self::Latency => pair.rdma.map(|rdma| rdma.half_rtt_ns.p50),
+            Self::Bandwidth => {
+                let seen = pair.measured.bandwidth?;
+                Some(MEBIBYTE_BIT_NS.checked_div(seen.median_bps).unwrap_or(u64::MAX))
+            }
+        }
+    }
 }
 
 /// What is slow.

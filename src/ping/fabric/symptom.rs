@@ -2,7 +2,7 @@
 //! agents give.
 
 use crate::model::Protocol;
-use crate::model::ping::{EndEvidence, Evidence, Life, Side};
+use crate::model::ping::{EndEvidence, Evidence, GidMatch, Life, Side};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError};
 
 /// What goes wrong with a pair.
@@ -40,8 +40,7 @@ impl Symptom {
         };
         let alive = || EndEvidence { failure: None, life: Life::Alive };
         Evidence {
-            link_local: false,
-            families_differ: false,
+            gids: GidMatch::Global,
             source: alive(),
             target: alive(),
             protocol: Protocol::Roce,

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Pass, Rounds};
 use crate::analyse::outliers;
-use crate::model::ping::{Cell, Grid, Outlier, Pair, RoutePort, Test};
+use crate::model::ping::{Cell, Grid, Metric, Outlier, Pair, RoutePort, Test};
 use crate::ping::pair::Effort;
 use crate::ping::plan::{Plan, Tally};
 
-/// A second measurement has so many times the round trips.
+/// A second measurement has so many times the round trips, and as many times the time.
 const MORE: u32 = 5;
 
 /// Pairs that are measured again for each host at the most: a retest must not take longer than the
 /// run.
 const PER_HOST: usize = 8;
 
-/// Judges the medians of all pairs, and keeps who is slow twice. What was not measured again,
-/// because the run was ended, says so.
+/// Judges the medians of all pairs by everything that was measured, and keeps who is slow twice. What was not
+/// measured again, because the run was ended, says so.
 pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
     let hosts = rounds.members.len();
     let mut tally = Tally::new(hosts, None);
@@ -26,7 +26,12 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
     if !plan.tells_hosts_apart(&tally) {
         return Vec::new();
     }
-    let judgement = outliers::judge(&Grid::of_pairs(hosts, pairs));
+    Metric::ALL.into_iter().flat_map(|metric| slow_by(metric, rounds, plan, pairs)).collect()
+}
+
+fn slow_by(metric: Metric, rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
+    let hosts = rounds.members.len();
+    let judgement = outliers::judge(&Grid::of_pairs(hosts, pairs, metric));
     if judgement.outliers().is_empty() {
         return Vec::new();
     }
@@ -37,9 +42,13 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
         .map(|cell| (cell.source, cell.target))
         .collect();
     let effort = Effort {
-        tests: vec![Test::Latency],
+        tests: vec![match metric {
+            Metric::Latency => Test::Latency,
+            Metric::Bandwidth => Test::Bandwidth,
+        }],
         rounds: rounds.effort.rounds.saturating_mul(MORE),
         slot: rounds.effort.slot.saturating_mul(MORE),
+        stream_slot: rounds.effort.stream_slot.saturating_mul(MORE),
         ..rounds.effort.clone()
     };
     let thorough = Rounds { effort: &effort, ..*rounds };
@@ -48,13 +57,14 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
     let measured = thorough.run(&second);
     let again: BTreeMap<Cell, u32> = measured
         .iter()
-        .filter_map(|&Pair { rail, source, target, rdma, .. }| {
-            let ns = u32::try_from(rdma?.half_rtt_ns.p50).unwrap_or(u32::MAX);
-            Some((Cell { rail, source, target }, ns))
+        .filter_map(|pair| {
+            let ns = u32::try_from(metric.nanoseconds(pair)?).unwrap_or(u32::MAX);
+            Some((pair.cell(), ns))
         })
         .collect();
     let mut outliers = judgement.confirm(&again, &wants);
     for outlier in &mut outliers {
+        outlier.metric = metric;
         outlier.software = is_software(outlier, pairs);
     }
     outliers

@@ -3,8 +3,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::clock::Deadline;
-use crate::model::ping::{Life, Test};
-use crate::model::probe::{Act, Cause, Opened, RoundTrips, Step, StepError, StepResult};
+use crate::model::ping::{Life, Metric, OutlierKind, Test};
+use crate::model::probe::{
+    Act, Cause, Opened, RoundTrips, Step, StepError, StepResult, Throughput,
+};
 use crate::model::{Device, Gid, GidKind, GidValue, PortState, Protocol, Via};
 use crate::ping::node::Ticket;
 use crate::ping::plan::{Choice, Pairs};
@@ -264,11 +266,16 @@ struct Selective<'a> {
     /// Peer and rail of each connection.
     peers: Mutex<BTreeMap<u32, (u32, usize)>>,
     is_silent: fn(Cell) -> bool,
+    /// What a stream brings through.
+    mbps: fn(Cell) -> u64,
     log: &'a Mutex<Vec<Cell>>,
 }
 
 /// The kernel finds no neighbour.
 const SILENT: Ticket = Ticket(4);
+
+/// From here on tickets tell the megabits per second of a stream.
+const STREAM: u64 = 1_000;
 
 impl Node for Selective<'_> {
     fn start(&self, step: Step) -> Ticket {
@@ -295,6 +302,7 @@ impl Node for Selective<'_> {
                 self.log.lock().unwrap().push(self.cell(peers[&step.connection]));
                 PROBE
             }
+            Act::Stream(_) => Ticket(STREAM + (self.mbps)(self.cell(peers[&step.connection]))),
             _ => OTHER,
         }
     }
@@ -317,6 +325,10 @@ impl Node for Selective<'_> {
             })),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => Ok(StepResult::Probed(Some(trips()))),
+            Ticket(stream) if stream >= STREAM => Ok(StepResult::Streamed(Throughput {
+                median_bps: (stream - STREAM) * 1_000_000,
+                ..Throughput::default()
+            })),
             SILENT => Err(StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))),
             _ => Ok(StepResult::Connected),
         })
@@ -356,7 +368,8 @@ fn run_selective(
         }
     }
     let log = Mutex::new(Vec::new());
-    let host = |number| Selective { number, peers: Mutex::default(), is_silent, log: &log };
+    let mbps = |_| 1;
+    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let inventory = |host: &Selective<'_>| {
         let mut report = reachable();
@@ -380,6 +393,42 @@ fn run_selective(
     let watch = Until(&log, ends_after, time_for);
     let pairs = run(&members, &plan(Pairs::all(8)), &effort(), &watch).pairs;
     (pairs, log.into_inner().unwrap())
+}
+
+/// All pairs of eight hosts on one rail, which have so many megabits per second.
+fn run_streams(mbps: fn(Cell) -> u64) -> Results {
+    let log = Mutex::new(Vec::new());
+    let is_silent = |_| false;
+    let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
+    let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
+    let inventory = reachable();
+    let member = |host| Member {
+        name: "n".into(),
+        inventory: Some(&inventory),
+        node: Some(host as &dyn Node),
+        failure: None,
+    };
+    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
+    let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
+    run(&members, &plan(Pairs::all(8)), &effort, &Until(|| false))
+}
+
+#[test]
+fn who_has_less_bandwidth_than_its_likes_is_named_by_that() {
+    let slow = |cell: Cell| if cell.source == 3 || cell.target == 3 { 25_000 } else { 100_000 };
+    let results = run_streams(slow);
+    assert!(results.pairs.iter().all(|pair| pair.verdict.code == Code::Ok));
+    let [outlier] = results.outliers.as_slice() else { panic!("{:?}", results.outliers) };
+    assert_eq!((outlier.kind, outlier.host), (OutlierKind::Host, Some(3)));
+    assert_eq!((outlier.metric, outlier.retested), (Metric::Bandwidth, true));
+    // A quarter of the bandwidth takes four times as long: 84 us for a mebibyte at 100 Gb/s.
+    assert!((2_900..=3_100).contains(&outlier.slower_permille), "{outlier:?}");
+    assert!((230_000..=270_000).contains(&outlier.slower_ns), "{outlier:?}");
+    let one_pair = |cell: Cell| if (cell.source, cell.target) == (2, 5) { 0 } else { 100_000 };
+    let results = run_streams(one_pair);
+    let [outlier] = results.outliers.as_slice() else { panic!("{:?}", results.outliers) };
+    assert_eq!((outlier.kind, outlier.host), (OutlierKind::Pair, Some(2)), "nothing at all");
+    assert!(run_streams(|_| 100_000).outliers.is_empty());
 }
 
 /// The port of host 3 on its second rail.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
 use crate::clock::Deadline;
+use crate::model::SOFT_IWARP;
 use crate::model::ping::{Bandwidth, Datagrams, Test};
 use crate::model::probe::{
     Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
@@ -32,6 +33,14 @@ const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
+/// What the kernel is not asked for, since it would not come back for two minutes.
+fn without_tcp() -> StepError {
+    StepError {
+        detail: "soft-iWARP connects by TCP, which does not pass".into(),
+        ..StepError::new(Stage::Connect, Cause::Timeout)
+    }
+}
+
 impl Talk<'_> {
     /// Goes on until a step fails: what was seen by then is the evidence.
     pub(super) fn run_messages(&mut self) {
@@ -39,11 +48,15 @@ impl Talk<'_> {
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
             self.seen.mtu = Some(self.mtu(&here, &there));
-            if self.effort.wants(Test::TcpLatency) {
+            if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // It also has the neighbours resolved.
                 self.compare_tcp(addresses.0);
             }
-            self.converse(here, there);
+            if self.is_soft_iwarp() && matches!(self.seen.tcp, Some(Err(_))) {
+                self.seen.source = Some(without_tcp());
+            } else {
+                self.converse(here, there);
+            }
         }
         if !self.is_well() && self.seen.tcp.is_none() {
             // Nobody asked for it, but it tells one failure from another.
@@ -54,6 +67,12 @@ impl Talk<'_> {
             self.stream_tcp(addresses.1);
         }
         self.close();
+    }
+
+    /// Whether the kernel of the source makes the connection by its own TCP: within one call, for as long as
+    /// TCP tries, and no deadline ends that (`siw_connect`, `siw_cm.c` of drivers/infiniband/sw/siw).
+    fn is_soft_iwarp(&self) -> bool {
+        self.route.source.driver.as_deref() == Some(SOFT_IWARP)
     }
 
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {

@@ -158,6 +158,26 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     assert_eq!(outcome.measured.carrier, Some(Carrier::TcpFallback));
 }
 
+/// Its kernel would not come back from that for two minutes.
+#[test]
+fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
+    let fails = |act: &Act| match act {
+        Act::Tcp(_) => Some(failed(Stage::Tcp, Cause::Timeout)),
+        _ => None,
+    };
+    let run_on = |driver: &str, answer| {
+        let mut route = Route { protocol: Protocol::Iwarp, ..route(Method::Cm) };
+        route.source.driver = Some(driver.into());
+        let (source, target) = (Scripted::new(answer), Scripted::new(|_| None));
+        let outcome = run(&source, &target, 1, &route, &effort(&[Test::Connection]));
+        (source.connections().len(), code(&outcome))
+    };
+    assert_eq!(run_on("siw", fails), (0, Code::RailDown));
+    assert_eq!(run_on("siw", |_| None), (1, Code::Ok));
+    // A card has a TCP of its own, which a firewall of the host does not see.
+    assert_eq!(run_on("cxgb4", fails), (1, Code::Ok));
+}
+
 #[test]
 fn a_slow_path_gets_the_time_that_its_datagrams_took() {
     let slow = |act: &Act| {
@@ -204,6 +224,15 @@ fn where_there_are_only_datagrams_they_are_the_messages() {
     let (source, outcome) = run_with(Test::USUAL, Method::Datagrams, |_| None);
     assert_eq!(code(&outcome), Code::Ok);
     assert!(outcome.evidence.rdma.is_some() && source.connections().is_empty());
+    let silent = |act: &Act| match act {
+        Act::Meet(_) => Some(Ok(StepResult::Met(Met { sent: 3, ..Met::default() }))),
+        _ => None,
+    };
+    let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, silent);
+    assert_eq!(code(&outcome), Code::Asymmetric, "the target heard one");
+    let (source, target) = (Scripted::new(silent), Scripted::new(silent));
+    let outcome = run(&source, &target, 1, &route(Method::Datagrams), &effort(Test::USUAL));
+    assert_eq!(code(&outcome), Code::Udp4791Blocked, "as any silence where TCP passes");
 }
 
 #[test]

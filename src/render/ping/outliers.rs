@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{MOST_PAIRS, name, name_leaves, name_rails};
-use crate::model::ping::{Outlier, OutlierKind, PingReport};
+use crate::model::ping::{Metric, Outlier, OutlierKind, PingReport};
 
 /// Leaves and hosts all, pairs the slowest.
 pub(super) fn write(text: &mut String, report: &PingReport) {
@@ -15,6 +15,24 @@ pub(super) fn write(text: &mut String, report: &PingReport) {
     }
     if !counted.is_empty() {
         let _ = writeln!(text, "~ {} more slow pairs", counted.len());
+    }
+}
+
+/// `+25.0% (0.40 us)`; `bandwidth -45.3%`.
+fn by_how_much(outlier: &Outlier) -> String {
+    let Outlier { slower_permille, slower_ns, .. } = *outlier;
+    match outlier.metric {
+        Metric::Latency => {
+            let (percent, tenth) = (slower_permille / 10, slower_permille % 10);
+            let (us, hundredths) = (slower_ns / 1_000, slower_ns % 1_000 / 10);
+            format!("+{percent}.{tenth}% ({us}.{hundredths:02} us)")
+        }
+        // What takes twice as long has half of the bandwidth.
+        Metric::Bandwidth => {
+            let left = 1_000_000 / slower_permille.saturating_add(1_000);
+            let (percent, tenth) = ((1_000 - left) / 10, (1_000 - left) % 10);
+            format!("bandwidth -{percent}.{tenth}%")
+        }
     }
 }
 
@@ -38,11 +56,10 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
         OutlierKind::Receive => "slow as target only",
         OutlierKind::Pair => "slow pair",
     };
-    let (percent, tenth) = (outlier.slower_permille / 10, outlier.slower_permille % 10);
-    let (us, hundredths) = (outlier.slower_ns / 1_000, outlier.slower_ns % 1_000 / 10);
     let mut line = format!(
-        "{who}{}: {what}, +{percent}.{tenth}% ({us}.{hundredths:02} us), z {}.{}",
+        "{who}{}: {what}, {}, z {}.{}",
         name_rails(&outlier.rails),
+        by_how_much(outlier),
         outlier.z_tenths / 10,
         outlier.z_tenths % 10,
     );
