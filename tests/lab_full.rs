@@ -4,13 +4,17 @@
 
 #[path = "lab/cluster.rs"]
 mod cluster;
+#[path = "lab/worker.rs"]
+mod worker;
 
 use std::time::Duration;
 
 use cluster::{Cluster, Matrix, roce};
 use rdmactl::fleet::Watchdog;
+use rdmactl::model::probe::{Act, Cause, Opened, StepError, StepResult};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
+use worker::Worker;
 
 const ALL: &[&str] = &["n1", "n2", "n3", "n4"];
 const SET: &str = "n[1-4]";
@@ -41,9 +45,14 @@ fn a_node_that_loses_all_packets_is_down_on_this_rail_and_not_dead() {
 #[test]
 fn an_mtu_that_is_forced_on_a_smaller_link_is_named() {
     let lab = roce();
-    lab.lab(&["fault", "mtu-small", "n4"]);
-    let matrix = lab.ping(&["--matrix", SET, "--mtu", "4096"], ALL);
-    matrix.assert_only("n4", &["mtu.mismatch", "mtu.blackhole"], &["connect", "full_mtu"]);
+    // Of 6.1, 5.10 and 6.12, which would do three different things with it.
+    for node in ["n1", "n3", "n4"] {
+        lab.lab(&["fault", "mtu-small", node]);
+        let matrix = lab.ping(&["--matrix", SET, "--mtu", "4096"], ALL);
+        matrix.assert_only(node, &["mtu.mismatch"], &["connect"]);
+        assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+        lab.lab(&["fault", "--undo", "mtu-small", node]);
+    }
 }
 
 const ANY_STAGE: &[&str] =
@@ -174,6 +183,69 @@ fn a_killed_agent_takes_its_worker_along() {
     let matrix = lab.ping(&flags, ALL);
     matrix.assert_from_some_point_on("n2", "peer.dead");
     assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+}
+
+/// A port of soft-RoCE with nothing but datagrams, as EFA has, and what the node's worker says of it.
+fn datagrams_only(worker: &mut Worker, gid: &str, role: &str) -> Result<Opened, StepError> {
+    let opening = json!({
+        "device": "rxe0", "port": 1, "gid_index": 1, "gid": gid, "pkey_index": 0,
+        "service_level": 0, "traffic_class": 0, "tcp_address": null, "netdev": "eth1",
+        "method": "datagrams", "purpose": "messages", "qkey": 17, "tcp_stream": false, "role": role
+    });
+    let asked = worker.ask(Act::Open(serde_json::from_value(opening).expect("an opening")));
+    match worker.answer(asked)? {
+        StepResult::Opened(opened) => Ok(opened),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// No card of EFA is here: with its library, which says no of this card, and without it, the reliable datagrams
+/// are not to be had, and the ordinary ones do.
+#[test]
+fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
+    let lab = roce();
+    let gids = ["::ffff:10.10.1.2", "::ffff:10.10.1.4"];
+    for environment in ["RDMACTL_LIBEFA=libefa.so.1", "RDMACTL_LIBEFA=/nowhere/libefa.so.1"] {
+        let mut here = Worker::start(&lab, "n2", environment);
+        let mut there = Worker::start(&lab, "n4", environment);
+        let moved = datagrams_only(&mut here, "::ffff:10.10.1.99", "source").expect_err("moved");
+        assert_eq!(moved.cause, Cause::Errno("ENODATA".into()), "{moved:?}");
+        let mine = datagrams_only(&mut here, gids[0], "source").expect("a port");
+        let theirs = datagrams_only(&mut there, gids[1], "target").expect("a port");
+        let number = |opened: &Opened| {
+            *opened.datagrams.as_ref().expect("asked for").as_ref().expect("datagrams")
+        };
+        let meeting = |queue_pair: u32, gid: &str, rounds: u32| {
+            let meeting = json!({
+                "nonce": 1, "connection": 1, "queue_pair": queue_pair, "lid": 0, "gid": gid,
+                "rounds": rounds, "slot_ms": 200, "reply_ms": 1_000
+            });
+            Act::Meet(serde_json::from_value(meeting).expect("a meeting"))
+        };
+        let staying = there.ask(meeting(number(&mine), gids[0], 0));
+        let asked = here.ask(meeting(number(&theirs), gids[1], 10));
+        let met = here.answer(asked);
+        assert!(matches!(&met, Ok(StepResult::Met(met)) if met.answered > 0), "{met:?}");
+        there.ask(Act::Stop);
+        let stayed = there.answer(staying);
+        assert!(matches!(&stayed, Ok(StepResult::Met(met)) if met.heard > 0), "{stayed:?}");
+        // Nobody stays there: silence is no error, and no answer.
+        let asked = here.ask(meeting(number(&theirs), gids[1], 10));
+        let met = here.answer(asked);
+        assert!(matches!(&met, Ok(StepResult::Met(met)) if met.answered == 0), "{met:?}");
+        let connecting = json!({
+            "remote": theirs, "remote_gid": gids[1], "mtu": 1024, "ack_timeout": 14, "retries": 3,
+            "deadline_ms": 1_000
+        });
+        let connecting = serde_json::from_value(connecting).expect("a connecting");
+        let asked = here.ask(Act::Connect(connecting));
+        let refused = here.answer(asked).expect_err("there is no connection");
+        assert_eq!(refused.cause, Cause::Order, "{refused:?}");
+        here.end();
+        there.end();
+        lab.assert_nothing_left("n2");
+        lab.assert_nothing_left("n4");
+    }
 }
 
 #[test]

@@ -251,6 +251,7 @@ fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'st
             "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
             _ => (Code::RailDown, Some(RAIL)),
         },
+        Cause::Mtu => (Code::MtuMismatch, Some(PATH_MTU)),
         Cause::Filtered => (Code::Udp4791Blocked, Some(OWN_FIREWALL)),
         Cause::Refused => (
             Code::NoListener,

@@ -407,6 +407,8 @@ pub enum Cause {
     NoReply,
     /// The answer carries other bytes than it should.
     WrongBytes,
+    /// The path MTU that is to be used is larger than the port's.
+    Mtu,
     /// The host's own firewall drops what is to be sent.
     Filtered,
     /// The kernel knows no route to the peer's address from the port's interface.

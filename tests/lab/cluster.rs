@@ -93,7 +93,7 @@ impl Cluster {
         self.login(node, command).output().expect("ssh runs")
     }
 
-    fn login(&self, node: &str, command: &str) -> Command {
+    pub fn login(&self, node: &str, command: &str) -> Command {
         let mut ssh = Command::new("ssh");
         ssh.arg("-F").arg(&self.ssh_config).args([node, command]);
         ssh

@@ -48,13 +48,13 @@ impl Talk<'_> {
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
             self.seen.mtu = Some(self.mtu(&here, &there));
+            self.seen.source = self.too_large(&here);
+            self.seen.target = self.too_large(&there);
             if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
                 // It also has the neighbours resolved.
                 self.compare_tcp(addresses.0);
             }
-            if self.is_soft_iwarp() && matches!(self.seen.tcp, Some(Err(_))) {
-                self.seen.source = Some(without_tcp());
-            } else {
+            if self.seen.source.is_none() && self.seen.target.is_none() {
                 self.converse(here, there);
             }
         }
@@ -69,6 +69,16 @@ impl Talk<'_> {
         self.close();
     }
 
+    /// Why the path MTU that was asked for is none for this end. Soft-RoCE takes it all the same: 6.1 then tries to
+    /// send without a pause, and 5.10 cuts the message off.
+    fn too_large(&self, end: &Opened) -> Option<StepError> {
+        let asked = self.effort.overrides.mtu.filter(|&asked| asked > end.mtu && end.mtu > 0)?;
+        Some(StepError {
+            detail: format!("a path MTU of {asked} was asked for, and the port has {}", end.mtu),
+            ..StepError::new(Stage::Connect, Cause::Mtu)
+        })
+    }
+
     /// Whether the kernel of the source makes the connection by its own TCP: within one call, for as long as
     /// TCP tries, and no deadline ends that (`siw_connect`, `siw_cm.c` of drivers/infiniband/sw/siw).
     fn is_soft_iwarp(&self) -> bool {
@@ -76,6 +86,10 @@ impl Talk<'_> {
     }
 
     fn converse(&mut self, here: Opened, there: Opened) -> Option<()> {
+        if self.is_soft_iwarp() && matches!(self.seen.tcp, Some(Err(_))) {
+            self.seen.source = Some(without_tcp());
+            return None;
+        }
         self.meet(&here, &there)?;
         if self.route.method == Method::Datagrams {
             self.judge_datagrams();

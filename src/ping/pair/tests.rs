@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::*;
-use crate::model::ping::Code;
+use crate::model::ping::{Code, Side};
 use crate::model::probe::{Met, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
@@ -156,6 +156,24 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
     assert_eq!(outcome.measured.carrier, Some(Carrier::TcpFallback));
+}
+
+#[test]
+fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
+    let wide = |act: &Act| match well(act) {
+        StepResult::Opened(opened) => Some(Ok(StepResult::Opened(Opened { mtu: 4_096, ..opened }))),
+        _ => None,
+    };
+    let overrides = |mtu| Overrides { mtu: Some(mtu), ..Overrides::default() };
+    let run_at = |mtu| {
+        let (source, target) = (Scripted::new(wide), Scripted::new(|_| None));
+        let effort = Effort { overrides: overrides(mtu), ..effort(Test::USUAL) };
+        let outcome = run(&source, &target, 1, &route(Method::Relay), &effort);
+        let verdict = crate::analyse::verdict::judge(&outcome.evidence);
+        (source.connections().len(), verdict.code, verdict.side)
+    };
+    assert_eq!(run_at(4_096), (0, Code::MtuMismatch, Side::Target));
+    assert_eq!(run_at(1_024).1, Code::Ok);
 }
 
 /// Its kernel would not come back from that for two minutes.
