@@ -103,8 +103,12 @@ class Faults(LabTest):
         self.assertTrue(wait_until(fired), "the watcher never fired")
         pid, _, _, hit = fired()
         self.assertEqual(hit, "hit")
-        state = self.on("n2", f"grep State /proc/{pid}/status 2>/dev/null || echo gone").stdout
-        self.assertRegex(state, expected_state)
+
+        def state():
+            return self.on("n2", f"grep State /proc/{pid}/status 2>/dev/null || echo gone").stdout
+
+        # Who was killed is a zombie until its parent has a turn.
+        self.assertTrue(wait_until(lambda: re.search(expected_state, state())), state())
         inject.stop(self.lab, fault, "n2")
         if fault.endswith("-stop"):
             self.assertIn("(sleeping)", self.on("n2", f"grep State /proc/{pid}/status").stdout)

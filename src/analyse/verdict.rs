@@ -306,6 +306,7 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Optio
         _ => {}
     }
     match &failure.cause {
+        Cause::Timeout if passage == Some(Passage::Both) => (Code::NotPosting, Some(BUSY)),
         Cause::Timeout if evidence.protocol == Protocol::Efa => (Code::NoAck, Some(EFA)),
         Cause::Completion(_) | Cause::Timeout => (Code::NoAck, Some(UNACKNOWLEDGED)),
         // What is sent by iWARP is done when TCP has taken it.

@@ -247,6 +247,15 @@ pub struct Route {
     pub target: RoutePort,
 }
 
+impl Route {
+    /// The data rate of the slower port; `None` where one is not known.
+    #[must_use]
+    pub fn rate_bps(&self) -> Option<u64> {
+        let (here, there) = (self.source.rate_bps, self.target.rate_bps);
+        here.zip(there).map(|(here, there)| here.min(there))
+    }
+}
+
 /// One port of a route, with the GID that was chosen for this pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutePort {

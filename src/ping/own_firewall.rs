@@ -5,6 +5,10 @@
 //! of 6.1): a host with one processor has nothing left for its processes, of which one would end the
 //! queue pair. Seen in the lab: 93 of 100 timer ticks were the kernel's, and now and then SSH did not
 //! answer any more. So nothing may be sent before an ordinary datagram has gone the same way.
+//!
+//! That datagram is a packet of `RoCE` in form, to queue pair 0, which nobody has: the kernel of the peer
+//! looks it up and drops it. A shorter one it drops before it has set the queue pair of the packet to none,
+//! and then lets go of whatever stands there (`rxe_rcv`, `rxe_recv.c`).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -16,10 +20,15 @@ use socket2::{Domain, Socket, Type};
 
 use crate::model::GidValue;
 use crate::model::probe::{Cause, Opening, Stage, StepError};
+use crate::source::NeighbourTable;
 use crate::sys::{Errno, drops};
 
 /// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
 const ROCE_V2: u16 = 4791;
+
+/// A base transport header (IBA 9.2): SEND only of a reliable connection, the default partition, queue pair 0,
+/// and behind it an ICRC that is wrong.
+const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// A queue that was full for a moment is no firewall: what is dropped as often, so far apart, is.
 const ATTEMPTS: u32 = 3;
@@ -33,10 +42,11 @@ pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepEr
         if attempt > 0 {
             thread::park_timeout(PAUSE);
         }
-        send_nothing(from, SocketAddr::new(to, ROCE_V2), netdev)
-            .is_err_and(|error| says_dropped(&error))
+        send(from, SocketAddr::new(to, ROCE_V2), netdev).is_err_and(|error| says_dropped(&error))
     };
-    if !(0..ATTEMPTS).all(is_dropped) {
+    // What a full table of neighbours has no room for is dropped with the same word.
+    let has_room = || NeighbourTable::of(to).is_none_or(|table| !table.is_full());
+    if !(0..ATTEMPTS).all(is_dropped) || !has_room() {
         return Ok(());
     }
     Err(StepError {
@@ -48,17 +58,21 @@ pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepEr
 /// netfilter says EPERM (`nf_hook_slow`, net/netfilter/core.c), filters of an interface ENOBUFS. Whatever
 /// else goes wrong is for the queue pair to find.
 fn says_dropped(error: &io::Error) -> bool {
-    let no_buffers = error.raw_os_error() == Some(Errno::NO_BUFFERS.code());
-    error.kind() == io::ErrorKind::PermissionDenied || no_buffers
+    let code = error.raw_os_error();
+    [Errno::NOT_PERMITTED, Errno::NO_BUFFERS].iter().any(|errno| code == Some(errno.code()))
 }
 
-/// Sends a datagram without a byte in it, which is no packet of `RoCE`: whoever gets it drops it.
-fn send_nothing(from: IpAddr, to: SocketAddr, netdev: Option<&str>) -> io::Result<()> {
+/// Sends one by the port's interface, as the port does.
+fn send(from: IpAddr, to: SocketAddr, netdev: Option<&str>) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(to), Type::DGRAM, None)?;
     drops::tell(&socket, to.is_ipv6())?;
     let index = netdev.map_or(Ok(0), |netdev| name_to_index(&socket, netdev))?;
+    if let Some(netdev) = netdev {
+        // Kernels before 5.7 want a privilege for it.
+        let _ = socket.bind_device(Some(netdev.as_bytes()));
+    }
     socket.bind(&on_link(SocketAddr::new(from, 0), index).into())?;
-    socket.send_to(&[], &on_link(to, index).into()).map(drop)
+    socket.send_to(&TO_NOBODY, &on_link(to, index).into()).map(drop)
 }
 
 /// Link-local addresses are of an interface.
@@ -78,19 +92,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_datagram_goes_where_it_is_sent() {
+    fn what_is_sent_arrives_and_is_for_nobody() {
         let there = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = there.local_addr().unwrap();
-        send_nothing("127.0.0.1".parse().unwrap(), to, Some("lo")).unwrap();
-        let mut bytes = [1; 8];
-        assert_eq!(there.recv(&mut bytes).unwrap(), 0);
+        send("127.0.0.1".parse().unwrap(), to, Some("lo")).unwrap();
+        let mut bytes = [1; 64];
+        assert_eq!(there.recv(&mut bytes).unwrap(), 12 + 4, "a whole header and an ICRC");
+        assert_eq!(bytes[4..8], [0; 4], "queue pair 0");
     }
 
     #[test]
     fn an_interface_that_is_gone_is_an_error_and_no_firewall() {
         let to = "127.0.0.1:4791".parse().unwrap();
-        let error = send_nothing("127.0.0.1".parse().unwrap(), to, Some("none0")).unwrap_err();
+        let error = send("127.0.0.1".parse().unwrap(), to, Some("none0")).unwrap_err();
         assert!(!says_dropped(&error), "{error}");
+    }
+
+    #[test]
+    fn a_route_that_forbids_is_no_firewall() {
+        let says = |code| says_dropped(&io::Error::from_raw_os_error(code));
+        assert!(says(libc::EPERM) && says(libc::ENOBUFS));
+        assert!(!says(libc::EACCES) && !says(libc::ENETUNREACH));
     }
 
     #[test]

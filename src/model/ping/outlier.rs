@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Pair;
+use super::{Pair, Route};
 
 /// What is slow beside others of its kind, though it works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct Outlier {
     /// How much longer it takes than others of its kind, in thousandths: a half round trip, or what goes
     /// through by bandwidth. 1,000 is twice as long, which is half of the bandwidth.
     pub slower_permille: u64,
-    /// The same in nanoseconds, of bandwidth those of a mebibyte.
+    /// The same in nanoseconds, of bandwidth those of a mebibyte at 100 Gb/s.
     pub slower_ns: u64,
     /// Robust z in tenths, 0.6745 times the distance from the median over the median distance: how
     /// far it is out of what the others vary by.
@@ -57,16 +57,22 @@ impl Metric {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Latency, Self::Bandwidth];
 
-    /// What a pair takes by it, in nanoseconds: of bandwidth those of a mebibyte. `None` where that was not
-    /// measured.
+    /// What a pair takes by it, in nanoseconds: of bandwidth those of a mebibyte, as if the slower of both
+    /// ports had 100 Gb/s, so that a port of half the rate is as good as its likes. `None` where that was
+    /// not measured.
     #[must_use]
     pub fn nanoseconds(self, pair: &Pair) -> Option<u64> {
-        const MEBIBYTE_BIT_NS: u64 = 8 * (1 << 20) * 1_000_000_000;
+        const MEBIBYTE_BIT_NS: u128 = 8 * (1 << 20) * 1_000_000_000;
+        const USUAL_BPS: u64 = 100_000_000_000;
         match self {
             Self::Latency => pair.rdma.map(|rdma| rdma.half_rtt_ns.p50),
             Self::Bandwidth => {
                 let seen = pair.measured.bandwidth?;
-                Some(MEBIBYTE_BIT_NS.checked_div(seen.median_bps).unwrap_or(u64::MAX))
+                let rate = pair.route.as_ref().and_then(Route::rate_bps).unwrap_or(USUAL_BPS);
+                let scaled = u128::from(seen.median_bps) * u128::from(USUAL_BPS);
+                let ns = (MEBIBYTE_BIT_NS * u128::from(rate)).checked_div(scaled);
+                // Nothing went through: no end of it.
+                Some(ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(u64::MAX))
             }
         }
     }

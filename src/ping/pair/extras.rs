@@ -74,7 +74,7 @@ impl Talk<'_> {
         let (streamed, served) = self.ask_server(Act::Stream(ask), wait, Stage::Bandwidth);
         match (streamed, served) {
             (Ok(StepResult::Streamed(seen)), _) => {
-                self.seen.bandwidth = Some(Bandwidth::of(seen, self.rate_bps()));
+                self.seen.bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
             }
             (Ok(_), _) => return self.confused(Stage::Bandwidth),
             (Err(error), served) => {

@@ -69,10 +69,11 @@ impl Talk<'_> {
         self.close();
     }
 
-    /// Why the path MTU that was asked for is none for this end. Soft-RoCE takes it all the same: 6.1 then tries to
+    /// Why the path MTU that was asked for is none for this end; only of connections that are told of one. Soft-RoCE takes it all the same: 6.1 then tries to
     /// send without a pause, and 5.10 cuts the message off.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
-        let asked = self.effort.overrides.mtu.filter(|&asked| asked > end.mtu && end.mtu > 0)?;
+        let is_set = self.route.method == Method::Relay && end.mtu > 0;
+        let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
             detail: format!("a path MTU of {asked} was asked for, and the port has {}", end.mtu),
             ..StepError::new(Stage::Connect, Cause::Mtu)
@@ -124,14 +125,8 @@ impl Talk<'_> {
         let ask = TcpStreaming { remote, slot_ms: ms(slot) };
         let answer = self.source.ask(self.step(Act::TcpStream(ask)), slot + CONNECT + SPARE);
         if let Some(Ok(StepResult::Streamed(seen))) = answer {
-            self.seen.tcp_bandwidth = Some(Bandwidth::of(seen, self.rate_bps()));
+            self.seen.tcp_bandwidth = Some(Bandwidth::of(seen, self.route.rate_bps()));
         }
-    }
-
-    /// The data rate of the slower port.
-    pub(super) fn rate_bps(&self) -> Option<u64> {
-        let (here, there) = (self.route.source.rate_bps, self.route.target.rate_bps);
-        here.zip(there).map(|(here, there)| here.min(there))
     }
 
     /// Datagrams both ways. That none pass is evidence; `None` only when an end does not even
