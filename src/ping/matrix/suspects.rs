@@ -26,7 +26,10 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
     if !plan.tells_hosts_apart(&tally) {
         return Vec::new();
     }
-    Metric::ALL.into_iter().flat_map(|metric| slow_by(metric, rounds, plan, pairs)).collect()
+    let measured = Metric::ALL
+        .into_iter()
+        .filter(|metric| pairs.iter().any(|pair| metric.nanoseconds(pair).is_some()));
+    measured.flat_map(|metric| slow_by(metric, rounds, plan, pairs)).collect()
 }
 
 fn slow_by(metric: Metric, rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {

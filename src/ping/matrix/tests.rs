@@ -178,7 +178,8 @@ fn reachable() -> HostReport {
     report
 }
 
-fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
+/// All pairs of these on one rail.
+fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
     let inventory = reachable();
     let member = |host| Member {
         name: "n".into(),
@@ -187,7 +188,11 @@ fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
         failure: None,
     };
     let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    run(&members, &plan(Pairs::all(hosts.len())), &effort(), &Until(|| false)).pairs
+    run(&members, &plan(Pairs::all(hosts.len())), effort, &Until(|| false))
+}
+
+fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
+    run_on(hosts, &effort()).pairs
 }
 
 fn probes(hosts: &[Lossy]) -> Vec<u32> {
@@ -401,16 +406,7 @@ fn run_streams(mbps: fn(Cell) -> u64) -> Results {
     let is_silent = |_| false;
     let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
-    let inventory = reachable();
-    let member = |host| Member {
-        name: "n".into(),
-        inventory: Some(&inventory),
-        node: Some(host as &dyn Node),
-        failure: None,
-    };
-    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
-    run(&members, &plan(Pairs::all(8)), &effort, &Until(|| false))
+    run_on(&hosts, &Effort { tests: vec![Test::Bandwidth], ..effort() })
 }
 
 #[test]
