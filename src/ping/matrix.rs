@@ -24,6 +24,9 @@ use crate::model::probe::{Method, Stage};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
+/// A second try waits four times as long for an acknowledgement: what was late once may be late again.
+const PATIENCE: u8 = 2;
+
 /// A host that takes part: its inventory and its worker; or why there is none.
 pub struct Member<'a> {
     /// The name it was asked by.
@@ -100,7 +103,8 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     if again.count() > 0 {
         watch.begins(Pass::SecondTry, again.count());
     }
-    for again in rounds.run(&again) {
+    let effort = Effort { patience: PATIENCE, ..effort.clone() };
+    for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
         // The end of the run takes nothing back of what was seen before, nor does another rail's
         // second try.
         if again.verdict.code != Code::NotTested

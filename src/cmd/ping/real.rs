@@ -204,6 +204,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
         stream_slot: party::STREAM,
         reply: REPLY,
         latency_bytes: args.size,
+        patience: 0,
         overrides: overrides(args),
     })
 }

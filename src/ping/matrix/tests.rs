@@ -20,6 +20,7 @@ fn effort() -> Effort {
         stream_slot: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
+        patience: 0,
         overrides: Overrides::default(),
     }
 }
@@ -80,6 +81,7 @@ struct Lossy {
     stillness: AtomicU32,
     losses: AtomicU32,
     probes: AtomicU32,
+    ack_timeouts: Mutex<Vec<u8>>,
 }
 
 fn trips() -> RoundTrips {
@@ -88,7 +90,12 @@ fn trips() -> RoundTrips {
 
 impl Lossy {
     fn losing(losses: u32) -> Self {
-        Self { stillness: 0.into(), losses: losses.into(), probes: 0.into() }
+        Self {
+            stillness: 0.into(),
+            losses: losses.into(),
+            probes: 0.into(),
+            ack_timeouts: Mutex::default(),
+        }
     }
 
     fn still_for(looks: u32) -> Self {
@@ -123,6 +130,10 @@ impl Node for Lossy {
             Act::Open(_) => OPEN,
             Act::Serve => SERVE,
             Act::Probe(_) => PROBE,
+            Act::Connect(to) => {
+                self.ack_timeouts.lock().unwrap().push(to.ack_timeout);
+                OTHER
+            }
             _ => OTHER,
         }
     }
@@ -208,6 +219,8 @@ fn a_loss_by_chance_is_tried_again_and_told() {
     assert_eq!(spoilt.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::Loss]);
     // Two peers to probe, one of them twice; and nobody else was bothered again.
     assert_eq!(probes(&hosts), [3, 2, 2]);
+    // That time with more patience: 4.096 us x 2^16 instead of 2^14.
+    assert_eq!(*hosts[0].ack_timeouts.lock().unwrap(), [14, 14, 14, 14, 16]);
 }
 
 #[test]

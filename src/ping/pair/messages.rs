@@ -101,6 +101,7 @@ impl Talk<'_> {
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
+            self.effort.patience,
         );
         let mtu = self.mtu(&here, &there);
         self.connect(here, there, ack_timeout, RETRIES)?;

@@ -94,6 +94,7 @@ fn effort(tests: &[Test]) -> Effort {
         stream_slot: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
+        patience: 0,
         overrides: Overrides::default(),
     }
 }
