@@ -20,6 +20,10 @@ use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, Wor
 /// How often a worker says that it lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(250);
 
+/// How long a worker may take until it says that for the first time: a host that has just booted took
+/// more than two seconds, one of eight that two processors emulate.
+pub const BEGINNING: Duration = Duration::from_secs(5);
+
 /// Connections a worker holds at most.
 const CONNECTIONS: usize = 1_024;
 

@@ -8,14 +8,11 @@ use std::time::Duration;
 use super::{Event, SupervisorError, spawn};
 use crate::agent::heard::Heard;
 use crate::clock::Deadline;
+use crate::ping::worker::BEGINNING;
 use crate::wire::{FrameReader, FrameWriter, ToWorker};
 
 /// How long a worker may be silent before it counts as hung.
 const SILENCE: Duration = Duration::from_millis(1_500);
-
-/// The same before its first word: a host with much to do takes its time to begin. It is less than an operator
-/// waits for the first answer, so that a worker that stops before its first word is told as such.
-const BEGINNING: Duration = Duration::from_secs(2);
 
 /// How long a worker may take to destroy what it holds.
 const CLEAN_UP: Duration = Duration::from_secs(1);

@@ -160,7 +160,7 @@ fn upload(global: &Global) -> UploadPolicy {
     if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
 
-/// Greets the agent of one host, reads what it has, and has it start its worker.
+/// Greets the agent of one host, reads what it has, and has its worker ready.
 fn enter(place: &Place, reach: &Reach) -> Reached {
     let (agent, deadline) = match place {
         Place::Here => here(reach)?,
@@ -173,6 +173,7 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
         .report(&[Part::Gids, Part::Netdevs, Part::Pkeys].into(), deadline)
         .and_then(|report| {
             agent.start_worker()?;
+            agent.wait_for_worker();
             Ok(report)
         });
     match entered {
