@@ -248,25 +248,6 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
 }
 
 #[test]
-fn a_worker_that_is_ready_or_lost_is_waited_for_no_longer() {
-    let nonce = Nonce::new().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmactl"));
-    command.args(["agent", &nonce.to_string()]);
-    let real = Agent::here(command, nonce, &Watchdog::start().unwrap(), seconds(20)).unwrap();
-    let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
-    let lost = fake.start("exec cat >/dev/null");
-    for (agent, is_there) in [(real, true), (lost, false)] {
-        agent.start_worker().unwrap();
-        let began = clock::now();
-        agent.wait_for_worker();
-        let took = began.elapsed();
-        assert!(took < Duration::from_secs(5), "{took:?}");
-        assert_eq!(agent.known_life() == Liveness::Alive, is_there);
-        let _ = agent.end(seconds(5));
-    }
-}
-
-#[test]
 fn an_agent_with_a_worker_outlives_a_silent_operator_by_its_lease_only() {
     let nonce = Nonce::new().unwrap().to_string();
     let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))

@@ -25,9 +25,8 @@ use super::remote_command::{NO_AGENT, Privilege};
 use super::{Access, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
-use crate::model::probe::{Act, Step, StepError, StepResult};
+use crate::model::probe::{Step, StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
-use crate::ping::worker::BEGINNING;
 use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
@@ -44,10 +43,6 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 /// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
-
-/// How long the first answer of a worker is waited for: so that its supervisor has said before what became of
-/// one that does not begin.
-const FIRST_ANSWER: Duration = BEGINNING.saturating_add(Duration::from_secs(1));
 
 /// What an answer is, as a sentence calls it.
 const INVENTORY: &str = "its inventory";
@@ -246,14 +241,6 @@ impl Agent {
         };
         let thread = thread::Builder::new().name("heartbeat".into()).stack_size(128 * 1024);
         thread.spawn(beat).map(drop).map_err(no_thread)
-    }
-
-    /// Waits until the worker does what it is told, so that no step pays for its beginning.
-    ///
-    /// That it does not is no failure here: [`Node::life`] tells why.
-    pub fn wait_for_worker(&self) {
-        // To close what is not open is nothing to do.
-        let _ = Node::ask(self, Step { connection: 0, act: Act::Close }, FIRST_ANSWER);
     }
 
     /// Says goodbye and makes sure that nothing stays; else the process that is left.

@@ -237,6 +237,8 @@ pub struct Probing {
     pub slot_ms: u32,
     /// The longest wait for one answer, in milliseconds.
     pub reply_ms: u32,
+    /// How much longer the end of a request without an answer is waited for, in milliseconds.
+    pub status_ms: u32,
 }
 
 /// What came of a step that worked.

@@ -20,10 +20,6 @@ const RECEIVES: usize = 2;
 /// The completion id of sends; receives carry the number of their slot.
 const SEND: u64 = 100;
 
-/// How much longer than an answer a request's own end is waited for: four attempts may each take
-/// four times their timeout (IBA 9.7.6.1.3).
-const LATE_STATUS: Duration = Duration::from_millis(300);
-
 /// How long a message that was answered may take to complete.
 const LATE_SEND: Duration = Duration::from_secs(2);
 
@@ -79,7 +75,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         for (index, &size) in ask.sizes.iter().enumerate() {
             self.at = self.at.with(if index == 0 { Kind::First } else { Kind::Full }, size);
             // On a slow path one exchange of each size must do.
-            let enough = Deadline::after(Duration::from_millis(u64::from(ask.slot_ms)));
+            let enough = Deadline::after(milliseconds(ask.slot_ms));
             let mut checked = 0;
             while checked == 0 || (checked < ask.checks && !enough.is_over()) {
                 sequence += 1;
@@ -100,7 +96,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
         self.send(size)?;
-        let (slot, length) = self.answer(ask.reply_ms)?;
+        let (slot, length) = self.answer(ask)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
         self.qp.buffer().read(slot_offset(slot), &mut got)?;
@@ -124,14 +120,14 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.qp.write(0, &self.scratch)?;
         let mut before = clock::now();
         let mut warm_up = WarmUp::from(before);
-        let limit = Duration::from_millis(u64::from(ask.slot_ms));
+        let limit = milliseconds(ask.slot_ms);
         let (mut measured, mut slot_end) = (0, before + limit);
         while measured < ask.rounds && before < slot_end {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
             self.send(size)?;
-            let (slot, length) = self.answer(ask.reply_ms)?;
+            let (slot, length) = self.answer(ask)?;
             let mut got = [0; HEADER];
             self.qp.buffer().read(slot_offset(slot), &mut got)?;
             post_receive(self.qp, slot)?;
@@ -223,22 +219,22 @@ impl<'a, T: Connected> Exchange<'a, T> {
     }
 
     /// Waits for the peer's answer.
-    fn answer(&mut self, reply_ms: u32) -> Result<(usize, usize), Failure> {
-        let mut patience = Patience::new(Duration::from_millis(u64::from(reply_ms)));
+    fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
+        let mut patience = Patience::new(milliseconds(ask.reply_ms));
         loop {
             self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(message);
             }
             if !patience.lasts() {
-                return Err(if self.sent { Failure::NoReply } else { self.late_status() });
+                return Err(if self.sent { Failure::NoReply } else { self.late_status(ask) });
             }
         }
     }
 
     /// Why a request that is overdue failed: the adapter's word, if it still comes.
-    fn late_status(&mut self) -> Failure {
-        let mut patience = Patience::new(LATE_STATUS);
+    fn late_status(&mut self, ask: &Probing) -> Failure {
+        let mut patience = Patience::new(milliseconds(ask.status_ms));
         while patience.lasts() {
             match self.poll() {
                 Err(failure) => return failure,
@@ -279,6 +275,10 @@ fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), 
 
 fn bytes(size: u32) -> usize {
     usize::try_from(size).unwrap_or(LARGEST)
+}
+
+fn milliseconds(ms: u32) -> Duration {
+    Duration::from_millis(u64::from(ms))
 }
 
 fn fits(size: u32) -> bool {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use self::silence::Silence;
 pub use super::choose::Overrides;
@@ -17,15 +18,25 @@ use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
+use super::worker::BEGINNING;
 use crate::analyse::culprit::second_try;
 use crate::analyse::verdict;
+use crate::clock::Deadline;
 use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Verdict};
-use crate::model::probe::{Method, Stage};
+use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
-/// A second try waits four times as long for an acknowledgement: what was late once may be late again.
-const PATIENCE: u8 = 2;
+/// Checked messages of a second try wait four times as long for an acknowledgement: what was late once may be
+/// late again.
+const ACK_DOUBLINGS: u8 = 2;
+
+/// How long the first answers of workers are waited for: longer than a supervisor gives a worker, so that it
+/// has told of one that does not begin.
+const FIRST_ANSWER: Duration = BEGINNING.saturating_add(Duration::from_secs(1));
+
+/// The number of no connection; those of a run begin after it.
+const NO_CONNECTION: u32 = 0;
 
 /// A host that takes part: its inventory and its worker; or why there is none.
 pub struct Member<'a> {
@@ -81,11 +92,12 @@ pub struct Results {
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
 pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
-    let (connections, silence) = (&AtomicU32::new(1), Silence::default());
+    let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
     let crosses = plan.schedule() == Schedule::Shift;
     let rounds =
         Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
+    await_workers(members);
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
     let first = Rounds { silence: Some(&silence), ..rounds };
     let mut results = first.run(plan);
@@ -103,7 +115,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     if again.count() > 0 {
         watch.begins(Pass::SecondTry, again.count());
     }
-    let effort = Effort { patience: PATIENCE, ..effort.clone() };
+    let effort = Effort { ack_doublings: ACK_DOUBLINGS, ..effort.clone() };
     for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
         // The end of the run takes nothing back of what was seen before, nor does another rail's
         // second try.
@@ -118,6 +130,19 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     }
     let outliers = suspects::outliers(&rounds, plan, &results);
     Results { pairs: results, outliers }
+}
+
+/// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
+/// [`Node::life`] tells.
+fn await_workers(members: &[Member<'_>]) {
+    let deadline = Deadline::after(FIRST_ANSWER);
+    // Closing what is not open does nothing, and is answered.
+    let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });
+    let nodes = members.iter().filter_map(|member| member.node);
+    let asked: Vec<_> = nodes.map(|node| (node, ask(node))).collect();
+    for (node, ticket) in asked {
+        let _ = node.finish(ticket, deadline);
+    }
 }
 
 /// The pairs that failed because a host was dead which is heard again: its machine stood still.

@@ -39,9 +39,9 @@ pub struct Effort {
     pub reply: Duration,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
-    /// How often the acknowledge timeout is doubled beyond what the path asks for: a packet counts as lost so
-    /// much later.
-    pub patience: u8,
+    /// How often the acknowledge timeout of checked messages is doubled beyond what the path asks for, up to the
+    /// longest: a packet counts as lost so much later.
+    pub ack_doublings: u8,
     /// What is to be used where the hosts would choose themselves.
     pub overrides: Overrides,
 }

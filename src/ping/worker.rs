@@ -20,8 +20,8 @@ use crate::wire::{FrameReader, FrameWriter, FromWorker, ToWorker, WireError, Wor
 /// How often a worker says that it lives.
 pub const HEARTBEAT: Duration = Duration::from_millis(250);
 
-/// How long a worker may take until it says that for the first time: a host that has just booted took
-/// more than two seconds, one of eight that two processors emulate.
+/// How long a worker may take until it says that for the first time. An emulated host that has just booted
+/// takes more than two seconds.
 pub const BEGINNING: Duration = Duration::from_secs(5);
 
 /// Connections a worker holds at most.

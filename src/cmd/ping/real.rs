@@ -160,7 +160,7 @@ fn upload(global: &Global) -> UploadPolicy {
     if global.no_upload { UploadPolicy::Never } else { UploadPolicy::WhereMissing }
 }
 
-/// Greets the agent of one host, reads what it has, and has its worker ready.
+/// Greets the agent of one host, reads what it has, and has it start its worker.
 fn enter(place: &Place, reach: &Reach) -> Reached {
     let (agent, deadline) = match place {
         Place::Here => here(reach)?,
@@ -173,7 +173,6 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
         .report(&[Part::Gids, Part::Netdevs, Part::Pkeys].into(), deadline)
         .and_then(|report| {
             agent.start_worker()?;
-            agent.wait_for_worker();
             Ok(report)
         });
     match entered {
@@ -205,7 +204,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
         stream_slot: party::STREAM,
         reply: REPLY,
         latency_bytes: args.size,
-        patience: 0,
+        ack_doublings: 0,
         overrides: overrides(args),
     })
 }

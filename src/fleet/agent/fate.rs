@@ -106,7 +106,7 @@ impl Agent {
         Some(match lost? {
             None => Life::Alive,
             Some(Loss::Hung) => {
-                Life::Hung("its worker did not run for 1.5 s, though its supervisor did".into())
+                Life::Hung("its worker did not run, though its supervisor did".into())
             }
             Some(Loss::Ended) => {
                 Life::Dead("its worker was killed or crashed; the host itself answers".into())

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
@@ -20,7 +21,7 @@ fn effort() -> Effort {
         stream_slot: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
-        patience: 0,
+        ack_doublings: 0,
         overrides: Overrides::default(),
     }
 }
@@ -81,7 +82,9 @@ struct Lossy {
     stillness: AtomicU32,
     losses: AtomicU32,
     probes: AtomicU32,
-    ack_timeouts: Mutex<Vec<u8>>,
+    /// Its worker's first answer was waited for.
+    has_begun: AtomicBool,
+    steps: Mutex<Vec<Step>>,
 }
 
 fn trips() -> RoundTrips {
@@ -94,7 +97,8 @@ impl Lossy {
             stillness: 0.into(),
             losses: losses.into(),
             probes: 0.into(),
-            ack_timeouts: Mutex::default(),
+            has_begun: false.into(),
+            steps: Mutex::default(),
         }
     }
 
@@ -123,24 +127,23 @@ const OPEN: Ticket = Ticket(0);
 const SERVE: Ticket = Ticket(1);
 const PROBE: Ticket = Ticket(2);
 const OTHER: Ticket = Ticket(3);
+const FIRST: Ticket = Ticket(5);
 
 impl Node for Lossy {
     fn start(&self, step: Step) -> Ticket {
+        self.steps.lock().unwrap().push(step.clone());
         match step.act {
             Act::Open(_) => OPEN,
             Act::Serve => SERVE,
             Act::Probe(_) => PROBE,
-            Act::Connect(to) => {
-                self.ack_timeouts.lock().unwrap().push(to.ack_timeout);
-                OTHER
-            }
+            Act::Close if step.connection == NO_CONNECTION => FIRST,
             _ => OTHER,
         }
     }
 
     fn tell(&self, _: Step) {}
 
-    fn finish(&self, act: Ticket, _: Deadline) -> Option<Result<StepResult, StepError>> {
+    fn finish(&self, act: Ticket, by: Deadline) -> Option<Result<StepResult, StepError>> {
         let (cm_address, tcp_address) = (None, None);
         Some(match act {
             OPEN => Ok(StepResult::Opened(Opened {
@@ -155,6 +158,11 @@ impl Node for Lossy {
             })),
             SERVE => Ok(StepResult::Served { messages: 1 }),
             PROBE => self.probe(),
+            FIRST if by.remaining() < BEGINNING => return None,
+            FIRST => {
+                self.has_begun.store(true, Ordering::Relaxed);
+                Ok(StepResult::Done)
+            }
             _ => Ok(StepResult::Connected),
         })
     }
@@ -210,6 +218,27 @@ fn probes(hosts: &[Lossy]) -> Vec<u32> {
     hosts.iter().map(|host| host.probes.load(Ordering::Relaxed)).collect()
 }
 
+fn ack_timeouts(host: &Lossy) -> Vec<u8> {
+    let steps = host.steps.lock().unwrap();
+    let timeouts = steps.iter().filter_map(|step| match &step.act {
+        Act::Connect(to) => Some(to.ack_timeout),
+        _ => None,
+    });
+    timeouts.collect()
+}
+
+#[test]
+fn no_pair_pays_for_the_beginning_of_a_worker() {
+    let hosts = [Lossy::losing(0), Lossy::losing(0)];
+    assert!(run_lossy(&hosts).iter().all(|pair| pair.verdict.code == Code::Ok));
+    for host in &hosts {
+        let steps = host.steps.lock().unwrap();
+        assert!(matches!(steps[0], Step { connection: NO_CONNECTION, act: Act::Close }));
+        assert!(steps[1..].iter().all(|step| step.connection != NO_CONNECTION));
+        assert!(host.has_begun.load(Ordering::Relaxed));
+    }
+}
+
 #[test]
 fn a_loss_by_chance_is_tried_again_and_told() {
     let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
@@ -220,7 +249,7 @@ fn a_loss_by_chance_is_tried_again_and_told() {
     // Two peers to probe, one of them twice; and nobody else was bothered again.
     assert_eq!(probes(&hosts), [3, 2, 2]);
     // That time with more patience: 4.096 us x 2^16 instead of 2^14.
-    assert_eq!(*hosts[0].ack_timeouts.lock().unwrap(), [14, 14, 14, 14, 16]);
+    assert_eq!(ack_timeouts(&hosts[0]), [14, 14, 14, 14, 16]);
 }
 
 #[test]

@@ -10,15 +10,16 @@ const LONGEST: u8 = 19;
 /// The acknowledge timeout for a path with such a round trip: a slow path is not a dead one.
 ///
 /// Four round trips of datagrams, which take as long as an acknowledgement; of TCP's, which has
-/// two processes in it, one and a half must do. Doubled as often as `patience` says.
-pub(super) fn exponent(datagram_ns: Option<u64>, tcp_ns: Option<u64>, patience: u8) -> u8 {
+/// two processes in it, one and a half must do. Doubled so often beyond
+/// that, up to the longest.
+pub(super) fn exponent(datagram_ns: Option<u64>, tcp_ns: Option<u64>, doublings: u8) -> u8 {
     let wanted = match (datagram_ns, tcp_ns) {
         (Some(ns), _) => u128::from(ns) * 4,
         (None, Some(ns)) => u128::from(ns) * 3 / 2,
         (None, None) => 0,
     };
     let enough = (SHORTEST..LONGEST).find(|&it| time(it).as_nanos() >= wanted);
-    enough.map_or(LONGEST, |it| it.saturating_add(patience).min(LONGEST))
+    enough.map_or(LONGEST, |it| it.saturating_add(doublings).min(LONGEST))
 }
 
 /// IBA 9.7.6.1.3: 4.096 us times two to the power of the exponent.

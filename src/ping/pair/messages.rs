@@ -33,6 +33,11 @@ const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
+/// What an adapter's word that a request failed takes from when it gives up, and how long it may be waited for
+/// where it is slower to give up than it was told: of a path with round trips of seconds no more is known.
+const LATE_STATUS: Duration = Duration::from_millis(300);
+const LATEST_STATUS: Duration = Duration::from_secs(5);
+
 /// What the kernel is not asked for, since it would not come back for two minutes.
 fn without_tcp() -> StepError {
     StepError {
@@ -101,7 +106,7 @@ impl Talk<'_> {
         let ack_timeout = ack_timeout::exponent(
             datagram_ns.map(|latency| latency.rtt_ns.p50),
             tcp_ns.map(|trips| trips.p50_ns),
-            self.effort.patience,
+            self.effort.ack_doublings,
         );
         let mtu = self.mtu(&here, &there);
         self.connect(here, there, ack_timeout, RETRIES)?;
@@ -248,10 +253,13 @@ impl Talk<'_> {
 
     /// The question that has every size checked, and how long it may take.
     pub(super) fn probing(&self, mtu: u32, ack_timeout: u8, rounds: u32) -> (Probing, Duration) {
-        // An answer is late only when the adapters, too, have given up.
-        let reply = self.effort.reply.max(ATTEMPTS * ack_timeout::time(ack_timeout));
+        // An answer is late only when both adapters, too, have given up.
+        let attempts = ATTEMPTS * ack_timeout::time(ack_timeout);
+        let reply = self.effort.reply.max(2 * attempts);
+        // An adapter may take four times as long for each attempt (IBA 9.7.6.1.3).
+        let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(LATEST_STATUS);
         // Each of three sizes, and the measurement, may take its slot and then one answer.
-        let wait = (self.effort.slot + reply) * 4 + SPARE;
+        let wait = (self.effort.slot + reply) * 4 + status + SPARE;
         let ask = Probing {
             nonce: self.effort.nonce,
             sizes: vec![SMALL, mtu, 4 * mtu],
@@ -260,6 +268,7 @@ impl Talk<'_> {
             rounds,
             slot_ms: ms(self.effort.slot),
             reply_ms: ms(reply),
+            status_ms: ms(status),
         };
         (ask, wait)
     }

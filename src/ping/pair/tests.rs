@@ -94,7 +94,7 @@ fn effort(tests: &[Test]) -> Effort {
         stream_slot: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
-        patience: 0,
+        ack_doublings: 0,
         overrides: Overrides::default(),
     }
 }
@@ -157,6 +157,22 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
     assert_eq!(outcome.measured.carrier, Some(Carrier::TcpFallback));
+}
+
+#[test]
+fn an_adapter_has_the_time_to_say_that_it_gave_up() {
+    for (ack_doublings, reply_ms, status_ms) in [(0, 537, 837), (2, 2_148, 2_448)] {
+        let (source, target) = (Scripted::new(|_| None), Scripted::new(|_| None));
+        let effort = Effort { ack_doublings, ..effort(&[Test::Latency]) };
+        run(&source, &target, 1, &route(Method::Relay), &effort);
+        let asked = source.asked();
+        let probing = asked.iter().find_map(|act| match act {
+            Act::Probe(ask) => Some((ask.reply_ms, ask.status_ms)),
+            _ => None,
+        });
+        // Four attempts there and four back; each may take four times its timeout.
+        assert_eq!(probing, Some((reply_ms, status_ms)), "{ack_doublings} doublings");
+    }
 }
 
 #[test]

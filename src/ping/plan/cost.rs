@@ -203,6 +203,7 @@ fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
             rounds: 1_000,
             slot_ms: 300,
             reply_ms: 1_000,
+            status_ms: 374,
         });
         (probe, Some(StepResult::Probed(Some(TRIPS))))
     };
