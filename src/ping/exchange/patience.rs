@@ -4,13 +4,17 @@ use std::time::{Duration, Instant};
 use crate::clock;
 
 /// Polls between two looks at the clock, which is slow on some machines.
-const SPINS: u32 = 256;
+const SPINS: u32 = 64;
 
-/// How long a wait polls without a pause.
-const EAGER: Duration = Duration::from_millis(20);
+/// How long a wait polls without a pause: longer than a round trip between emulated hosts.
+const EAGER: Duration = Duration::from_millis(2);
 
-/// The pause between two polls after that.
-const NAP: Duration = Duration::from_micros(50);
+/// The pause between two polls after that is this part of the wait so far: what comes meanwhile is seen so much
+/// later at the most.
+const PART: u32 = 16;
+
+/// The longest pause.
+const NAP: Duration = Duration::from_millis(1);
 
 /// A wait by polling: without a pause while a message may come any moment, then with naps, so that
 /// a peer that is late does not cost this host a processor.
@@ -34,7 +38,7 @@ impl Patience {
             return true;
         }
         if !is_eager {
-            thread::park_timeout(NAP);
+            thread::park_timeout((self.waited / PART).min(NAP));
         }
         let now = clock::now();
         self.waited = now - *self.since.get_or_insert(now);
