@@ -220,8 +220,14 @@ fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let Life::Dead(why) = fate(&agent) else { panic!("it is not dead") };
     assert!(why.starts_with("its agent was killed or crashed; it said: I am done for; "), "{why}");
     let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
-    let Life::Hung(why) = fate(&fake.start("exec cat >/dev/null")) else { panic!("not hung") };
+    let agent = fake.start("exec cat >/dev/null");
+    let Life::Hung(why) = fate(&agent) else { panic!("not hung") };
     assert!(why.contains("its worker did not run"), "{why}");
+    // No step waits for an answer that cannot come.
+    let began = clock::now();
+    let ticket = agent.start(Step { connection: 1, act: Act::Close });
+    assert!(agent.finish(ticket, seconds(20)).is_none());
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -176,6 +176,19 @@ fn nothing_stays_of_a_run_that_is_ended_in_its_middle() {
 }
 
 #[test]
+fn a_worker_that_stops_or_dies_in_the_middle_of_a_run_is_told_as_that() {
+    let lab = roce();
+    for (fault, code) in [("worker-stop", "peer.hung"), ("worker-kill", "peer.dead")] {
+        lab.lab(&["fault", fault, "n2", "--value", "3000"]);
+        let flags = ["--matrix", SET, "--iters", "1000000", "--slot", "1s"];
+        let matrix = lab.ping(&flags, ALL);
+        matrix.assert_from_some_point_on("n2", code);
+        assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+        lab.lab(&["reset"]);
+    }
+}
+
+#[test]
 fn a_killed_agent_takes_its_worker_along() {
     let lab = roce();
     lab.lab(&["fault", "supervisor-kill", "n2", "--value", "3000"]);

@@ -33,6 +33,8 @@ class Lifetime(unittest.TestCase):
     def up(self, *words) -> subprocess.Popen:
         return subprocess.Popen([sys.executable, str(COMMAND), "up", "--name", self.name,
                                  "--nodes", "1", *words], env=OFFLINE,
+                                # A shell without job control has its jobs ignore it.
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def assert_nothing_left(self) -> None:

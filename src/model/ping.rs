@@ -49,7 +49,7 @@ pub struct PingReport {
     /// The file that this was made up from, without any message; `None` for a real run.
     #[serde(default)]
     pub simulated: Option<String>,
-    /// When the first pair began, by the operator's clock, in nanoseconds since 1970 UTC; `None` for what is
+    /// When all hosts were reached, by the operator's clock, in nanoseconds since 1970 UTC; `None` for what is
     /// made up, and in files of older versions.
     #[serde(default)]
     pub taken_ns: Option<u64>,

@@ -20,9 +20,6 @@ const RECEIVES: usize = 2;
 /// The completion id of sends; receives carry the number of their slot.
 const SEND: u64 = 100;
 
-/// How long a message that was answered may take to complete.
-const LATE_SEND: Duration = Duration::from_secs(2);
-
 /// Bytes of buffer that an exchange needs: a slot to send from, and one for each receive.
 pub(super) const BUFFER: usize = LARGEST * (RECEIVES + 1);
 
@@ -95,7 +92,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let kind = self.at.kind;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
-        self.send(size)?;
+        self.send(size, longest(ask), || false)?;
         let (slot, length) = self.answer(ask)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
@@ -109,7 +106,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         }
     }
 
-    /// Round trips one after another, as `ib_send_lat` makes them: busy polling, one message
+    /// Round trips one after another, as `ib_send_lat` makes them: polling, one message
     /// under way, inline where it fits.
     fn measure(&mut self, ask: &Probing, mut sequence: u32) -> Result<RoundTrips, Failure> {
         let size = bytes(ask.latency_bytes);
@@ -126,7 +123,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
-            self.send(size)?;
+            self.send(size, longest(ask), || false)?;
             let (slot, length) = self.answer(ask)?;
             let mut got = [0; HEADER];
             self.qp.buffer().read(slot_offset(slot), &mut got)?;
@@ -156,25 +153,34 @@ impl<'a, T: Connected> Exchange<'a, T> {
         loop {
             let message = self.next_message(halt).map_err(|why| why.at(self.at))?;
             let Some((slot, length)) = message else { return Ok(answered) };
-            self.reply(slot, length).map_err(|why| why.at(self.at))?;
+            self.reply(slot, length, halt).map_err(|why| why.at(self.at))?;
             answered += 1;
         }
     }
 
     fn next_message(&mut self, halt: &Halt<'_>) -> Result<Option<(usize, usize)>, Failure> {
-        let mut patience = Patience::new(Duration::MAX);
+        let mut patience = self.patience(Duration::MAX);
         loop {
+            let goes_on = patience.lasts() && !halt.is_asked();
             self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(Some(message));
             }
-            if halt.is_asked() || !patience.lasts() {
+            if !goes_on {
                 return Ok(None);
             }
         }
     }
 
-    fn reply(&mut self, slot: usize, length: usize) -> Result<(), Failure> {
+    /// For a message that is waited for, here and there.
+    fn patience(&self, limit: Duration) -> Patience {
+        match self.at.kind {
+            Kind::Measure => Patience::exact(limit),
+            _ => Patience::new(limit),
+        }
+    }
+
+    fn reply(&mut self, slot: usize, length: usize, halt: &Halt<'_>) -> Result<(), Failure> {
         let offset = slot_offset(slot);
         let mut header = [0; HEADER];
         if length < HEADER {
@@ -202,15 +208,21 @@ impl<'a, T: Connected> Exchange<'a, T> {
             self.qp.write(0, &self.scratch)?;
         }
         post_receive(self.qp, slot)?;
-        self.send(length)
+        self.send(length, Duration::MAX, || halt.is_asked())
     }
 
     /// Posts the message at the start of the buffer, once the one before it has left.
-    fn send(&mut self, length: usize) -> Result<(), Failure> {
-        let mut patience = Patience::new(LATE_SEND);
+    fn send(
+        &mut self,
+        length: usize,
+        limit: Duration,
+        is_over: impl Fn() -> bool,
+    ) -> Result<(), Failure> {
+        let mut patience = self.patience(limit);
         while !self.sent {
+            let goes_on = patience.lasts() && !is_over();
             self.poll()?;
-            if !self.sent && !patience.lasts() {
+            if !self.sent && !goes_on {
                 return Err(Failure::NoCompletion);
             }
         }
@@ -218,31 +230,23 @@ impl<'a, T: Connected> Exchange<'a, T> {
         Ok(self.qp.post_send(Request { id: SEND, offset: 0, length }, Signal::Always)?)
     }
 
-    /// Waits for the peer's answer.
+    /// Waits for the peer's answer; without one, for the adapter's word on the request.
     fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
-        let mut patience = Patience::new(milliseconds(ask.reply_ms));
+        let reply = milliseconds(ask.reply_ms);
+        let mut patience = self.patience(longest(ask));
         loop {
+            let lasts = patience.lasts();
             self.poll()?;
             if let Some(message) = self.received.take() {
                 return Ok(message);
             }
-            if !patience.lasts() {
-                return Err(if self.sent { Failure::NoReply } else { self.late_status(ask) });
+            if self.sent && patience.waited() >= reply {
+                return Err(Failure::NoReply);
+            }
+            if !lasts {
+                return Err(Failure::NoCompletion);
             }
         }
-    }
-
-    /// Why a request that is overdue failed: the adapter's word, if it still comes.
-    fn late_status(&mut self, ask: &Probing) -> Failure {
-        let mut patience = Patience::new(milliseconds(ask.status_ms));
-        while patience.lasts() {
-            match self.poll() {
-                Err(failure) => return failure,
-                Ok(()) if self.sent => return Failure::NoReply,
-                Ok(()) => {}
-            }
-        }
-        Failure::NoCompletion
     }
 
     fn poll(&mut self) -> Result<(), Failure> {
@@ -275,6 +279,11 @@ fn post_receive<T: Connected>(qp: &mut QueuePair<T>, slot: usize) -> Result<(), 
 
 fn bytes(size: u32) -> usize {
     usize::try_from(size).unwrap_or(LARGEST)
+}
+
+/// Until when the adapter says what became of a request.
+fn longest(ask: &Probing) -> Duration {
+    milliseconds(ask.reply_ms) + milliseconds(ask.status_ms)
 }
 
 fn milliseconds(ms: u32) -> Duration {

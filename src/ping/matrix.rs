@@ -97,7 +97,6 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let crosses = plan.schedule() == Schedule::Shift;
     let rounds =
         Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
-    await_workers(members);
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
     let first = Rounds { silence: Some(&silence), ..rounds };
     let mut results = first.run(plan);
@@ -134,7 +133,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
 
 /// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
 /// [`Node::life`] tells.
-fn await_workers(members: &[Member<'_>]) {
+pub fn await_workers(members: &[Member<'_>]) {
     let deadline = Deadline::after(FIRST_ANSWER);
     // Closing what is not open does nothing, and is answered.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });

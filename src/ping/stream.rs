@@ -218,8 +218,9 @@ impl<'a, T: Connected> Stream<'a, T> {
             if let Some(slot) = self.received.take() {
                 return self.read(slot);
             }
+            let lasts = patience.lasts();
             self.poll()?;
-            if self.received.is_none() && !patience.lasts() {
+            if self.received.is_none() && !lasts {
                 return Err(Failure::NoReply);
             }
         }
@@ -235,8 +236,9 @@ impl<'a, T: Connected> Stream<'a, T> {
     fn send(&mut self, note: Note) -> Result<(), Failure> {
         let mut patience = Patience::new(LEAVE);
         while self.notes > 0 {
+            let lasts = patience.lasts();
             self.poll()?;
-            if !patience.lasts() {
+            if self.notes > 0 && !lasts {
                 return Err(Failure::NoCompletion);
             }
         }

@@ -14,7 +14,7 @@ def strike(role: str, signal: str, does: str, verdict: str) -> Fault:
 
 FAULTS = (
     strike("worker", "STOP", "stops the agent's worker",
-           "peer.hung within two seconds; the supervisor kills it, no queue pair stays"),
+           "peer.hung within two seconds, six before its first word; the supervisor kills it, no queue pair stays"),
     strike("worker", "KILL", "kills the agent's worker", "peer.dead within a second"),
     strike("supervisor", "STOP", "stops the agent's supervisor",
            "peer.hung; the operator kills it over a new channel, or says `left on`"),

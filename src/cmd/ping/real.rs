@@ -96,6 +96,7 @@ impl Real {
             })
             .collect();
         let hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
+        matrix::await_workers(&members);
         let is_over = || self.watchdog.is_cancelled();
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
         let results = matrix::run(&members, &self.plan, effort, &watcher);

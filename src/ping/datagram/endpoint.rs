@@ -130,8 +130,9 @@ impl<T: Addressed> Endpoint<T> {
     ) -> Result<(), Failure> {
         let mut patience = Patience::new(LEAVE);
         while self.posted - self.done >= u64::from(SENDS) {
+            let lasts = patience.lasts();
             self.poll(hear)?;
-            if !patience.lasts() {
+            if !lasts {
                 self.broken = true;
                 return Err(Failure::NoCompletion);
             }

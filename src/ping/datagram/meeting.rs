@@ -123,7 +123,7 @@ impl<T: Addressed> Talk<'_, T> {
         let since = clock::now();
         let longest = LONGEST + self.slot() * 2;
         let end = Deadline::after(longest);
-        let mut patience = Patience::new(longest);
+        let mut patience = Patience::exact(longest);
         let mut tries = TRIES.iter();
         let mut next = tries.next();
         loop {
@@ -139,7 +139,7 @@ impl<T: Addressed> Talk<'_, T> {
             }
             if before != self.met {
                 // The next one may come any moment: no naps.
-                patience = Patience::new(longest);
+                patience = Patience::exact(longest);
             }
             patience.lasts();
         }
@@ -148,7 +148,7 @@ impl<T: Addressed> Talk<'_, T> {
     /// Looks for the peer; how long the first answer took.
     fn find(&mut self, halt: &Halt<'_>, found: &mut Samples) -> Result<Option<Duration>, Failure> {
         let since = clock::now();
-        let mut patience = Patience::new(Duration::from_millis(u64::from(self.ask.reply_ms)));
+        let mut patience = Patience::exact(Duration::from_millis(u64::from(self.ask.reply_ms)));
         let mut first = None;
         let mut tries = TRIES.iter();
         let mut next = tries.next();
@@ -157,17 +157,18 @@ impl<T: Addressed> Talk<'_, T> {
                 self.question()?;
                 next = tries.next();
             }
+            let goes_on = patience.lasts() && !halt.is_asked();
             self.hear(&mut |took| {
                 first.get_or_insert(took);
                 found.add(nanoseconds(took));
             })?;
-            if first.is_none() && (halt.is_asked() || !patience.lasts()) {
+            if first.is_none() && !goes_on {
                 return Ok(None);
             }
         }
         // Others that are only late are not lost.
         let late = first.unwrap_or_default() * 2 + SHORTEST_WAIT;
-        let mut patience = Patience::new(late);
+        let mut patience = Patience::exact(late);
         while !self.open.is_empty() && patience.lasts() {
             self.hear(&mut |took| found.add(nanoseconds(took)))?;
         }
@@ -185,7 +186,7 @@ impl<T: Addressed> Talk<'_, T> {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
             self.question()?;
-            let mut patience = Patience::new((usual * 4).max(SHORTEST_WAIT));
+            let mut patience = Patience::exact((usual * 4).max(SHORTEST_WAIT));
             let mut answer = None;
             while answer.is_none() && patience.lasts() {
                 self.hear(&mut |took| answer = Some(took))?;

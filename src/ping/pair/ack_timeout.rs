@@ -10,8 +10,7 @@ const LONGEST: u8 = 19;
 /// The acknowledge timeout for a path with such a round trip: a slow path is not a dead one.
 ///
 /// Four round trips of datagrams, which take as long as an acknowledgement; of TCP's, which has
-/// two processes in it, one and a half must do. Doubled so often beyond
-/// that, up to the longest.
+/// two processes in it, one and a half must do. Doubled so often beyond that, up to the longest.
 pub(super) fn exponent(datagram_ns: Option<u64>, tcp_ns: Option<u64>, doublings: u8) -> u8 {
     let wanted = match (datagram_ns, tcp_ns) {
         (Some(ns), _) => u128::from(ns) * 4,

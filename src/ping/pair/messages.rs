@@ -33,10 +33,12 @@ const LONGEST_DATAGRAM_REPLY: Duration = Duration::from_secs(3);
 const DATAGRAM_ROUNDS: u32 = 4;
 const DATAGRAM_SLOT: Duration = Duration::from_millis(20);
 
-/// What an adapter's word that a request failed takes from when it gives up, and how long it may be waited for
-/// where it is slower to give up than it was told: of a path with round trips of seconds no more is known.
+/// What an adapter's word that a request failed takes from when it gives up.
 const LATE_STATUS: Duration = Duration::from_millis(300);
-const LATEST_STATUS: Duration = Duration::from_secs(5);
+
+/// The longest wait for one that is slower to give up than it was told, which cuts off the two longest acknowledge
+/// timeouts: nobody is to wait for half a minute.
+const SLOW_STATUS: Duration = Duration::from_secs(5);
 
 /// What the kernel is not asked for, since it would not come back for two minutes.
 fn without_tcp() -> StepError {
@@ -257,9 +259,9 @@ impl Talk<'_> {
         let attempts = ATTEMPTS * ack_timeout::time(ack_timeout);
         let reply = self.effort.reply.max(2 * attempts);
         // An adapter may take four times as long for each attempt (IBA 9.7.6.1.3).
-        let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(LATEST_STATUS);
-        // Each of three sizes, and the measurement, may take its slot and then one answer.
-        let wait = (self.effort.slot + reply) * 4 + status + SPARE;
+        let status = LATE_STATUS + (4 * attempts).saturating_sub(reply).min(SLOW_STATUS);
+        // Each of three sizes, and the measurement, may take its slot and then one answer; one may never complete.
+        let wait = (self.effort.slot + reply) * 4 + reply + status + SPARE;
         let ask = Probing {
             nonce: self.effort.nonce,
             sizes: vec![SMALL, mtu, 4 * mtu],

@@ -62,7 +62,7 @@ enum What<'a> {
         coverage: &'a Option<Coverage>,
         /// The file that this was made up from, without any message; `null` for a real run.
         simulated: &'a Option<String>,
-        /// When the first pair began, in nanoseconds since 1970 UTC.
+        /// When all hosts were reached, in nanoseconds since 1970 UTC.
         taken_ns: Option<u64>,
         /// From the last agent's hello to the last answer, in milliseconds.
         elapsed_ms: u64,
