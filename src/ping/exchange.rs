@@ -92,7 +92,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         let kind = self.at.kind;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, false);
         self.qp.write(0, &self.scratch)?;
-        self.send(size, longest(ask), || false)?;
+        self.send(size, self.patience(longest(ask)))?;
         let (slot, length) = self.answer(ask)?;
         fill(&mut self.scratch, ask.nonce, sequence, kind, size, true);
         let mut got = vec![0; length];
@@ -123,7 +123,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             sequence = sequence.wrapping_add(1);
             header[8..12].copy_from_slice(&sequence.to_le_bytes());
             self.qp.write(0, &header)?;
-            self.send(size, longest(ask), || false)?;
+            self.send(size, self.patience(longest(ask)))?;
             let (slot, length) = self.answer(ask)?;
             let mut got = [0; HEADER];
             self.qp.buffer().read(slot_offset(slot), &mut got)?;
@@ -159,21 +159,14 @@ impl<'a, T: Connected> Exchange<'a, T> {
     }
 
     fn next_message(&mut self, halt: &Halt<'_>) -> Result<Option<(usize, usize)>, Failure> {
-        let mut patience = self.patience(Duration::MAX);
-        loop {
-            let goes_on = patience.lasts() && !halt.is_asked();
+        self.patience(Duration::MAX).unless(halt).until(|_| {
             self.poll()?;
-            if let Some(message) = self.received.take() {
-                return Ok(Some(message));
-            }
-            if !goes_on {
-                return Ok(None);
-            }
-        }
+            Ok(self.received.take())
+        })
     }
 
     /// For a message that is waited for, here and there.
-    fn patience(&self, limit: Duration) -> Patience {
+    fn patience<'h>(&self, limit: Duration) -> Patience<'h> {
         match self.at.kind {
             Kind::Measure => Patience::exact(limit),
             _ => Patience::new(limit),
@@ -208,23 +201,17 @@ impl<'a, T: Connected> Exchange<'a, T> {
             self.qp.write(0, &self.scratch)?;
         }
         post_receive(self.qp, slot)?;
-        self.send(length, Duration::MAX, || halt.is_asked())
+        self.send(length, self.patience(Duration::MAX).unless(halt))
     }
 
     /// Posts the message at the start of the buffer, once the one before it has left.
-    fn send(
-        &mut self,
-        length: usize,
-        limit: Duration,
-        is_over: impl Fn() -> bool,
-    ) -> Result<(), Failure> {
-        let mut patience = self.patience(limit);
-        while !self.sent {
-            let goes_on = patience.lasts() && !is_over();
-            self.poll()?;
-            if !self.sent && !goes_on {
-                return Err(Failure::NoCompletion);
-            }
+    fn send(&mut self, length: usize, patience: Patience<'_>) -> Result<(), Failure> {
+        if !self.sent {
+            let has_left = patience.until(|_| {
+                self.poll()?;
+                Ok(self.sent.then_some(()))
+            })?;
+            has_left.ok_or(Failure::NoCompletion)?;
         }
         self.sent = false;
         Ok(self.qp.post_send(Request { id: SEND, offset: 0, length }, Signal::Always)?)
@@ -233,20 +220,14 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Waits for the peer's answer; without one, for the adapter's word on the request.
     fn answer(&mut self, ask: &Probing) -> Result<(usize, usize), Failure> {
         let reply = milliseconds(ask.reply_ms);
-        let mut patience = self.patience(longest(ask));
-        loop {
-            let lasts = patience.lasts();
+        let answer = self.patience(longest(ask)).until(|waited| {
             self.poll()?;
-            if let Some(message) = self.received.take() {
-                return Ok(message);
+            match self.received.take() {
+                None if self.sent && waited >= reply => Err(Failure::NoReply),
+                message => Ok(message),
             }
-            if self.sent && patience.waited() >= reply {
-                return Err(Failure::NoReply);
-            }
-            if !lasts {
-                return Err(Failure::NoCompletion);
-            }
-        }
+        })?;
+        answer.ok_or(Failure::NoCompletion)
     }
 
     fn poll(&mut self) -> Result<(), Failure> {

@@ -182,13 +182,8 @@ impl<'a, T: Connected> Stream<'a, T> {
     }
 
     fn attend(&mut self, halt: &Halt<'_>) -> Result<u64, Failure> {
-        let (mut answered, mut patience) = (0, Patience::new(Duration::MAX));
-        while !halt.is_asked() {
-            self.poll()?;
-            let Some(slot) = self.received.take() else {
-                patience.lasts();
-                continue;
-            };
+        let mut answered = 0;
+        while let Some(slot) = self.await_note(Patience::new(Duration::MAX).unless(halt))? {
             let nonce = match self.read(slot)? {
                 Note::Begin(_) => {
                     self.send(Note::Memory(self.qp.buffer().remote()))?;
@@ -213,17 +208,17 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     /// Waits for a note of the peer.
     fn note(&mut self, limit: Duration) -> Result<Note, Failure> {
-        let mut patience = Patience::new(limit);
-        loop {
-            if let Some(slot) = self.received.take() {
-                return self.read(slot);
+        let slot = self.await_note(Patience::new(limit))?.ok_or(Failure::NoReply)?;
+        self.read(slot)
+    }
+
+    fn await_note(&mut self, patience: Patience<'_>) -> Result<Option<usize>, Failure> {
+        patience.until(|_| {
+            if self.received.is_none() {
+                self.poll()?;
             }
-            let lasts = patience.lasts();
-            self.poll()?;
-            if self.received.is_none() && !lasts {
-                return Err(Failure::NoReply);
-            }
-        }
+            Ok(self.received.take())
+        })
     }
 
     fn read(&mut self, slot: usize) -> Result<Note, Failure> {
@@ -234,13 +229,12 @@ impl<'a, T: Connected> Stream<'a, T> {
     }
 
     fn send(&mut self, note: Note) -> Result<(), Failure> {
-        let mut patience = Patience::new(LEAVE);
-        while self.notes > 0 {
-            let lasts = patience.lasts();
-            self.poll()?;
-            if self.notes > 0 && !lasts {
-                return Err(Failure::NoCompletion);
-            }
+        if self.notes > 0 {
+            let has_left = Patience::new(LEAVE).until(|_| {
+                self.poll()?;
+                Ok((self.notes == 0).then_some(()))
+            })?;
+            has_left.ok_or(Failure::NoCompletion)?;
         }
         self.qp.write(SENT, &note.encode())?;
         let request = Request { id: SENT_NOTE, offset: SENT, length: NOTE };

@@ -128,11 +128,12 @@ impl<T: Addressed> Endpoint<T> {
         qp_num: u32,
         hear: &mut dyn FnMut(Datagram),
     ) -> Result<(), Failure> {
-        let mut patience = Patience::new(LEAVE);
-        while self.posted - self.done >= u64::from(SENDS) {
-            let lasts = patience.lasts();
-            self.poll(hear)?;
-            if !lasts {
+        if !self.has_room() {
+            let room = Patience::new(LEAVE).until(|_| {
+                self.poll(hear)?;
+                Ok(self.has_room().then_some(()))
+            })?;
+            if room.is_none() {
                 self.broken = true;
                 return Err(Failure::NoCompletion);
             }
@@ -146,6 +147,10 @@ impl<T: Addressed> Endpoint<T> {
         self.qp.post_datagram(request, Signal::Always, &to)?;
         self.posted += 1;
         Ok(())
+    }
+
+    fn has_room(&self) -> bool {
+        self.posted - self.done < u64::from(SENDS)
     }
 
     /// Fetches what has come; strangers' bytes are dropped.

@@ -124,12 +124,10 @@ impl<T: Addressed> Talk<'_, T> {
         let longest = LONGEST + self.slot() * 2;
         let end = Deadline::after(longest);
         let mut patience = Patience::exact(longest);
-        let mut tries = TRIES.iter();
-        let mut next = tries.next();
+        let mut tries = TRIES.iter().peekable();
         loop {
-            if next.is_some_and(|&at| self.met.heard == 0 && since.elapsed() >= at) {
+            if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
                 self.question()?;
-                next = tries.next();
             }
             let before = self.met;
             self.hear(&mut |_| {})?;
@@ -148,29 +146,25 @@ impl<T: Addressed> Talk<'_, T> {
     /// Looks for the peer; how long the first answer took.
     fn find(&mut self, halt: &Halt<'_>, found: &mut Samples) -> Result<Option<Duration>, Failure> {
         let since = clock::now();
-        let mut patience = Patience::exact(Duration::from_millis(u64::from(self.ask.reply_ms)));
-        let mut first = None;
-        let mut tries = TRIES.iter();
-        let mut next = tries.next();
-        while first.is_none() {
-            if next.is_some_and(|&at| since.elapsed() >= at) {
+        let reply = Duration::from_millis(u64::from(self.ask.reply_ms));
+        let mut tries = TRIES.iter().peekable();
+        let first = Patience::exact(reply).unless(halt).until(|_| {
+            if tries.next_if(|&&at| since.elapsed() >= at).is_some() {
                 self.question()?;
-                next = tries.next();
             }
-            let goes_on = patience.lasts() && !halt.is_asked();
+            let mut first = None;
             self.hear(&mut |took| {
                 first.get_or_insert(took);
                 found.add(nanoseconds(took));
             })?;
-            if first.is_none() && !goes_on {
-                return Ok(None);
-            }
-        }
-        // Others that are only late are not lost.
-        let late = first.unwrap_or_default() * 2 + SHORTEST_WAIT;
-        let mut patience = Patience::exact(late);
-        while !self.open.is_empty() && patience.lasts() {
-            self.hear(&mut |took| found.add(nanoseconds(took)))?;
+            Ok(first)
+        })?;
+        if let Some(took) = first {
+            // Others that are only late are not lost.
+            Patience::exact(took * 2 + SHORTEST_WAIT).until(|_| {
+                self.hear(&mut |took| found.add(nanoseconds(took)))?;
+                Ok(self.open.is_empty().then_some(()))
+            })?;
         }
         Ok(first)
     }
@@ -186,11 +180,11 @@ impl<T: Addressed> Talk<'_, T> {
             self.open.clear();
             let is_warm_up = warm_up.has(start);
             self.question()?;
-            let mut patience = Patience::exact((usual * 4).max(SHORTEST_WAIT));
-            let mut answer = None;
-            while answer.is_none() && patience.lasts() {
+            let answer = Patience::exact((usual * 4).max(SHORTEST_WAIT)).until(|_| {
+                let mut answer = None;
                 self.hear(&mut |took| answer = Some(took))?;
-            }
+                Ok(answer)
+            })?;
             start = clock::now();
             match answer {
                 Some(_) if is_warm_up => samples.warm_up(),

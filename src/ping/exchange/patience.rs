@@ -1,7 +1,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::Failure;
 use crate::clock;
+use crate::ping::halt::Halt;
 
 /// Polls between two looks at the clock, which is slow on some machines.
 const SPINS: u32 = 64;
@@ -11,8 +13,9 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// A wait by polling: without a pause while a message may come any moment, then with naps, so that
 /// a peer that is late does not cost this host a processor.
-pub(in crate::ping) struct Patience {
+pub(in crate::ping) struct Patience<'a> {
     limit: Duration,
+    halt: Option<&'a Halt<'a>>,
     /// How long there is no pause.
     eager: Duration,
     /// A pause is this part of the wait so far: what comes meanwhile is seen so much later at the most.
@@ -22,7 +25,7 @@ pub(in crate::ping) struct Patience {
     waited: Duration,
 }
 
-impl Patience {
+impl<'a> Patience<'a> {
     /// For what is not measured.
     pub(in crate::ping) fn new(limit: Duration) -> Self {
         Self::eager(limit, Duration::from_millis(2), 16)
@@ -34,16 +37,35 @@ impl Patience {
     }
 
     fn eager(limit: Duration, eager: Duration, part: u32) -> Self {
-        Self { limit, eager, part, polls: 0, since: None, waited: Duration::ZERO }
+        Self { limit, halt: None, eager, part, polls: 0, since: None, waited: Duration::ZERO }
     }
 
-    /// How long this has lasted.
-    pub(in crate::ping) fn waited(&self) -> Duration {
-        self.waited
+    /// A stop ends it, too.
+    pub(in crate::ping) fn unless(self, halt: &'a Halt<'a>) -> Self {
+        Self { halt: Some(halt), ..self }
     }
 
-    /// Whether to go on: to be asked before a poll, since what comes while this host stands still is there in time.
+    /// What a poll finds, which is told how long the wait has lasted; nothing if it found nothing in time.
+    ///
+    /// The last poll comes after the time: what came while this host stood still is there in time.
+    pub(in crate::ping) fn until<T>(
+        mut self,
+        mut poll: impl FnMut(Duration) -> Result<Option<T>, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        loop {
+            let lasts = self.lasts();
+            let found = poll(self.waited)?;
+            if found.is_some() || !lasts {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Whether to go on, with a nap before where it has lasted.
     pub(in crate::ping) fn lasts(&mut self) -> bool {
+        if self.halt.is_some_and(Halt::is_asked) {
+            return false;
+        }
         self.polls = self.polls.wrapping_add(1);
         let is_eager = self.waited < self.eager;
         if is_eager && !self.polls.is_multiple_of(SPINS) {
@@ -55,5 +77,51 @@ impl Patience {
         let now = clock::now();
         self.waited = now - *self.since.get_or_insert(now);
         self.waited < self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    fn polls(patience: Patience<'_>, there_at: u32) -> (u32, bool) {
+        let mut polls = 0;
+        let found = patience.until(|_| {
+            polls += 1;
+            Ok((polls == there_at).then_some(()))
+        });
+        (polls, matches!(found, Ok(Some(()))))
+    }
+
+    #[test]
+    fn a_wait_ends_with_what_it_is_for_or_with_its_time() {
+        assert_eq!(polls(Patience::new(Duration::MAX), 1_000), (1_000, true));
+        let (polls, found) = polls(Patience::exact(Duration::from_millis(8)), 0);
+        assert!(polls > 1 && !found);
+    }
+
+    #[test]
+    fn what_is_there_when_the_time_is_over_is_found() {
+        let found = Patience::new(Duration::from_millis(8)).until(|waited| {
+            let is_over = waited >= Duration::from_millis(8);
+            Ok(is_over.then_some(waited))
+        });
+        assert!(found.is_ok_and(|found| found.is_some()));
+    }
+
+    #[test]
+    fn a_stop_ends_a_wait_after_one_more_poll() {
+        let stopped = AtomicU64::new(2);
+        let halt = Halt { stopped: &stopped, question: 1 };
+        assert_eq!(polls(Patience::new(Duration::MAX).unless(&halt), 2), (1, false));
+        assert_eq!(polls(Patience::new(Duration::MAX).unless(&halt), 1), (1, true));
+    }
+
+    #[test]
+    fn an_error_ends_a_wait() {
+        let found = Patience::new(Duration::MAX).until(|_| Err::<Option<()>, _>(Failure::NoReply));
+        assert!(matches!(found, Err(Failure::NoReply)));
     }
 }

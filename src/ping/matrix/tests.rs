@@ -196,17 +196,18 @@ fn reachable() -> HostReport {
     report
 }
 
+fn members<'a, N: Node>(hosts: &'a [N], inventory: Option<&'a HostReport>) -> Vec<Member<'a>> {
+    let member = |host: &'a N| {
+        let node: &dyn Node = host;
+        Member { name: "n".into(), inventory, node: Some(node), failure: None }
+    };
+    hosts.iter().map(member).collect()
+}
+
 /// All pairs of these on one rail.
 fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
     let inventory = reachable();
-    let member = |host| Member {
-        name: "n".into(),
-        inventory: Some(&inventory),
-        node: Some(host as &dyn Node),
-        failure: None,
-    };
-    let members: Vec<Member<'_>> = hosts.iter().map(member).collect();
-    run(&members, &plan(Pairs::all(hosts.len())), effort, &Until(|| false))
+    run(&members(hosts, Some(&inventory)), &plan(Pairs::all(hosts.len())), effort, &Until(|| false))
 }
 
 fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
@@ -229,14 +230,10 @@ fn ack_timeouts(host: &Lossy) -> Vec<u8> {
 #[test]
 fn workers_that_are_awaited_have_answered_and_are_longer_awaited_than_they_may_take() {
     let hosts = [Lossy::losing(0), Lossy::losing(0)];
-    let member = |host| Member {
-        name: "n".into(),
-        inventory: None,
-        node: Some(host as &dyn Node),
-        failure: None,
-    };
     let unreached = Member { name: "n".into(), inventory: None, node: None, failure: None };
-    await_workers(&hosts.iter().map(member).chain([unreached]).collect::<Vec<_>>());
+    let mut members = members(&hosts, None);
+    members.push(unreached);
+    await_workers(&members);
     assert!(hosts.iter().all(|host| host.has_begun.load(Ordering::Relaxed)));
     assert!(FIRST_ANSWER > BEGINNING);
 }
