@@ -201,6 +201,7 @@ fn judge_local(failure: &StepError) -> (Code, Option<&'static str>) {
     match &failure.cause {
         Cause::Library => (Code::Library, None),
         Cause::Unsupported => (Code::NoTransport, None),
+        Cause::Mtu => (Code::MtuMismatch, Some(PATH_MTU)),
         Cause::Errno(name) => match name.as_str() {
             "EACCES" | "EPERM" | "ENOENT" => (
                 Code::Permission,
@@ -541,6 +542,7 @@ mod tests {
         assert_eq!(code(Cause::Errno("ENODATA".into())), Code::GidIndex);
         assert_eq!(code(Cause::Library), Code::Library);
         assert_eq!(code(Cause::Unsupported), Code::NoTransport);
+        assert_eq!(code(Cause::Mtu), Code::MtuMismatch);
     }
 
     #[test]

@@ -409,7 +409,7 @@ pub enum Cause {
     NoReply,
     /// The answer carries other bytes than it should.
     WrongBytes,
-    /// The path MTU that is to be used is larger than the port's.
+    /// The port has no path MTU, or a smaller one than is to be used.
     Mtu,
     /// The host's own firewall drops what is to be sent.
     Filtered,

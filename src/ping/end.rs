@@ -29,6 +29,7 @@ const MIN_RNR_TIMER: u8 = 12;
 pub(super) struct OpenEnd {
     opening: Opening,
     port: PortAttr,
+    mtu: Mtu,
     psn: u32,
     stage: Unconnected,
 }
@@ -60,6 +61,7 @@ impl OpenEnd {
         let fail = |error| verbs_error(Stage::Open, &error);
         let device = Device::open(&opening.device).map_err(fail)?;
         let port = device.port(opening.port).map_err(fail)?;
+        let mtu = port.active_mtu().ok_or_else(|| no_mtu(&opening))?;
         // A connection manager looks for the GID itself.
         if opening.method != Method::Cm {
             let gid = device.gid(opening.port, opening.gid_index).map_err(fail)?;
@@ -88,7 +90,7 @@ impl OpenEnd {
                 )
             }
         };
-        Ok(Self { opening, port, psn, stage })
+        Ok(Self { opening, port, mtu, psn, stage })
     }
 
     /// What the peer must know of it; of TCP and datagrams it knows nothing.
@@ -109,7 +111,7 @@ impl OpenEnd {
             queue_pair,
             psn: self.psn,
             lid: self.port.lid,
-            mtu: self.port.active_mtu().map_or(0, Mtu::bytes),
+            mtu: self.mtu.bytes(),
             cm_address,
             tcp_address: None,
             tcp_stream_address: None,
@@ -323,6 +325,19 @@ fn gid_moved(opening: &Opening) -> StepError {
         detail: format!("GID {index} of {device}/{port} is no longer {gid}"),
         fix: Some("an address was removed or moved: ask again".into()),
         ..StepError::new(Stage::Open, Cause::Errno("ENODATA".into()))
+    }
+}
+
+/// Drivers give none where the interface's MTU is less than the 352 bytes that 256 of RoCE need
+/// (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
+fn no_mtu(opening: &Opening) -> StepError {
+    let (device, port) = (&opening.device, opening.port);
+    StepError {
+        detail: format!(
+            "{device}/{port} has no path MTU: its interface carries too little for one"
+        ),
+        fix: Some("give the interface the MTU of its network: ip link set NETDEV mtu 1500".into()),
+        ..StepError::new(Stage::Open, Cause::Mtu)
     }
 }
 

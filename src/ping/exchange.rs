@@ -150,12 +150,14 @@ impl<'a, T: Connected> Exchange<'a, T> {
     /// Answers until told to stop; how many messages it answered.
     pub(super) fn serve(&mut self, halt: &Halt<'_>) -> Result<u64, StepError> {
         let mut answered = 0;
-        loop {
+        // A peer that never ends must not keep this end there.
+        while !halt.is_asked() {
             let message = self.next_message(halt).map_err(|why| why.at(self.at))?;
-            let Some((slot, length)) = message else { return Ok(answered) };
+            let Some((slot, length)) = message else { break };
             self.reply(slot, length, halt).map_err(|why| why.at(self.at))?;
             answered += 1;
         }
+        Ok(answered)
     }
 
     fn next_message(&mut self, halt: &Halt<'_>) -> Result<Option<(usize, usize)>, Failure> {
@@ -165,7 +167,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         })
     }
 
-    /// For a message that is waited for, here and there.
+    /// How to wait for a message: at both ends of a measurement without a pause.
     fn patience<'h>(&self, limit: Duration) -> Patience<'h> {
         match self.at.kind {
             Kind::Measure => Patience::exact(limit),

@@ -95,6 +95,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
     let crosses = plan.schedule() == Schedule::Shift;
+    await_workers(members);
     let rounds =
         Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
@@ -133,7 +134,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
 
 /// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
 /// [`Node::life`] tells.
-pub fn await_workers(members: &[Member<'_>]) {
+fn await_workers(members: &[Member<'_>]) {
     let deadline = Deadline::after(FIRST_ANSWER);
     // Closing what is not open does nothing, and is answered.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });

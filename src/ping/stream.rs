@@ -157,18 +157,17 @@ impl<'a, T: Connected> Stream<'a, T> {
             }
             self.poll()?;
         }
-        let mut patience = Patience::new(Duration::MAX);
-        while self.writes > 0 {
+        let limit = marks.limit().saturating_duration_since(clock::now());
+        let drained = Patience::new(limit).until(|_| {
             self.poll()?;
-            patience.lasts();
-            if self.writes > 0 && clock::now() >= marks.limit() {
-                // A path that is slow and goes on is not a broken one.
-                let seen = marks.throughput(self.written, clock::now());
-                let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
-                return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
-            }
-        }
+            Ok((self.writes == 0).then_some(()))
+        })?;
         let seen = marks.throughput(self.written, clock::now());
+        if drained.is_none() {
+            // A path that is slow and goes on is not a broken one.
+            let goes_on = self.moved.is_some_and(|moved| moved.elapsed() < HALT);
+            return if goes_on { Ok(seen) } else { Err(Failure::NoCompletion) };
+        }
         self.send(Note::Written(ask.nonce))?;
         match self.note(reply)? {
             Note::Seen(nonce) if nonce == ask.nonce => Ok(seen),
@@ -183,7 +182,10 @@ impl<'a, T: Connected> Stream<'a, T> {
 
     fn attend(&mut self, halt: &Halt<'_>) -> Result<u64, Failure> {
         let mut answered = 0;
-        while let Some(slot) = self.await_note(Patience::new(Duration::MAX).unless(halt))? {
+        // A peer that never ends must not keep this end there.
+        while !halt.is_asked() {
+            let waits = Patience::new(Duration::MAX).unless(halt);
+            let Some(slot) = self.await_note(waits)? else { break };
             let nonce = match self.read(slot)? {
                 Note::Begin(_) => {
                     self.send(Note::Memory(self.qp.buffer().remote()))?;

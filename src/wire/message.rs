@@ -3,10 +3,12 @@ use serde::{Deserialize, Serialize};
 use crate::model::Parts;
 use crate::model::probe::{Step, StepError, StepResult};
 
-/// The protocol of this program, and of the agents that it talks to: raised when a message is added or changes its meaning.
+/// The protocol of this program, and of the agents that it talks to: raised when a message is added or
+/// changes its meaning.
 ///
 /// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
-pub const PROTOCOL: u32 = 4;
+/// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
+pub const PROTOCOL: u32 = 5;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -66,8 +66,7 @@ impl Worker {
     }
 
     pub(super) fn is_silent(&self) -> bool {
-        let patience = if self.has_spoken.load(Ordering::Relaxed) { SILENCE } else { BEGINNING };
-        self.heard.silence() > patience
+        self.heard.silence() > patience(self.has_spoken.load(Ordering::Relaxed))
     }
 
     pub(super) fn hand_over(&self, step: ToWorker) {
@@ -93,6 +92,11 @@ impl Worker {
     }
 }
 
+/// How long a worker may be silent.
+fn patience(has_spoken: bool) -> Duration {
+    if has_spoken { SILENCE } else { BEGINNING }
+}
+
 fn has_ended(child: &mut Child, wait: Duration) -> bool {
     let deadline = Deadline::after(wait);
     while matches!(child.try_wait(), Ok(None)) {
@@ -102,4 +106,10 @@ fn has_ended(child: &mut Child, wait: Duration) -> bool {
         thread::park_timeout(Duration::from_millis(5));
     }
     true
+}
+
+#[test]
+fn a_worker_has_more_time_to_begin_than_to_go_on() {
+    assert_eq!(patience(false), Duration::from_secs(5));
+    assert_eq!(patience(true), Duration::from_millis(1_500));
 }

@@ -44,6 +44,7 @@ enum Phase {
     #[default]
     Nothing,
     Reaching,
+    Workers,
     Pass(Pass),
 }
 
@@ -57,6 +58,11 @@ impl Progress {
     /// One more host was, or was not.
     pub(super) fn reached(&self) {
         self.state().done += 1;
+    }
+
+    /// All were, and their workers are to begin.
+    pub(super) fn awaits_workers(&self) {
+        self.enter(State { phase: Phase::Workers, ..State::default() });
     }
 
     /// A pass over so many pairs begins, for which there may be no more time than this.
@@ -151,6 +157,7 @@ fn line(state: &State) -> Option<String> {
     let mut line = match phase {
         Phase::Nothing => return None,
         Phase::Reaching => return Some(format!("reaching hosts: {done} of {of}")),
+        Phase::Workers => return Some("waiting for workers to begin".into()),
         Phase::Pass(Pass::First) if failed > 0 => format!("{done} of {of} pairs, {failed} failed"),
         Phase::Pass(Pass::First) => format!("{done} of {of} pairs"),
         Phase::Pass(Pass::SecondTry) => format!("trying {of} pairs again"),
@@ -196,6 +203,8 @@ mod tests {
         progress.reaches(3);
         progress.reached();
         assert_eq!(shown().unwrap(), "reaching hosts: 1 of 3");
+        progress.awaits_workers();
+        assert_eq!(shown().unwrap(), "waiting for workers to begin");
         progress.begins(Pass::First, 12, None);
         assert!(progress.is_first_pass());
         progress.saw(Code::NoAck);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
@@ -28,8 +28,16 @@ const REPLY: Duration = Duration::from_secs(1);
 /// How long agents may take to leave when all is done.
 const LEAVE: Duration = Duration::from_millis(2_500);
 
-/// One host of the run: its agent and inventory, or why there is none.
-type Reached = Result<(Agent, HostReport), HostFailure>;
+/// One host of the run.
+struct Entered {
+    agent: Agent,
+    /// When its agent said hello.
+    hello: Instant,
+    inventory: HostReport,
+}
+
+/// What came of reaching one.
+type Reached = Result<Entered, HostFailure>;
 
 /// A run that can be done again and again.
 pub(super) struct Real {
@@ -83,25 +91,26 @@ impl Real {
     }
 
     fn probe(&self, reached: Vec<Reached>, effort: &Effort, listener: &Listener<'_>) -> PingReport {
-        let (started, taken_ns) = (clock::now(), clock::wall_ns());
+        let taken_ns = clock::wall_ns();
+        let hello = reached.iter().flatten().map(|entered| entered.hello).max();
         let members: Vec<Member<'_>> = self
             .places
             .iter()
             .zip(&reached)
             .map(|(place, reached)| Member {
                 name: place.name(),
-                inventory: reached.as_ref().ok().map(|(_, report)| report),
-                node: reached.as_ref().ok().map(|(agent, _)| agent as &dyn Node),
+                inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
+                node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
                 failure: reached.as_ref().err(),
             })
             .collect();
         let hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
-        matrix::await_workers(&members);
         let is_over = || self.watchdog.is_cancelled();
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
         let results = matrix::run(&members, &self.plan, effort, &watcher);
         drop(members);
-        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed = hello.map_or(Duration::ZERO, |hello| hello.elapsed());
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let left_behind = leave(&self.places, reached);
         // Not every two hosts have the same rails: what is covered counts them together.
         let ends = |is_of: fn(&Pair) -> bool| -> BTreeSet<(usize, usize)> {
@@ -170,6 +179,7 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
             (found.what, found.deadline)
         }
     };
+    let hello = clock::now();
     let entered = agent
         .report(&[Part::Gids, Part::Netdevs, Part::Pkeys].into(), deadline)
         .and_then(|report| {
@@ -178,7 +188,9 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
         });
     match entered {
         // The name that it was asked by, not its own.
-        Ok(report) => Ok((agent, HostReport { host: place.name(), ..report })),
+        Ok(report) => {
+            Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
+        }
         Err(failure) => Err(agent.give_up(failure)),
     }
 }
@@ -227,10 +239,10 @@ fn overrides(args: &PingArgs) -> Overrides {
 /// Ends all agents at once; which of them could not be ended.
 fn leave(places: &[Place], reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
-    let agents = places.iter().zip(reached).filter_map(|(place, reached)| {
-        let (agent, _) = reached.ok()?;
-        Some((place.name(), agent))
-    });
+    let agents = places
+        .iter()
+        .zip(reached)
+        .filter_map(|(place, reached)| Some((place.name(), reached.ok()?.agent)));
     let left_behind = Mutex::new(Vec::new());
     at_once(agents.collect(), |(name, agent)| {
         if let Err(left) = agent.end(deadline) {

@@ -1,5 +1,6 @@
 //! Who listens while a run goes on.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::progress::Progress;
@@ -20,14 +21,15 @@ pub(super) struct Listener<'a> {
 /// The watch over one run.
 pub(super) struct Watcher<'a> {
     is_over: &'a (dyn Fn() -> bool + Sync),
-    /// Until when pairs are begun, and until when those that are tried again.
-    until: Option<(Deadline, Deadline)>,
+    budget: Option<Duration>,
+    /// Until when pairs are begun, and until when those that are tried again; once the first are.
+    until: OnceLock<(Deadline, Deadline)>,
     listener: &'a Listener<'a>,
     hosts: &'a [PingHost],
 }
 
 impl<'a> Watcher<'a> {
-    /// The watch over a run of these hosts, which begins here.
+    /// The watch over a run of these hosts, whose budget counts from its first pass on.
     pub(super) fn new(
         is_over: &'a (dyn Fn() -> bool + Sync),
         budget: Option<Duration>,
@@ -37,9 +39,8 @@ impl<'a> Watcher<'a> {
         if let Some(stream) = listener.stream {
             stream.hosts(hosts);
         }
-        // What looks bad is to be tried again within the time, too.
-        let until = budget.map(|time| (Deadline::after(time * 4 / 5), Deadline::after(time)));
-        Self { is_over, until, listener, hosts }
+        listener.progress.awaits_workers();
+        Self { is_over, budget, until: OnceLock::new(), listener, hosts }
     }
 }
 
@@ -49,7 +50,7 @@ impl Watch for Watcher<'_> {
     }
 
     fn is_out_of_time(&self) -> bool {
-        self.until.is_some_and(|(first, last)| {
+        self.until.get().is_some_and(|(first, last)| {
             if self.listener.progress.is_first_pass() { first.is_over() } else { last.is_over() }
         })
     }
@@ -62,7 +63,12 @@ impl Watch for Watcher<'_> {
     }
 
     fn begins(&self, pass: Pass, pairs: u64) {
-        let left = self.until.map(|(first, _)| first.remaining());
+        // What looks bad is to be tried again within the time, too.
+        let until = |time| (Deadline::after(time * 4 / 5), Deadline::after(time));
+        let left = self.budget.map(|time| {
+            let (first, last) = self.until.get_or_init(|| until(time));
+            if pass == Pass::First { first.remaining() } else { last.remaining() }
+        });
         self.listener.progress.begins(pass, pairs, left);
     }
 }

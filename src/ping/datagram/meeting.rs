@@ -121,25 +121,22 @@ impl<T: Addressed> Talk<'_, T> {
     /// Answers until it is stopped, and looks for a peer that is not heard.
     fn stay(&mut self, halt: &Halt<'_>) -> Result<(), Failure> {
         let since = clock::now();
-        let longest = LONGEST + self.slot() * 2;
-        let end = Deadline::after(longest);
-        let mut patience = Patience::exact(longest);
+        let end = Deadline::after(LONGEST + self.slot() * 2);
         let mut tries = TRIES.iter().peekable();
         loop {
-            if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
-                self.question()?;
-            }
-            let before = self.met;
-            self.hear(&mut |_| {})?;
+            // Anew after each datagram: the next one may come any moment.
+            Patience::exact(end.remaining()).unless(halt).until(|_| {
+                if self.met.heard == 0 && tries.next_if(|&&at| since.elapsed() >= at).is_some() {
+                    self.question()?;
+                }
+                let before = self.met;
+                self.hear(&mut |_| {})?;
+                Ok((before != self.met).then_some(()))
+            })?;
             // A peer that never ends must not keep this end there.
             if halt.is_asked() || end.is_over() {
                 return Ok(());
             }
-            if before != self.met {
-                // The next one may come any moment: no naps.
-                patience = Patience::exact(longest);
-            }
-            patience.lasts();
         }
     }
 

@@ -61,8 +61,8 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// Whether to go on, with a nap before where it has lasted.
-    pub(in crate::ping) fn lasts(&mut self) -> bool {
+    /// Whether to go on; after a nap, once it has lasted for some time.
+    fn lasts(&mut self) -> bool {
         if self.halt.is_some_and(Halt::is_asked) {
             return false;
         }

@@ -88,8 +88,9 @@ impl Symptom {
                 );
                 evidence.source.failure =
                     Some(StepError { detail, ..StepError::new(Stage::FirstMessage, cause) });
-                end(&mut evidence, side).life =
-                    Life::Hung("its agent did not run for 1.5 s, though SSH did".into());
+                end(&mut evidence, side).life = Life::Hung(
+                    "its agent did not run for 2 s, though the host's SSH service did".into(),
+                );
             }
             Self::LinkDown(side) => {
                 evidence.tcp = Some(Err(silent()));

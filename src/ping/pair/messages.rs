@@ -54,7 +54,6 @@ impl Talk<'_> {
         let mut addresses = (None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
-            self.seen.mtu = Some(self.mtu(&here, &there));
             self.seen.source = self.too_large(&here);
             self.seen.target = self.too_large(&there);
             if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
@@ -62,6 +61,7 @@ impl Talk<'_> {
                 self.compare_tcp(addresses.0);
             }
             if self.seen.source.is_none() && self.seen.target.is_none() {
+                self.seen.mtu = Some(self.mtu(&here, &there));
                 self.converse(here, there);
             }
         }
@@ -76,10 +76,10 @@ impl Talk<'_> {
         self.close();
     }
 
-    /// Why the path MTU that was asked for is none for this end; only of connections that are told of one. Soft-RoCE takes it all the same: 6.1 then tries to
-    /// send without a pause, and 5.10 cuts the message off.
+    /// Why the path MTU that was asked for is none for this end; only of connections that are told of one.
+    /// Soft-RoCE takes it all the same: 6.1 then tries to send without a pause, and 5.10 cuts the message off.
     fn too_large(&self, end: &Opened) -> Option<StepError> {
-        let is_set = self.route.method == Method::Relay && end.mtu > 0;
+        let is_set = self.route.method == Method::Relay;
         let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
             detail: format!("a path MTU of {asked} was asked for, and the port has {}", end.mtu),
