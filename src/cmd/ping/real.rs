@@ -69,12 +69,15 @@ impl Real {
     /// Reaches all hosts, runs the plan, and leaves.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let effort = effort(&self.args)?;
-        let reached = self.gather(listener)?;
-        Ok(self.probe(reached, &effort, listener))
+        let (reached, started) = self.gather(listener)?;
+        Ok(self.probe(reached, started, &effort, listener))
     }
 
-    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<Vec<Reached>> {
+    /// What came of reaching each host, and when the last of them had said hello, or failed: what a host
+    /// that never answers takes is no time of the others' pairs.
+    fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<Reached>, Instant)> {
         let (places, watchdog) = (&self.places, &self.watchdog);
+        let mut started = clock::now();
         listener.progress.reaches(places.len());
         let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
         let enter = |place: &Place| match enter(place, &self.reach) {
@@ -84,15 +87,22 @@ impl Real {
         };
         fan_out(places, self.fanout, watchdog, enter, |index, result| {
             listener.progress.reached();
+            started = started.max(result.as_ref().map_or_else(|_| clock::now(), |host| host.hello));
             reached[index] = Some(result);
         })
         .context("cannot start a thread")?;
-        Ok(reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled()))).collect())
+        let reached = reached.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled())));
+        Ok((reached.collect(), started))
     }
 
-    fn probe(&self, reached: Vec<Reached>, effort: &Effort, listener: &Listener<'_>) -> PingReport {
+    fn probe(
+        &self,
+        reached: Vec<Reached>,
+        started: Instant,
+        effort: &Effort,
+        listener: &Listener<'_>,
+    ) -> PingReport {
         let taken_ns = clock::wall_ns();
-        let hello = reached.iter().flatten().map(|entered| entered.hello).max();
         let members: Vec<Member<'_>> = self
             .places
             .iter()
@@ -109,8 +119,7 @@ impl Real {
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
         let results = matrix::run(&members, &self.plan, effort, &watcher);
         drop(members);
-        let elapsed = hello.map_or(Duration::ZERO, |hello| hello.elapsed());
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let left_behind = leave(&self.places, reached);
         // Not every two hosts have the same rails: what is covered counts them together.
         let ends = |is_of: fn(&Pair) -> bool| -> BTreeSet<(usize, usize)> {
