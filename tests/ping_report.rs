@@ -56,7 +56,9 @@ fn host(name: &str) -> PingHost {
 
 fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdict {
     let hint = code.is_failure().then(|| format!("mend {}", code.word()));
-    Verdict { code, stage, side, detail: detail.into(), hint }
+    let has_error = stage.is_some_and(|stage| stage >= Stage::FirstMessage);
+    let error = has_error.then(|| "IBV_WC_RETRY_EXC_ERR".to_owned());
+    Verdict { code, stage, side, error, detail: detail.into(), hint }
 }
 
 fn carried_by(carrier: Carrier) -> Measured {

@@ -247,7 +247,8 @@ mod tests {
         let ordered = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b)));
         let pair = |(source, target)| {
             let (code, side) = judge(source, target);
-            let verdict = Verdict { code, stage: None, side, detail: String::new(), hint: None };
+            let (stage, error, detail, hint) = Default::default();
+            let verdict = Verdict { code, stage, side, error, detail, hint };
             let (rail, route, rdma, tcp, measured, first) = Default::default();
             Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
         };

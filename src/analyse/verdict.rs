@@ -37,7 +37,8 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         };
     }
     let hint = failure.fix.clone().or_else(|| hint.map(str::to_owned));
-    Verdict { code, stage: Some(failure.stage), side, detail, hint }
+    let error = failure.cause.error().map(str::to_owned);
+    Verdict { code, stage: Some(failure.stage), side, error, detail, hint }
 }
 
 /// A pair whose reliable connection passes: the other transports must do, too, where they were asked for.
@@ -49,6 +50,7 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
             code: if is_stuck { Code::DriverStuck } else { Code::NoUnreliable },
             stage: Some(failure.stage),
             side,
+            error: failure.cause.error().map(str::to_owned),
             detail: format!("reliable connections pass; over an unreliable one {}", failure.detail),
             hint: failure.fix.clone(),
         };
@@ -60,6 +62,7 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
             code: Code::NoDatagrams,
             stage: Some(Stage::Connect),
             side,
+            error: None,
             detail: format!("reliable connections pass; {}", tell_datagrams(datagrams)),
             hint: Some(
                 "see whether the ports count a wrong Q_Key: rdmactl counters -H SOURCE,TARGET -w 'name~key'"
@@ -68,7 +71,7 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
         };
     }
     let detail = "every message was answered".into();
-    Verdict { code: Code::Ok, stage: None, side, detail, hint: None }
+    Verdict { code: Code::Ok, stage: None, side, error: None, detail, hint: None }
 }
 
 /// What was seen of datagrams, in one clause.
@@ -123,6 +126,7 @@ pub fn not_tested() -> Verdict {
         code: Code::NotTested,
         stage: None,
         side: Side::Path,
+        error: None,
         detail: "the run ended before this pair's turn".into(),
         hint: None,
     }
@@ -150,6 +154,7 @@ pub fn judge_host(life: &Life, side: Side, stage: Stage) -> Option<Verdict> {
         code,
         stage: Some(stage),
         side,
+        error: None,
         detail: detail.clone(),
         hint: Some(hint.to_owned()),
     })
@@ -396,6 +401,14 @@ mod tests {
     fn answered_messages_are_ok() {
         let all_well = Evidence { passed: true, ..evidence(None, None) };
         assert_eq!(judge(&all_well).code, Code::Ok);
+    }
+
+    #[test]
+    fn the_error_that_was_seen_is_named_as_it_is() {
+        let error = |cause| judge(&evidence(Some(at(Stage::Connect, cause)), None)).error;
+        assert_eq!(error(retry_exceeded()).as_deref(), Some("IBV_WC_RETRY_EXC_ERR"));
+        assert_eq!(error(Cause::Errno("ETIMEDOUT".into())).as_deref(), Some("ETIMEDOUT"));
+        assert_eq!(error(Cause::NoReply), None);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub struct PingReport {
     /// made up, and in files of older versions.
     #[serde(default)]
     pub taken_ns: Option<u64>,
-    /// From the last agent's hello to the last answer, in milliseconds.
+    /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
     pub elapsed_ms: u64,
     /// Agents that could not be confirmed gone: `HOST: pid N`.
     pub left_behind: Vec<String>,
@@ -162,7 +162,7 @@ impl Finding {
     /// The finding that names nothing but the pair with this verdict.
     #[must_use]
     pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
-        let Verdict { code, stage, side: _, detail, hint } = verdict.clone();
+        let Verdict { code, stage, side: _, error: _, detail, hint } = verdict.clone();
         let (leaves, rails) = (Vec::new(), Vec::new());
         let (host, failed, of) = (None, 1, 1);
         Self { host, leaves, rails, source, target, code, stage, detail, hint, failed, of }
@@ -302,6 +302,8 @@ pub struct Verdict {
     pub stage: Option<Stage>,
     /// At which end it was seen.
     pub side: Side,
+    /// The name of the errno or the completion status that said so: `ETIMEDOUT`, `IBV_WC_RETRY_EXC_ERR`.
+    pub error: Option<String>,
     /// What was seen, in one sentence.
     pub detail: String,
     /// What to type.

@@ -426,3 +426,14 @@ pub enum Cause {
     /// The worker was told something out of order.
     Order,
 }
+
+impl Cause {
+    /// The name of the errno or the completion status, where one was seen.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Self::Errno(name) | Self::Completion(name) => Some(name),
+            _ => None,
+        }
+    }
+}

@@ -321,5 +321,5 @@ fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
     };
     let detail = failure.map_or("the host's agent was not reached", |failure| &failure.detail);
     let hint = failure.and_then(|failure| failure.fix.clone());
-    Verdict { code, stage: Some(Stage::Agent), side, detail: detail.to_owned(), hint }
+    Verdict { code, stage: Some(Stage::Agent), side, error: None, detail: detail.to_owned(), hint }
 }

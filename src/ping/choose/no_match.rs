@@ -43,7 +43,8 @@ impl NoMatch {
             Self::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
             Self::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
         };
-        Verdict { code, stage: Some(Stage::Choose), side, detail, hint: hint.map(str::to_owned) }
+        let (stage, hint) = (Some(Stage::Choose), hint.map(str::to_owned));
+        Verdict { code, stage, side, error: None, detail, hint }
     }
 }
 
