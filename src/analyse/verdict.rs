@@ -37,7 +37,7 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         };
     }
     let hint = failure.fix.clone().or_else(|| hint.map(str::to_owned));
-    let error = failure.cause.error().map(str::to_owned);
+    let error = failure.cause.error();
     Verdict { code, stage: Some(failure.stage), side, error, detail, hint }
 }
 
@@ -50,7 +50,7 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
             code: if is_stuck { Code::DriverStuck } else { Code::NoUnreliable },
             stage: Some(failure.stage),
             side,
-            error: failure.cause.error().map(str::to_owned),
+            error: failure.cause.error(),
             detail: format!("reliable connections pass; over an unreliable one {}", failure.detail),
             hint: failure.fix.clone(),
         };

@@ -302,7 +302,8 @@ pub struct Verdict {
     pub stage: Option<Stage>,
     /// At which end it was seen.
     pub side: Side,
-    /// The name of the errno or the completion status that said so: `ETIMEDOUT`, `IBV_WC_RETRY_EXC_ERR`.
+    /// The name of the errno or the completion status by which it was judged: `ETIMEDOUT`,
+    /// `IBV_WC_RETRY_EXC_ERR`.
     pub error: Option<String>,
     /// What was seen, in one sentence.
     pub detail: String,

@@ -428,11 +428,11 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The name of the errno or the completion status, where one was seen.
+    /// The name of the errno or the completion status, where it is one.
     #[must_use]
-    pub fn error(&self) -> Option<&str> {
+    pub fn error(&self) -> Option<String> {
         match self {
-            Self::Errno(name) | Self::Completion(name) => Some(name),
+            Self::Errno(name) | Self::Completion(name) => Some(name.clone()),
             _ => None,
         }
     }

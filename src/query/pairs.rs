@@ -61,7 +61,7 @@ impl Listing for Pairs {
             |row| Value::text(row.pair.verdict.stage.map(Stage::word));
         "verdict.side" "SIDE" Left Asked [] "Where it was seen: source, target, path"
             |row| Value::text(Some(row.pair.verdict.side.word()));
-        "verdict.error" "ERROR" Left Asked [] "Name of the errno or completion status, where there is one"
+        "verdict.error" "ERROR" Left Asked [] "The errno or completion status by which it was judged"
             |row| Value::text(row.pair.verdict.error.as_ref());
         "verdict.detail" "DETAIL" Left Asked [] "What was seen, in one sentence"
             |row| Value::text(Some(&row.pair.verdict.detail));

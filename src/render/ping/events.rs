@@ -64,7 +64,7 @@ enum What<'a> {
         simulated: &'a Option<String>,
         /// When all hosts were reached, in nanoseconds since 1970 UTC.
         taken_ns: Option<u64>,
-        /// From the last agent's hello to the last answer, in milliseconds.
+        /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
         elapsed_ms: u64,
         /// Agents that could not be confirmed gone.
         left_behind: &'a [String],
