@@ -50,7 +50,9 @@ pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepEr
         return Ok(());
     }
     Err(StepError {
-        detail: format!("the host itself drops what its port sends to {to}, UDP port {ROCE_V2}"),
+        detail: format!(
+            "the host itself drops what its port sends from {from} to {to}, UDP port {ROCE_V2}"
+        ),
         ..StepError::new(Stage::Connect, Cause::Filtered)
     })
 }
