@@ -43,8 +43,8 @@ test: lint ## everything but the long tests of the lab itself
 	lab/test quick
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab
 
-test-full: ## make test, the long tests and those of the lab, with the log in docs/test-full.log
-	@packaging/log docs/test-full.log $(MAKE) --no-print-directory test-full-steps
+test-full: ## make test, the long tests and those of the lab, with the log in target/test-full.log
+	@packaging/log $(TARGET_DIR)/test-full.log $(MAKE) --no-print-directory test-full-steps
 
 test-full-steps: lab-test-vm test
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_full
