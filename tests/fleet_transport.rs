@@ -88,7 +88,12 @@ fn what_the_program_complains_of_has_the_same_reasons() {
     check(failure(&target), Reason::Auth, "Permission denied", "try `ssh -F");
     fs::rename(server.path("aside"), server.path("authorized_keys")).unwrap();
     server.write_known_hosts("");
-    check(failure(&target), Reason::HostkeyUnknown, "in no known_hosts file", "shows the key");
+    check(
+        failure(&target),
+        Reason::HostkeyUnknown,
+        "in no known_hosts file",
+        "verify the fingerprint",
+    );
     let other = Sshd::start();
     server.write_known_hosts(&format!("{} {}\n", server.name(), other.host_key("ed25519")));
     check(failure(&target), Reason::HostkeyChanged, "known_hosts:1", "ssh-keygen -f");

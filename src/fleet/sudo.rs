@@ -3,8 +3,9 @@
 use super::last_words::quote;
 use crate::model::{HostFailure, Reason};
 
-const ALLOW: &str = "allow it there by `visudo`: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl, /usr/bin/kill`, \
-                     with its real user and paths, or `NOPASSWD: ALL` where rdmactl is not installed; or \
+/// A rule without the pattern would allow every command of rdmactl, and with it programs of the user's choice.
+const ALLOW: &str = "allow only the agent, with visudo: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl ^agent \
+                     [0-9a-f]{32}( --lines)?$` (sudo 1.9.10 or newer, with the user and path of that host); or \
                      leave out --sudo";
 
 /// Words of sudo in its own language, which our commands ask for, and of `env`.

@@ -49,7 +49,8 @@ pub(super) fn check(
         Verdict::Changed(place) => {
             let detail = format!("its {shown} is not the one on record in {place}");
             HostFailure::new(Reason::HostkeyChanged, detail).fix(format!(
-                "if it was installed anew: `ssh-keygen -f {} -R '{name}'`, then ssh-keyscan; else somebody is in between",
+                "if the host was reinstalled, verify the new fingerprint on its console: {SHOW_KEYS}; then \
+                 remove the old key: ssh-keygen -f {} -R '{name}'; otherwise suspect a man-in-the-middle attack",
                 place.file.display()
             ))
         }
@@ -69,7 +70,7 @@ pub(super) fn check(
             if !other_types.is_empty() {
                 detail = format!("{detail}, only {}", other_types.join(", "));
             }
-            HostFailure::new(Reason::HostkeyUnknown, detail).fix(scan(target, lookup))
+            HostFailure::new(Reason::HostkeyUnknown, detail).fix(verify_first(target))
         }
     };
     Err(failure)
@@ -90,7 +91,7 @@ fn accept(
         Ok(Taken::Changed) => {
             let detail = format!("its {shown} is not the one that was taken for it a moment ago");
             Err(HostFailure::new(Reason::HostkeyChanged, detail)
-                .fix("look who answers under this name: two hosts, or somebody in between"))
+                .fix("find out why two keys are shown for one name: two hosts, or a man-in-the-middle attack"))
         }
         Err(error) => {
             let file = file.display();
@@ -101,22 +102,20 @@ fn accept(
     }
 }
 
-/// How the key of an unknown host gets on record.
-fn scan(target: &Target, lookup: &Lookup) -> String {
-    let file = target
-        .note_in
-        .as_ref()
-        .map_or_else(|| "~/.ssh/known_hosts".to_owned(), |file| file.display().to_string());
+/// Command that prints the fingerprints of a host's keys, for its console.
+const SHOW_KEYS: &str = "for key in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done";
+
+/// Returns how to verify the key of an unknown host and how to accept it then.
+fn verify_first(target: &Target) -> String {
     let port = match target.port {
         22 => String::new(),
         port => format!(" -p {port}"),
     };
+    let alias = target.host_key_alias.as_ref();
+    let alias = alias.map_or(String::new(), |alias| format!(" -o HostKeyAlias={alias}"));
     let address = &target.address;
-    let alias = match &target.host_key_alias {
-        Some(_) => format!(", the name changed to {}", lookup.spelled()),
-        None => String::new(),
-    };
     format!(
-        "if the host shows that fingerprint (`ssh-keygen -lf` there): `ssh-keyscan{port} {address} >> {file}`{alias}"
+        "compare the fingerprint with those on the host's console: {SHOW_KEYS}; if one is equal, accept the \
+         key: ssh{port}{alias} {address}"
     )
 }

@@ -53,13 +53,17 @@ pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure 
             let remove = text.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
             let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", call.host), quote);
             HostFailure::new(reason, format!("ssh: its key is not the one on record{place}")).fix(
-                format!("if it was installed anew: `{remove}`, then `{by_hand}`; else somebody is in between"),
+                format!(
+                    "if the host was reinstalled, verify the new fingerprint on its console; then remove the old \
+                     key: `{remove}`, and accept the new key: `{by_hand}`; otherwise suspect a man-in-the-middle attack"
+                ),
             )
         }
         Reason::HostkeyUnknown => {
             let detail = "ssh: its key is in no known_hosts file";
-            HostFailure::new(reason, detail)
-                .fix(format!("`{by_hand}` shows the key, and takes it down when you say yes"))
+            HostFailure::new(reason, detail).fix(format!(
+                "verify the fingerprint on the host's console, then accept the key: `{by_hand}`"
+            ))
         }
         _ if line.is_empty() => HostFailure::new(Reason::Transport, "ssh ended without a word")
             .fix(format!("try `{by_hand}`")),
