@@ -240,7 +240,7 @@ fn sum(report: &PingReport) -> String {
         return text + "; simulated";
     }
     let (seconds, tenths) = (report.elapsed_ms / 1_000, report.elapsed_ms % 1_000 / 100);
-    let _ = write!(text, "; {seconds}.{tenths} s from the agents' hello");
+    let _ = write!(text, "; {seconds}.{tenths} s, agent startup excluded");
     text
 }
 

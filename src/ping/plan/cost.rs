@@ -24,7 +24,7 @@ pub enum Way {
 /// What a plan costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// From the agents' hello to the last answer.
+    /// Time of the run, agent startup excluded.
     pub time: Duration,
     /// Bytes of messages between the operator and the agents, as SSH gets them.
     pub relay_bytes: u64,

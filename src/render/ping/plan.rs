@@ -52,7 +52,7 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         120..7_200 => format!("{} min", seconds / 60),
         _ => format!("{} h", seconds / 3_600),
     };
-    let _ = writeln!(text, "time   about {time}, from the agents' hello");
+    let _ = writeln!(text, "time   about {time}, agent startup excluded");
     let (relayed, roster) = (Value::Size(plan.relay_bytes), Value::Size(plan.roster_bytes));
     let _ = writeln!(text, "bytes  {relayed} through this host, relayed pair by pair");
     let _ = writeln!(text, "       {roster} if each host got a roster of all instead");
