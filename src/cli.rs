@@ -1,6 +1,7 @@
-//! The command line: types only. The doc comments are the help, the man pages and the completions.
+//! The command line: clap types whose doc comments are the help, the man pages and the completions.
 //!
-//! What a command does is in `cmd`, in the file of its name.
+//! Parses and checks words; runs nothing. Used by `cmd`, which has one file per command.
+#![expect(clippy::doc_markdown, reason = "the help would show the backticks of doc comments")]
 
 mod agent;
 mod capture;
@@ -12,19 +13,22 @@ mod duration;
 pub mod flags;
 mod gids;
 mod global;
+mod host_sets;
 mod hosts;
 mod launcher;
 mod ping;
 mod ports;
 mod resources;
 mod shell;
+pub mod short_help;
 mod ssh_option;
 mod top;
+mod typed;
 
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
@@ -33,31 +37,33 @@ pub use connections::{ConnectionsArgs, FailOn, Only};
 pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use gids::GidsArgs;
-pub use global::{ColorWhen, Format, Global};
+pub use global::{ColorWhen, Format, Global, WIDE};
+pub use host_sets::{HostSets, WordOrSet};
 pub use hosts::HostsArgs;
-pub use launcher::{Launcher, join_launcher};
+pub use launcher::Launcher;
 pub use ping::{PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use top::{ThemeName, TopArgs, ViewName};
+pub use typed::rewrite;
 
 const NAME: &str = "rdmactl";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// See, prove and mend RDMA on one host or a whole cluster.
+/// Inspect, test and diagnose RDMA on one host or a whole cluster.
 ///
-/// Without a command: what this host has, in one screen.
+/// Without a command, rdmactl prints a summary of this host or of the hosts of -H.
 #[derive(Debug, Parser)]
 #[command(
     name = NAME,
     version = VERSION,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 all was read; 1 a problem was found; 2 wrong usage, or nothing \
-                  could be read; 3 a part could not be read."
+    after_help = "Exit codes: 0 everything was read and no problem was found; 1 a problem was found; \
+                  2 usage error, or nothing could be read; 3 a host or a value could not be read."
 )]
 pub struct Cli {
-    /// What every command takes.
+    /// The flags that every command takes.
     #[command(flatten)]
     pub global: Global,
     /// The command; without one, a summary of this host.
@@ -66,20 +72,24 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Takes a command line apart by the tree of commands, which is returned with what was found.
+    /// Parses a command line; returns the tree of commands and the matches.
     ///
-    /// clap copies the flags of all commands into each, which takes longer than all else that
-    /// `devices` does: the tree has only those commands whose names are among the words, until an error
-    /// is to be explained by all of them.
+    /// clap copies the global flags into every command, which takes longer than everything else that
+    /// `devices` does. So the tree has only the commands whose names are among the words. A usage error is
+    /// explained by the whole tree. A request for help is an error whose text is the name of the command
+    /// (`rdmactl` or `rdmactl-ping`): the caller prints the help.
     ///
     /// # Errors
-    /// A usage error, or help or the version was asked for.
+    /// The command line is wrong, or it requests help or the version.
     pub fn matches(words: &[OsString]) -> Result<(clap::Command, ArgMatches), clap::Error> {
-        let mut tree = Self::command();
+        const NAME_OF_COMMAND: &str = "{name}";
+        let mut tree = Self::command().help_template(NAME_OF_COMMAND);
+        tree = tree.mut_subcommands(|command| command.help_template(NAME_OF_COMMAND));
         let is_named =
             |command: &&clap::Command| words.iter().any(|word| word == command.get_name());
         let mut few = clap::Command::new(NAME)
             .version(VERSION)
+            .help_template(NAME_OF_COMMAND)
             .disable_help_subcommand(true)
             .args(tree.get_arguments().cloned())
             .subcommands(tree.get_subcommands().filter(is_named).cloned());
@@ -90,46 +100,78 @@ impl Cli {
         }
         tree.try_get_matches_from_mut(words).map(|matches| (tree, matches))
     }
+
+    /// Returns the command line that clap parsed.
+    ///
+    /// Host sets that were given as arguments become sets of -H, and `-o wide` becomes -v.
+    ///
+    /// # Errors
+    /// A value is invalid.
+    pub fn from_matches(matches: &mut ArgMatches) -> Result<Self, clap::Error> {
+        let mut cli = Self::from_arg_matches_mut(matches)?;
+        if let Some(command) = &mut cli.command {
+            let sets = command.take_host_sets();
+            cli.global.hosts.extend(sets);
+        }
+        cli.global.expand_wide();
+        Ok(cli)
+    }
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the RDMA devices and their ports.
+    /// List RDMA devices and their ports.
     Devices(DevicesArgs),
-    /// List the ports with all that is known of their links.
+    /// List ports and the state of their links.
     Ports(PortsArgs),
-    /// List the GID tables: by which addresses a port can be reached.
+    /// List the GID tables: the addresses of each port.
     Gids(GidsArgs),
-    /// List what the ports have counted: traffic, errors, congestion.
+    /// List port counters: traffic, errors, congestion.
     Counters(CountersArgs),
-    /// List who holds queue pairs, connections, memory regions and other objects.
+    /// List processes that hold queue pairs and memory.
     Resources(ResourcesArgs),
-    /// List who uses RDMA, and who fell back to TCP.
+    /// List connections over RDMA, and those that fell back to TCP.
     Connections(ConnectionsArgs),
-    /// Send RDMA messages between hosts, and say what is wrong where they do not pass.
+    /// Test RDMA between hosts and diagnose failures.
     Ping(Box<PingArgs>),
-    /// Show hosts, ports, connections and problems live, on the whole screen.
+    /// Show hosts, ports, connections and problems live.
     Top(TopArgs),
-    /// List the hosts that sets, groups and files name: expand, fold, count.
+    /// Expand, fold and count host sets.
     Hosts(HostsArgs),
-    /// Record what hosts answer, to be read again with --from.
+    /// Record the raw data of hosts in a file.
     Capture(CaptureArgs),
-    /// Print what ibstat and other older tools print, byte for byte.
+    /// Print the output of ibstat and other older tools.
     Compat(CompatArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
-    /// Write the man pages into a directory.
+    /// Write the man pages to a directory.
     Man(ManArgs),
-    /// The remote end of rdmactl; it is started by rdmactl itself.
+    /// Remote end of rdmactl; rdmactl starts it.
     #[command(hide = true)]
     Agent(AgentArgs),
 }
 
+impl Command {
+    /// Moves the host sets that were given as arguments out of a command that has the same as -H.
+    fn take_host_sets(&mut self) -> Vec<String> {
+        let sets = match self {
+            Self::Devices(args) => &mut args.hosts,
+            Self::Ports(args) => &mut args.hosts,
+            Self::Gids(args) => &mut args.hosts,
+            Self::Counters(args) => &mut args.hosts,
+            Self::Connections(args) => &mut args.hosts,
+            Self::Capture(args) => &mut args.hosts,
+            Self::Resources(args) => return WordOrSet::take_sets(&mut args.words),
+            Self::Top(args) => return WordOrSet::take_sets(&mut args.words),
+            _ => return Vec::new(),
+        };
+        std::mem::take(&mut sets.sets)
+    }
+}
+
 #[test]
 fn a_few_commands_understand_what_all_would() {
-    use clap::FromArgMatches as _;
-
     let parsed = |matches: &ArgMatches| format!("{:?}", Cli::from_arg_matches(matches).unwrap());
     for words in [
         &["rdmactl"][..],
@@ -153,6 +195,11 @@ fn a_few_commands_understand_what_all_would() {
         let all = Cli::command().try_get_matches_from(&typed);
         match (Cli::matches(&typed), all) {
             (Ok((_, few)), Ok(all)) => assert_eq!(parsed(&few), parsed(&all), "{words:?}"),
+            (Err(few), Err(all)) if all.kind() == ErrorKind::DisplayHelp => {
+                let name = few.to_string();
+                let usage = format!("Usage: {}", name.trim().replace('-', " "));
+                assert!(all.to_string().contains(&usage), "{words:?}: {usage}");
+            }
             (Err(few), Err(all)) => assert_eq!(few.to_string(), all.to_string(), "{words:?}"),
             (few, all) => panic!("{words:?}: {few:?} but {all:?}"),
         }

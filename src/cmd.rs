@@ -25,14 +25,13 @@ mod ports;
 mod resources;
 mod summary;
 mod top;
+mod usage;
 mod view;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
-
-use crate::cli::{Cli, ColorWhen, Command, Format, Global, join_launcher};
+use crate::cli::{Cli, ColorWhen, Command, Format, Global, rewrite};
 use crate::term::{Color, OutputError, Term};
 
 pub use outcome::{Advice, Outcome};
@@ -43,15 +42,15 @@ pub fn main() -> ExitCode {
     if let Some(shell) = complete::asked() {
         return complete::answer(shell);
     }
-    let words = compat::expand(join_launcher(std::env::args_os().collect()));
+    let words = compat::expand(rewrite(std::env::args_os().collect()));
     let (mut tree, mut matches) = match Cli::matches(&words) {
         Ok(found) => found,
-        Err(error) => return answer_usage(&error),
+        Err(error) => return usage::answer(&error, &words),
     };
     let flags = flags::check(&tree, &matches);
-    let cli = match Cli::from_arg_matches_mut(&mut matches) {
+    let cli = match Cli::from_matches(&mut matches) {
         Ok(cli) => cli,
-        Err(error) => return answer_usage(&error.format(&mut tree)),
+        Err(error) => return usage::answer(&error.format(&mut tree), &words),
     };
     let term = terminal(&cli.global);
     match flags.and_then(|()| run(&cli, term)) {
@@ -98,21 +97,6 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Man(args) => man::run(args),
         Command::Agent(args) => agent::run(args, term),
     }
-}
-
-/// Help and version are answers; anything else that clap says is a usage error.
-fn answer_usage(error: &clap::Error) -> ExitCode {
-    let term = Term::default();
-    let text = error.render();
-    if error.use_stderr() {
-        let text = if term.colors_talk() { text.ansi().to_string() } else { text.to_string() };
-        term.talk(&text);
-        return Outcome::Nothing.into();
-    }
-    let text = if term.colors_answer() { text.ansi().to_string() } else { text.to_string() };
-    // A reader that has gone wants no help.
-    let _ = term.answer(text);
-    ExitCode::SUCCESS
 }
 
 fn is_closed(error: &anyhow::Error) -> bool {

@@ -157,7 +157,7 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["devices", "--watch", "--from", "/tmp/x"], "--from contradicts --watch"),
         (&["ping", "n2", "--watch", "--save", "/tmp/x"], "--save contradicts --watch"),
         (&["ping", "n2", "--watch", "-f", "svg"], "--watch contradicts --format html and svg"),
-        (&["ping", "n2", "--from", "/tmp/x"], "--from contradicts the host"),
+        (&["ping", "n2", "--from", "/tmp/x"], "--from contradicts the hosts"),
         (&["ping", "--matrix", "n[1-3]", "--from", "/tmp/x"], "--from contradicts --matrix"),
         (&["ping", "--from", "/tmp/x", "--quick"], "--from contradicts --quick"),
         (&["ping", "--diff", "/tmp/x", "/tmp/y", "--rails", "all"], "--diff contradicts --rails"),
@@ -193,15 +193,13 @@ fn a_flag_without_effect_is_wrong_usage() {
         ),
         (&["devices", "-f", "html"], "heat maps of ping"),
         (&["ping", "n2", "--root", "/"], "ping has no use for --root"),
-        (&["-H", "n1", "ping", "--matrix", "n[1-2]"], "--matrix contradicts --hosts"),
-        (&["--from", "/tmp/x", "devices", "-H", "n1"], "--hosts contradicts --from"),
+        (&["-H", "n1", "ping", "--matrix"], "n1 is one host; a matrix needs two"),
+        (&["ping", "--matrix"], "--matrix needs hosts"),
+        (&["--root", "/", "devices", "n1"], "--hosts contradicts --root"),
+        (&["--from", "/tmp/x", "ping", "-H", "n1"], "--from contradicts --hosts"),
         (&["capture", "--json"], "capture has no use for --json"),
         (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
         (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),
-        (
-            &["--hosts-file", "/tmp/x", "ping", "--matrix", "n[1-2]"],
-            "--matrix contradicts --hosts-file",
-        ),
         (
             &["--from", "/tmp/x", "devices", "--hosts-file", "/tmp/y"],
             "--hosts-file contradicts --from",
@@ -249,4 +247,124 @@ fn what_is_too_wide_for_the_terminal_is_a_block_for_each_row() {
         let wide = on_terminal(columns, flags);
         assert!(wide.starts_with("DEVICE  "), "{columns} {flags}: {wide}");
     }
+}
+
+/// A capture of a fleet of hosts.
+const FLEET: &str = "tests/fixtures/fleet/capture.ndjson";
+
+/// Forms that administrators type, each with the exit code and a part of stdout.
+#[test]
+fn commands_work_as_administrators_type_them() {
+    let plan = ["--plan", "-f", "json"];
+    let hosts_of_plan = |arguments: &[&str]| {
+        let (code, stdout, stderr) = rdmactl(&[&["ping"], arguments, &plan[..]].concat());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
+        let json: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+        (json["hosts"].as_u64(), json["coverage"]["planned"].as_u64())
+    };
+    // Two sets are a matrix, and so are the hosts of -H with --matrix.
+    let matrix = hosts_of_plan(&["--matrix", "n[1-3]"]);
+    assert_eq!(hosts_of_plan(&["n1", "n2", "n3"]), matrix);
+    assert_eq!(hosts_of_plan(&["-H", "n[1-3]", "--matrix"]), matrix);
+    assert_eq!(hosts_of_plan(&["-H", "n1", "--matrix", "n2", "n3"]), matrix);
+    // One set is a set of targets; -H names the sources.
+    assert_eq!(hosts_of_plan(&["-H", "n1", "n2", "n3"]), hosts_of_plan(&["-H", "n1", "n[2-3]"]));
+    assert_ne!(hosts_of_plan(&["-H", "n1", "n2", "n3"]), matrix);
+
+    let (code, long, _) = rdmactl(&["ping", "--help"]);
+    assert_eq!((code, rdmactl(&["help", "ping"]).1), (0, long.clone()));
+    assert!(long.contains("--tclass") && long.contains("Exit codes: "), "{long}");
+    let (code, short, _) = rdmactl(&["ping", "-h"]);
+    assert!(code == 0 && !short.contains("--tclass") && short.contains("Example: "), "{short}");
+    assert!(rdmactl(&["help"]).1.contains("connections"));
+
+    let listed = ["devices", "--from", FLEET];
+    let json = rdmactl(&[&listed[..], &["--json"]].concat()).1;
+    assert_eq!(rdmactl(&[&listed[..], &["-j"]].concat()).1, json);
+    let verbose = rdmactl(&[&listed[..], &["-v"]].concat()).1;
+    assert_eq!(rdmactl(&[&listed[..], &["-o", "wide"]].concat()).1, verbose);
+}
+
+#[test]
+fn hosts_are_chosen_from_a_capture() {
+    let hosts = |arguments: &[&str]| {
+        let flags = ["--from", FLEET, "-f", "csv", "-n", "-o", "host"];
+        let (_, stdout, stderr) = rdmactl(&[arguments, &flags[..]].concat());
+        let mut names: Vec<String> = stdout.lines().map(str::to_owned).collect();
+        names.dedup();
+        (names, stderr)
+    };
+    let (all, _) = hosts(&["devices"]);
+    assert!(all.len() > 2, "{all:?}");
+    let first = all[0].as_str();
+    assert_eq!(hosts(&["devices", "-H", first]).0, [first]);
+    assert_eq!(hosts(&["devices", first]).0, [first]);
+    let (none, stderr) = hosts(&["devices", "nosuch"]);
+    assert!(none.is_empty() && stderr.contains("does not hold the host nosuch"), "{stderr}");
+    assert!(stderr.contains("fix: name hosts that the file holds: "), "{stderr}");
+}
+
+#[test]
+fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
+    for (arguments, said, fix) in [
+        (&["ls"][..], "unknown command ls", "fix: rdmactl devices\n"),
+        (&["show"], "unknown command show", "fix: rdmactl devices\n"),
+        (&["info"], "unknown command info", "fix: rdmactl devices\n"),
+        (&["status"], "unknown command status", "fix: rdmactl, for a summary"),
+        (&["perf"], "unknown command perf", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
+        (&["bw"], "unknown command bw", "fix: rdmactl ping n1 n2 --test lat,bw\n"),
+        (&["test"], "unknown command test", "fix: rdmactl ping --matrix"),
+        (&["check"], "unknown command check", "fix: rdmactl ping --matrix"),
+        (&["devics"], "unknown command devics", "fix: rdmactl devices\n"),
+        (&["xyzzy"], "unknown command xyzzy", "fix: list the commands: rdmactl -h\n"),
+        (&["help", "xyzzy"], "unknown command xyzzy", "fix: list the commands: rdmactl -h\n"),
+        (&["devices", "--hots", "n1"], "unexpected argument '--hots'", "fix: write --hosts; all"),
+        (&["devices", "--nonsense"], "unexpected argument", "fix: list the flags"),
+        (&["devices", "--fanout", "0"], "0 is not in 1..=1024", "fix: list the flags"),
+        (&["devices", "--watch", "0"], "invalid value '0'", "fix: list the flags"),
+        (&["compat"], "required arguments were not provided", "fix: list the flags"),
+        (&["devices", "n[1-"], "n[1-\n ^^^", "fix: write a host set such as"),
+        (&["devices", "lo"], "lo is a network interface of this host", "fix: rdmactl ports -w"),
+        (&["top", "port"], "it is not a view; write ports", "fix: list the flags"),
+        (&["resources", "qps"], "it is not a kind; write qp", "fix: list the flags"),
+        (&["ping", "-H", "n1"], "ping needs a host", "fix: to test every pair of the hosts of -H"),
+    ] {
+        let (code, stdout, stderr) = rdmactl(arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(said) && stderr.contains(fix), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn an_error_repeats_little_of_a_long_argument() {
+    let (code, _, stderr) = rdmactl(&["devices", &"x\u{1b}".repeat(20_000), "--fanout", "0"]);
+    assert_eq!(code, 2);
+    assert!(stderr.len() < 1_000 && !stderr.contains('\u{1b}'), "{}", stderr.len());
+    let (code, _, stderr) = rdmactl(&[&"[".repeat(20_000)]);
+    assert!(code == 2 && stderr.len() < 1_000, "{}", stderr.len());
+}
+
+#[test]
+fn a_capture_is_not_written_to_a_terminal() {
+    let program = env!("CARGO_BIN_EXE_rdmactl");
+    let command = format!("{program} capture --from {FLEET}; echo code $?");
+    let mut terminal = Command::new("script");
+    let output = terminal.args(["-qc", &command, "/dev/null"]).env("NO_COLOR", "1").output();
+    let text = String::from_utf8(output.expect("script runs").stdout).expect("UTF-8");
+    assert!(text.contains("fix: name a file: rdmactl capture --save FILE"), "{text}");
+    assert!(text.contains("code 2") && text.lines().count() == 3, "{text}");
+    let (code, stdout, _) = rdmactl(&["capture", "--from", FLEET]);
+    assert!(code == 0 && stdout.starts_with("{\"schema\""));
+}
+
+#[test]
+fn the_summary_repeats_the_hosts_in_its_next_commands() {
+    let (_, stdout, _) = rdmactl(&["--from", FLEET]);
+    assert!(stdout.contains(&format!("rdmactl counters --from {FLEET}")), "{stdout}");
+    assert!(!stdout.contains("rdmactl ping"), "a file has no living hosts: {stdout}");
+    let hosts = ["-H", "127.0.0.1:1,localhost:1", "-F", "/dev/null", "-l", "a b"];
+    let (_, stdout, _) = rdmactl(&hosts);
+    let flags = "-H '127.0.0.1:1,localhost:1' -l 'a b' -F /dev/null";
+    assert!(stdout.contains(&format!("rdmactl devices {flags} ")), "{stdout}");
+    assert!(stdout.starts_with("2 hosts, 2 without data\n"), "{stdout}");
 }

@@ -518,7 +518,7 @@ fn what_is_not_offered_is_refused_by_its_name() {
         ),
         (
             &["compat", "--from", "tests/fixtures/fleet/capture.ndjson", "ibstat"],
-            "name one: compat prints",
+            "choose one host with -H",
         ),
     ] {
         let output = Command::new(rdmactl())

@@ -120,7 +120,7 @@ impl Drop for Terminal {
 }
 
 /// Lines, and what each is after Tab in any shell.
-const LINES: [(&str, &str); 14] = [
+const LINES: [(&str, &str); 19] = [
     ("rdmactl dev", "rdmactl devices"),
     ("rdmactl devices -o port.stat", "rdmactl devices -o port.state"),
     ("rdmactl devices -o host,port.stat", "rdmactl devices -o host,port.state"),
@@ -135,6 +135,11 @@ const LINES: [(&str, &str); 14] = [
     ("rdmactl devices -H @rack", "rdmactl devices -H @racks:first"),
     ("rdmactl hosts gatew", "rdmactl hosts gateway17"),
     ("rdmactl resources cm", "rdmactl resources cm_id"),
+    ("rdmactl devices gatew", "rdmactl devices gateway17"),
+    ("rdmactl top conn", "rdmactl top connections"),
+    ("rdmactl top gatew", "rdmactl top gateway17"),
+    ("rdmactl compat ibv_devin", "rdmactl compat ibv_devinfo"),
+    ("rdmactl devices -w state==ac", "rdmactl devices -w state==active"),
 ];
 
 fn check(mut terminal: Terminal, home: &Path) {

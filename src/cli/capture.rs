@@ -1,15 +1,20 @@
 use clap::Args;
 
+use super::HostSets;
+
 /// The arguments of `capture`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl capture --save n17.ndjson\n  rdmactl devices --from n17.ndjson\n  rdmactl capture -H n[01-64] --save cluster.ndjson\n  rdmactl capture --from cluster.ndjson --redact --save for-strangers.ndjson\n\nNo command line of any process is read, and no environment is recorded."
+    after_help = "Examples:\n  rdmactl capture --save n17.ndjson\n  rdmactl devices --from n17.ndjson\n  rdmactl capture -H n[01-64] --save cluster.ndjson\n  rdmactl capture --from cluster.ndjson --redact --save redacted.ndjson\n\nNotes: rdmactl never reads the command line of a process and never records its environment."
 )]
 pub struct CaptureArgs {
-    /// Replace host names, addresses, GUIDs, serial numbers, paths and names of programs
+    #[command(flatten)]
+    /// Host sets given as arguments.
+    pub hosts: HostSets,
+    /// Replace names, addresses, GUIDs and serial numbers
     ///
-    /// Equal ones get equal pseudonyms, so that what belongs together still does. The key is drawn at
-    /// random and forgotten: two runs give different pseudonyms.
+    /// Host names, addresses, GUIDs, serial numbers, paths and program names become pseudonyms. Equal values
+    /// get equal pseudonyms. The key is random and is not stored, so two runs give different pseudonyms.
     #[arg(long)]
     pub redact: bool,
 }

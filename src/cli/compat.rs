@@ -6,15 +6,17 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Tools: ibstat, ibstatus, ibv_devices, ibv_devinfo, ibdev2netdev, show_gids, beegfs-net.\n\
-                  A link of such a name to rdmactl is that tool.\n\n\
+                  A symbolic link with one of these names to rdmactl behaves like the tool.\n\n\
                   Examples:\n  rdmactl compat ibstat\n  rdmactl compat --as 33 ibv_devinfo -v -d mlx5_0\n  \
                   rdmactl compat --from n17.ndjson ibstatus\n  ln -s rdmactl /usr/local/bin/show_gids"
 )]
 pub struct CompatArgs {
-    /// As this release of rdma-core prints: 33 to 65; without it, the one that is installed
+    /// rdma-core release whose output is printed, 33 to 65
+    ///
+    /// Default: the installed release, or the newest known one.
     #[arg(long = "as", value_name = "RELEASE", value_parser = clap::value_parser!(u32).range(33..=65))]
     pub release: Option<u32>,
-    /// The tool, and its own options behind it
+    /// Tool to imitate, and the options of the tool
     #[arg(
         required = true,
         trailing_var_arg = true,

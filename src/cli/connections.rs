@@ -1,17 +1,21 @@
 use clap::{Args, ValueEnum};
 
+use super::HostSets;
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
 /// The arguments of `connections`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Verdicts: ok RDMA works; idle none is needed now; tcp_configured somebody wrote so; tcp nothing says that it should be otherwise; rdma_available RDMA could be had; suspected it looks like a fallback; mixed both at once; degraded RDMA, and not all of it works; fallback_confirmed RDMA was wanted and TCP is used; down it does not work and does not fall back; unknown what would tell could not be read.\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
+    after_help = "Verdicts: ok RDMA is in use; idle no connection is needed now; tcp_configured TCP is configured; tcp TCP is in use, and nothing requests RDMA; rdma_available TCP is in use, and the server offers RDMA; suspected probably a fallback to TCP; mixed RDMA and TCP are in use; degraded RDMA is in use, but a part of it failed; fallback_confirmed RDMA was requested, but TCP is in use; down no data passes, and there is no fallback; unknown the facts could not be read.\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
 )]
 pub struct ConnectionsArgs {
-    /// Only connections of this kind
+    #[command(flatten)]
+    /// Host sets given as arguments.
+    pub hosts: HostSets,
+    /// List only connections of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
-    /// End with code 1 when a verdict is at least that bad
+    /// Exit with 1 if a verdict reaches this level
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = FailOn::Never)]
     pub fail_on: FailOn,
 }
@@ -19,11 +23,11 @@ pub struct ConnectionsArgs {
 /// Kinds of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Only {
-    /// Over TCP, or over both, now
+    /// Connections that use TCP, or TCP and RDMA
     Tcp,
-    /// Over RDMA alone, now
+    /// Connections that use only RDMA
     Rdma,
-    /// What is to be looked at: fallbacks, confirmed or suspected, both transports at once, what is degraded or down
+    /// Connections to look at: confirmed and suspected fallbacks, mixed, degraded and down
     Fallback,
 }
 
@@ -43,13 +47,13 @@ impl Only {
 /// From where on a verdict is a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum FailOn {
-    /// None is
+    /// No verdict
     Never,
-    /// Confirmed fallbacks, and what is degraded or down
+    /// fallback_confirmed, degraded and down
     Fail,
-    /// Those, RDMA and TCP at once, and TCP where RDMA could be had
+    /// The verdicts of fail, plus mixed and rdma_available
     Warn,
-    /// Those, and suspected fallbacks
+    /// The verdicts of warn, plus suspected
     Suspected,
 }
 

@@ -26,8 +26,9 @@ const WATCH: Group = &["watch", "count"];
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [(Group, &str); 6] = [
-    (&["hosts", "from", "root"], "leave one of them out"),
+const CONTRARY: [(Group, &str); 7] = [
+    (&["hosts", "root"], "leave one of them out"),
+    (&["from", "root"], "leave one of them out"),
     (&["hosts-file", "from", "root"], "leave one of them out"),
     (&["launcher", "from", "root"], "leave one of them out"),
     (&["format", "json"], "leave one of them out"),

@@ -1,3 +1,5 @@
+//! The flags that every command takes.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,76 +9,107 @@ use super::launcher::LauncherParser;
 use super::ssh_option::parse as ssh_option;
 use super::{Launcher, duration};
 
-/// What every command takes.
+/// The word that `-o` takes for the columns of `-v`.
+pub const WIDE: &str = "wide";
+
+/// The flags that every command takes.
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Global {
-    /// Ask these hosts over SSH, as in n[01-16],gpu3 or @GROUP; without it, this host
-    #[arg(short = 'H', long, value_name = "SET", global = true, conflicts_with_all = ["from", "root"], help_heading = "Where to look")]
-    pub hosts: Option<String>,
-    /// Ask also the hosts of this file; KIND is list, openmpi, mpich, ansible, etchosts, genders or pbs, else its content tells
-    #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Where to look")]
+    /// Query these hosts over SSH
+    ///
+    /// SET is a comma list with ranges and groups: n[01-16],gpu3 or @GROUP. Quote a set that contains
+    /// brackets, ! or &. The flag can be repeated, and commands take sets as arguments, too. Without a
+    /// set, rdmactl queries this host. With --from, rdmactl shows only these hosts of the file.
+    #[arg(short = 'H', long, value_name = "SET", action = ArgAction::Append, global = true, conflicts_with = "root", help_heading = "Hosts and files")]
+    pub hosts: Vec<String>,
+    /// Query the hosts that a file lists
+    ///
+    /// The hosts are added to those of --hosts. KIND is list, openmpi, mpich, ansible, etchosts, genders
+    /// or pbs. Without KIND, rdmactl detects the kind from the content. A - reads standard input.
+    #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Hosts and files")]
     pub hosts_file: Option<String>,
-    /// Read a file that rdmactl wrote, instead of a host
+    /// Read a file that --save wrote instead of a host
+    ///
+    /// FILE is a capture, a ping run or a recording of top. rdmactl then queries no host.
     #[arg(
         long,
         value_name = "FILE",
         global = true,
         conflicts_with = "root",
-        help_heading = "Where to look"
+        help_heading = "Hosts and files"
     )]
     pub from: Option<PathBuf>,
     /// Read /sys and /proc below this directory
-    #[arg(long, value_name = "DIR", global = true, help_heading = "Where to look")]
+    ///
+    /// For a copy of another machine's files. Netlink and libibverbs are not used.
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Hosts and files")]
     pub root: Option<PathBuf>,
-    /// Also keep the raw answers, or what ping found, in this file, to be read again with --from
-    #[arg(long, value_name = "FILE", global = true, help_heading = "Where to look")]
+    /// Save the raw data, to show it again with --from
+    ///
+    /// Listings save the raw data of every queried host. ping saves the result of the run.
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Hosts and files")]
     pub save: Option<PathBuf>,
-    /// What starts the agents
-    #[arg(long, value_name = "LAUNCHER", default_value = "ssh", value_parser = LauncherParser, global = true, help_heading = "Where to look")]
+    /// Program that starts the agents
+    #[arg(long, value_name = "LAUNCHER", default_value = "ssh", value_parser = LauncherParser, global = true, help_heading = "Hosts and files")]
     pub launcher: Launcher,
-    /// How long to wait for one host: 10, 2.5s, 500ms, 2m
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, global = true, help_heading = "Where to look")]
+    /// Time limit for one host
+    ///
+    /// A number of seconds, or a number with a unit: 10, 2.5s, 500ms, 2m.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, global = true, help_heading = "Hosts and files")]
     pub timeout: Duration,
-    /// How many hosts to ask at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), global = true, help_heading = "Where to look")]
+    /// Number of hosts to query at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), global = true, help_heading = "Hosts and files")]
     pub fanout: u16,
 
     /// Log in as this user
     #[arg(short = 'l', long = "login", value_name = "USER", global = true, help_heading = "SSH")]
     pub login: Option<String>,
-    /// Read this file instead of ~/.ssh/config
+    /// Read this SSH configuration file
+    ///
+    /// The file is read instead of ~/.ssh/config, like ssh -F.
     #[arg(
         short = 'F',
         long = "ssh-config",
-        value_name = "CONFIG",
+        value_name = "FILE",
         global = true,
         help_heading = "SSH"
     )]
     pub ssh_config: Option<PathBuf>,
-    /// An option as after ssh -o, before all that its files say
+    /// Set an ssh_config option, like ssh -o
+    ///
+    /// The option overrides the configuration files. The flag can be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = ssh_option, action = ArgAction::Append, global = true, help_heading = "SSH")]
     pub ssh_option: Vec<String>,
-    /// Read as root by sudo -n there, which must not need a password
+    /// Run the agent on the hosts as root with sudo -n
+    ///
+    /// sudo must not ask for a password there. docs/ssh.md shows the sudoers rule.
     #[arg(long, global = true, help_heading = "SSH")]
     pub sudo: bool,
-    /// Send this program to hosts that have none; it removes itself
+    /// Upload rdmactl to hosts that do not have it
+    ///
+    /// The uploaded copy deletes itself before it reads anything. ping uploads without this flag.
     #[arg(long, global = true, overrides_with = "no_upload", help_heading = "SSH")]
     pub upload: bool,
-    /// Never send this program to a host
+    /// Never upload rdmactl to a host
     #[arg(long, global = true, overrides_with = "upload", help_heading = "SSH")]
     pub no_upload: bool,
 
-    /// Form of the answer
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Table, global = true, help_heading = "Output")]
     pub format: Format,
-    /// The same as --format json
-    #[arg(long, global = true, conflicts_with = "format", help_heading = "Output")]
+    /// Print JSON, like --format json
+    #[arg(short, long, global = true, conflicts_with = "format", help_heading = "Output")]
     pub json: bool,
-    /// Columns to show: id,… replaces the usual ones, +id,… adds; help lists all
+    /// Choose columns; -o help lists them
+    ///
+    /// ID,… replaces the default columns, +ID,… adds columns to them. wide shows the columns of -v, and
+    /// help lists all columns.
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
-    /// Only rows for which this holds: of ports 'state!=active or rate<400G', of ping 'verdict!=ok'
+    /// Print only the rows that match a filter
+    ///
+    /// EXPR compares columns with values: 'state!=active or rate<400G', 'verdict!=ok', 'netdev~eth'.
     #[arg(
         short = 'w',
         long = "where",
@@ -85,7 +118,7 @@ pub struct Global {
         help_heading = "Output"
     )]
     pub filter: Option<String>,
-    /// Rows in the order of this column; -COLUMN for the largest first
+    /// Sort by a column; -COLUMN: largest first
     #[arg(
         short,
         long,
@@ -95,68 +128,86 @@ pub struct Global {
         help_heading = "Output"
     )]
     pub sort: Option<String>,
-    /// Do it again every SECS seconds (2): counters tell what was counted in between, ping what has changed
+    /// Repeat every SECS seconds
+    ///
+    /// The default interval is 2 seconds. counters then shows what was counted in each interval, and ping
+    /// shows what changed between two runs.
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, default_missing_value = "2", value_parser = duration::parse_interval, global = true, help_heading = "Output")]
     pub watch: Option<Duration>,
-    /// With --watch: end after so many times
+    /// End --watch after N samples
+    ///
+    /// Each of the N samples is complete: rdmactl first waits until every host is connected or has
+    /// failed, and counters measures one interval before the first sample.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), global = true, help_heading = "Output")]
     pub count: Option<u32>,
-    /// Leave out the heading
+    /// Omit the heading
     #[arg(short = 'n', long, global = true, help_heading = "Output")]
     pub no_header: bool,
-    /// A row for each host, also where hosts are equal
+    /// Print one row per host, even for equal hosts
     #[arg(long, global = true, help_heading = "Output")]
     pub no_fold: bool,
-    /// Show more columns, in blocks where the terminal is too narrow, also from libibverbs; of a ping matrix its pairs
+    /// Show more columns
+    ///
+    /// Includes values that libibverbs reports. A table that is wider than the terminal is printed as
+    /// blocks. ping prints its pairs as rows instead of a matrix.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
-    /// When to colour
+    /// When to use color
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, global = true, help_heading = "Output")]
     pub color: ColorWhen,
 }
 
 impl Global {
-    /// Whether other hosts are named.
+    /// True if the command line names hosts.
     #[must_use]
     pub fn names_hosts(&self) -> bool {
-        self.hosts.is_some() || self.hosts_file.is_some()
+        !self.hosts.is_empty() || self.hosts_file.is_some()
     }
 
-    /// Whether other hosts are asked: those that are named, or those of the job.
+    /// True if other hosts are queried: the named hosts, or the hosts of the Slurm job.
     #[must_use]
-    pub fn asks_hosts(&self) -> bool {
-        self.names_hosts() || self.launcher == Launcher::Slurm
+    pub fn queries_hosts(&self) -> bool {
+        self.from.is_none() && (self.names_hosts() || self.launcher == Launcher::Slurm)
     }
 
-    /// The form of the answer, by either flag.
+    /// Returns the output format, chosen with --format or --json.
     #[must_use]
     pub fn output(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
+
+    /// Replaces the column word `wide` by the columns of `-v`.
+    pub(super) fn expand_wide(&mut self) {
+        let before = self.columns.len();
+        self.columns.retain(|word| word != WIDE);
+        if self.columns.len() < before {
+            self.verbose = self.verbose.max(1);
+        }
+    }
 }
 
-/// Forms of an answer.
+/// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Aligned columns for people
     Table,
-    /// One line a row, cells parted by tabs
+    /// One row per line, cells separated by tabs
     Plain,
-    /// Comma-separated values, numbers in their base units
+    /// Comma-separated values, numbers in base units
     Csv,
-    /// Metrics for Prometheus, as the textfile collector of node-exporter reads them
+    /// Prometheus metrics for the textfile collector of node_exporter
     Prom,
-    /// For programs
+    /// One JSON document
     Json,
-    /// For programs, one line a host; of ping one line an event
+    /// One JSON document per host and line; ping prints one event per line
     Ndjson,
-    /// A heat map of ping as a page for browsers
+    /// Heat map of a ping run as an HTML page
     Html,
-    /// The same as a picture
+    /// Heat map of a ping run as an SVG image
     Svg,
 }
 
-/// When to colour.
+/// When to use color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set

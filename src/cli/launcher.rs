@@ -1,4 +1,4 @@
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 
@@ -60,40 +60,9 @@ impl TypedValueParser for LauncherParser {
     }
 }
 
-/// The words of a command line, with `--launcher exec TEMPLATE` as two: the other launchers have one
-/// word, and what follows them is the command.
-#[must_use]
-pub fn join_launcher(words: Vec<OsString>) -> Vec<OsString> {
-    let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let is_flag = joined.last().is_some_and(|before| before == "--launcher");
-        let is_exec = word == "--launcher=exec" || (is_flag && word == "exec");
-        let is_over = word == "--";
-        joined.push(word);
-        if is_exec
-            && let Some(template) = words.next()
-            && let Some(last) = joined.last_mut()
-        {
-            last.push(OsStr::new(" "));
-            last.push(template);
-        }
-        if is_over {
-            break;
-        }
-    }
-    joined.extend(words);
-    joined
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn join(words: &[&str]) -> Vec<String> {
-        let words = words.iter().map(OsString::from).collect();
-        join_launcher(words).into_iter().map(|word| word.into_string().unwrap()).collect()
-    }
 
     #[test]
     fn a_launcher_is_one_word_or_exec_and_a_template() {
@@ -101,17 +70,5 @@ mod tests {
         assert_eq!(Launcher::parse("exec  x {host}"), Ok(Launcher::Exec("x {host}".into())));
         assert!(Launcher::parse("exec").unwrap_err().contains("needs a template"));
         assert!(Launcher::parse("flux").is_err() && Launcher::parse("slurm n1").is_err());
-    }
-
-    #[test]
-    fn only_exec_takes_the_next_word() {
-        assert_eq!(join(&["rdmactl", "--launcher", "slurm", "devices"]).len(), 4);
-        assert_eq!(
-            join(&["rdmactl", "--launcher", "exec", "x {host}", "devices"]),
-            ["rdmactl", "--launcher", "exec x {host}", "devices"]
-        );
-        assert_eq!(join(&["rdmactl", "--launcher=exec", "x", "ports"])[1], "--launcher=exec x");
-        assert_eq!(join(&["r", "--", "--launcher", "exec", "x"]).len(), 5);
-        assert_eq!(join(&["r", "--launcher", "exec"]), ["r", "--launcher", "exec"]);
     }
 }

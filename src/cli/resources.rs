@@ -1,15 +1,17 @@
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 
+use super::WordOrSet;
 use crate::model::Object;
 
 /// The arguments of `resources`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Kinds: qp queue pairs, cm_id connections, cq completion queues, mr memory regions, pd protection domains, ctx processes that opened a device, srq shared receive queues.\n\nExamples:\n  rdmactl resources\n  rdmactl resources qp cm_id -H n[1-4]\n  rdmactl resources mr -o pid,name,bytes"
+    after_help = "Kinds: qp queue pairs, cm_id connections, cq completion queues, mr memory regions, pd protection domains, ctx open device contexts, srq shared receive queues.\n\nExamples:\n  rdmactl resources\n  rdmactl resources qp cm_id -H n[1-4]\n  rdmactl resources mr -o pid,name,bytes"
 )]
 pub struct ResourcesArgs {
-    /// Only objects of these kinds
-    #[arg(value_name = "KIND", value_parser = PossibleValuesParser::new(Object::WORDS))]
-    pub kinds: Vec<String>,
+    /// Kinds of objects to list, and hosts to query over SSH
+    ///
+    /// KIND is qp, cm_id, cq, mr, pd, ctx or srq; default: all kinds. Other words are host sets.
+    #[arg(value_name = "KIND|SET", value_parser = |text: &str| WordOrSet::parse(text, "kind", &Object::WORDS))]
+    pub words: Vec<WordOrSet>,
 }

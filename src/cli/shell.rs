@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// The arguments of `completions`.
 #[derive(Debug, Clone, Args)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell to print the script for
     pub shell: Shell,
 }
 
@@ -23,7 +23,7 @@ pub enum Shell {
 /// The arguments of `man`.
 #[derive(Debug, Clone, Args)]
 pub struct ManArgs {
-    /// Where to write; it must exist.
+    /// Existing directory to write the pages to
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
 }

@@ -1,5 +1,7 @@
 //! Which hosts a command line names.
 
+use std::path::Path;
+
 use crate::cli::{self, Global};
 use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
 
@@ -11,6 +13,10 @@ use super::{Advice, launcher};
 /// # Errors
 /// As for [`named`], or the launcher needs names or a job.
 pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
+    // A file is read on this host; the named hosts are looked up in it.
+    if global.from.is_some() {
+        return Ok(None);
+    }
     if let Some(hosts) = named(global)? {
         return Ok(Some(hosts));
     }
@@ -41,17 +47,35 @@ pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
 /// # Errors
 /// A set or a file is wrong.
 pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostSet>> {
-    if global.hosts.is_none() && global.hosts_file.is_none() {
+    if !global.names_hosts() {
         return Ok(None);
     }
-    let mut all = HostSet::default();
-    if let Some(set) = &global.hosts {
-        all = set_of(set, site)?;
+    let mut sets = Vec::new();
+    for set in &global.hosts {
+        refuse_device(set)?;
+        sets.push(set_of(set, site)?);
     }
     if let Some(file) = &global.hosts_file {
-        all = all.into_iter().chain(file_of(file, site)?).collect();
+        sets.push(file_of(file, site)?);
     }
-    Ok(Some(all))
+    Ok(Some(sets.into_iter().flatten().collect()))
+}
+
+/// Refuses the name of a device or network interface of this host where a host set is expected.
+fn refuse_device(word: &str) -> anyhow::Result<()> {
+    let is_plain =
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+    let kinds = [("infiniband", "RDMA device", "device"), ("net", "network interface", "netdev")];
+    for (class, noun, column) in kinds.into_iter().filter(|_| is_plain && !word.is_empty()) {
+        if Path::new("/sys/class").join(class).join(word).exists() {
+            return Err(Advice::error(
+                format!("{word} is an {noun} of this host, not a host")
+                    .replace("an network", "a network"),
+                format!("rdmactl ports -w '{column}=={word}'"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The hosts that an expression names.
@@ -68,12 +92,8 @@ pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
 /// The expression is wrong: the error points at the place.
 pub(super) fn set_of(expression: &str, site: &Site) -> anyhow::Result<HostSet> {
     HostSet::find(expression, site).map_err(|error| {
-        let text = format!("no host set:\n{error}");
-        match error.fix() {
-            // It stands behind the carets.
-            Some(_) => anyhow::Error::msg(text),
-            None => Advice::error(text, "write host sets as in n[01-16,20],gpu3"),
-        }
+        let fix = "write a host set such as n[01-16,20],gpu3; all forms: rdmactl help hosts";
+        Advice::error(format!("invalid host set:\n{error}"), fix)
     })
 }
 

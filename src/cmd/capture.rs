@@ -2,19 +2,22 @@
 
 use anyhow::Context as _;
 
-use crate::capture::Capture;
 use crate::cli::{CaptureArgs, Global};
 use crate::model::Parts;
 use crate::render::notes;
 use crate::term::Term;
 
 use super::outcome::say;
-use super::{Outcome, asked, fleet, local};
+use super::{Advice, Outcome, asked, fleet, local};
 
 /// Records what the flags name to a file or to stdout.
 pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Result<Outcome> {
+    if global.save.is_none() && term.is_answer_terminal() {
+        let fix = "name a file: rdmactl capture --save FILE";
+        return Err(Advice::error("a capture is not written to a terminal", fix));
+    }
     let (mut capture, reports) = if let Some(path) = &global.from {
-        (Capture::read(path)?, Vec::new())
+        (local::read_capture(global, path)?, Vec::new())
     } else if let Some(hosts) = asked::hosts(global)? {
         let (reports, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
         (capture, reports)
@@ -33,7 +36,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         term.answer(text)?;
     }
     // A copy is complete; a recording lacks what its hosts did not say.
-    for note in notes(&reports, global.asks_hosts()) {
+    for note in notes(&reports, global.queries_hosts()) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))

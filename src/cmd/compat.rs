@@ -13,7 +13,7 @@ use crate::render::escape;
 use crate::source::{Live, Source, VerbsChild};
 use crate::term::Term;
 
-use super::{Advice, Outcome, asked, fleet};
+use super::{Advice, Outcome, asked, fleet, local};
 
 /// The command line of a link that is named like a tool: `ibstat -l` is `rdmactl compat ibstat -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
@@ -71,7 +71,7 @@ enum Origin {
 
 fn source(global: &Global) -> anyhow::Result<Origin> {
     if let Some(path) = &global.from {
-        return only_host(Capture::read(path)?, &path.display().to_string());
+        return only_host(local::read_capture(global, path)?, &path.display().to_string());
     }
     if let Some(hosts) = asked::hosts(global)? {
         let (_, capture) = fleet::record_hosts(global, hosts, &Parts::all())?;
@@ -96,7 +96,7 @@ fn only_host(capture: Capture, place: &str) -> anyhow::Result<Origin> {
         },
         (_, count) => Err(Advice::error(
             format!("{place} holds {count} hosts"),
-            "name one: compat prints what one machine prints",
+            "choose one host with -H: rdmactl compat -H n1 TOOL",
         )),
     }
 }

@@ -18,7 +18,9 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use crate::cli::{Cli, Shell};
+use crate::cli::{Cli, Shell, ViewName};
+use crate::compat::Tool;
+use crate::model::Object;
 use crate::query::{Described, listings_of};
 use crate::term::Term;
 
@@ -109,8 +111,23 @@ fn tree(words: &[OsString]) -> clap::Command {
 /// What completes the values of an argument.
 fn completer(command: &str, argument: &str, words: &[OsString]) -> Option<ArgValueCompleter> {
     let of_columns: fn(&[Described], &str) -> Vec<CompletionCandidate> = match argument {
-        "hosts" | "matrix" | "clients" | "servers" | "host" | "sets" => {
+        "hosts" | "matrix" | "clients" | "servers" | "targets" | "sets" => {
             return Some(ArgValueCompleter::new(hosts::complete));
+        }
+        "words" => {
+            let words: Vec<&'static str> = match command {
+                "compat" => Tool::ALL.iter().map(|tool| tool.name()).collect(),
+                "resources" => Object::WORDS.to_vec(),
+                _ => ViewName::WORDS.to_vec(),
+            };
+            let takes_hosts = command != "compat";
+            return Some(ArgValueCompleter::new(move |current: &OsStr| {
+                let is_begun =
+                    |word: &&&str| current.to_str().is_some_and(|it| word.starts_with(it));
+                let words = words.iter().filter(is_begun).map(CompletionCandidate::new);
+                let hosts = if takes_hosts { hosts::complete(current) } else { Vec::new() };
+                words.chain(hosts).collect()
+            }));
         }
         "columns" => rows::columns,
         "sort" => rows::order,

@@ -20,6 +20,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
+        shows_changes: false,
         nothing: "nobody uses RDMA, and nobody who could uses TCP instead",
         rows: &|reports, _| reading.rows(reports),
         footer: &render_connections,
@@ -101,7 +102,7 @@ fn change(known: &HashMap<String, Standing>, connection: &Connection) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{FailOn, Only};
+    use crate::cli::{FailOn, HostSets, Only};
     use crate::model::{Consumers, HostFailure, NfsMount, Reason, Via};
 
     fn report(host: &str, protocol: &str) -> HostReport {
@@ -125,7 +126,11 @@ mod tests {
 
     #[test]
     fn a_fallback_says_what_was_before_also_where_only_fallbacks_are_shown() {
-        let args = ConnectionsArgs { only: Some(Only::Tcp), fail_on: FailOn::Never };
+        let args = ConnectionsArgs {
+            hosts: HostSets::default(),
+            only: Some(Only::Tcp),
+            fail_on: FailOn::Never,
+        };
         let reading =
             Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
         assert_eq!(changes(&reading, &[report("n1", "rdma")]), []);
@@ -136,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_host_that_missed_a_reading_has_nothing_new() {
-        let args = ConnectionsArgs { only: None, fail_on: FailOn::Never };
+        let args =
+            ConnectionsArgs { hosts: HostSets::default(), only: None, fail_on: FailOn::Never };
         let reading =
             Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
         let failed =

@@ -12,6 +12,7 @@ use super::listing::{self, Recipe};
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
     let recipe = Recipe::<Counters> {
         parts: [Part::Counters].into(),
+        shows_changes: true,
         nothing: if args.all {
             "the drivers have no counters"
         } else {

@@ -20,13 +20,19 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let of_all = tree.get_arguments().filter(|arg| arg.is_global_set());
-    let given: Vec<&str> = of_all.filter(is_given).filter_map(clap::Arg::get_long).collect();
+    let mut given: Vec<&str> = of_all.filter(is_given).filter_map(clap::Arg::get_long).collect();
     let own = tree.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+    let own: Vec<&clap::Arg> =
+        own.filter(|arg| !arg.is_global_set()).filter(|arg| is_given(arg)).collect();
+    // A set as an argument is a set of -H.
+    if command != "hosts" && own.iter().any(|arg| arg.get_id() == "sets") {
+        given.push("hosts");
+    }
     let own: Vec<String> = own
-        .filter(|arg| !arg.is_global_set())
-        .filter(is_given)
+        .into_iter()
         .map(|arg| match arg.get_long() {
             Some(flag) => format!("--{flag}"),
+            None if arg.get_id() == "targets" => "the hosts".to_owned(),
             None => format!("the {}", arg.get_id()),
         })
         .collect();

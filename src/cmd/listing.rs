@@ -20,6 +20,8 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) parts: Parts,
     /// What a document or a record has besides.
     pub(super) document: Parts,
+    /// True if --watch shows the changes between two samples.
+    pub(super) shows_changes: bool,
     /// What to say where there are devices, and nothing to list.
     pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
@@ -50,6 +52,7 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
         Self {
             parts: Parts::default(),
             document: Parts::default(),
+            shows_changes: false,
             nothing: "no port",
             rows,
             footer: &|_, _| String::new(),
@@ -78,7 +81,7 @@ pub(super) fn run<L: Listing>(
     let parts = view.parts(&recipe.parts, &recipe.document)?;
     let Some(every) = global.watch else {
         if global.count.is_some() {
-            let fix = "add --watch, or leave it out";
+            let fix = "add --watch, or leave out --count";
             return Err(Advice::error("--count is for --watch", fix));
         }
         let mut reports = read(global, &parts)?;
@@ -93,17 +96,23 @@ pub(super) fn run<L: Listing>(
         let fix = "leave out --watch; Prometheus makes rates of what it reads itself";
         return Err(Advice::error("--watch contradicts --format prom", fix));
     }
-    let mut watch = Watch::start(global, every, parts)?;
+    // With --count, a sample of changes needs one before it to compare with.
+    let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
+    let mut watch = Watch::start(global, every, parts, baselines)?;
     let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
-    let mut outcome = Outcome::Complete;
+    let (mut outcome, mut is_first) = (Outcome::Complete, true);
     while let Some(mut reports) = watch.next()? {
         let counted = Counted::of(&reports.hosts);
+        if baselines > 0 {
+            (baselines, before) = (0, Some(counted));
+            continue;
+        }
         if let Some(before) = &before {
             before.add_rates(&mut reports.hosts);
         }
         reports.hosts.iter_mut().for_each(&keep);
         let is_apart = matches!(global.output(), Format::Table | Format::Plain);
-        let gap = if is_apart && before.is_some() { "\n" } else { "" };
+        let gap = if is_apart && !is_first { "\n" } else { "" };
         term.answer(format!("{gap}{}", text(global, term, recipe, &view, &reports)?))?;
         // What stays as it was is said once.
         let notes = notes(&reports.hosts, reports.hosts_named);
@@ -112,8 +121,8 @@ pub(super) fn run<L: Listing>(
         }
         said = notes;
         let this = Outcome::of_listing(&reports.hosts);
-        outcome = if before.is_some() { outcome.and(this) } else { this };
-        before = Some(counted);
+        outcome = if is_first { this } else { outcome.and(this) };
+        (before, is_first) = (Some(counted), false);
         view.goes_on();
     }
     for left in watch.end() {

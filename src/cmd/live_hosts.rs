@@ -125,6 +125,25 @@ impl LiveHosts {
         Ok(reports.map(report).collect())
     }
 
+    /// Waits until every host is connected or has failed, or a host's time limit is over.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub(super) fn settle(&self) -> anyhow::Result<()> {
+        let deadline = Deadline::after(self.all.reach.timeout);
+        self.connect().context("cannot start a thread")?;
+        let mut reports = vec![None; self.all.hosts.len()];
+        let is_coming = |index: usize| self.all.is_awaited(index);
+        while (0..reports.len()).any(is_coming) && !deadline.is_over() {
+            if self.all.watchdog.is_cancelled() {
+                break;
+            }
+            self.await_first(&mut reports, Deadline::after(deadline.remaining().min(WORD)));
+            self.tend();
+        }
+        Ok(())
+    }
+
     /// Waits for hosts that nobody reached before.
     fn await_first(&self, reports: &mut [Option<HostReport>], patience: Deadline) {
         loop {

@@ -1,5 +1,6 @@
 //! Reports of everything but remote hosts: this host, another root directory, a capture file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -10,10 +11,11 @@ use crate::cli::Global;
 use crate::clock;
 use crate::collect::host_report;
 use crate::compat::ask_everything;
+use crate::fleet::{Host, HostSet};
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
-use super::Advice;
+use super::{Advice, asked};
 
 /// Reports with what a listing has to know of them.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         if let Some(save) = &global.save {
             refuse_same(path, save)?;
         }
-        let capture = Capture::read(path)?;
+        let capture = read_capture(global, path)?;
         let taken_ns = Some(capture.taken_ns);
         // Who was asked by name is named again.
         let is_own = |head: &CapturedHost| matches!(head.via, Via::Local | Via::File);
@@ -52,6 +54,25 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         host_report(&live, parts, host, via)
     };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false })
+}
+
+/// Reads a capture file; with -H, only the named hosts of it.
+///
+/// # Errors
+/// The file is not a capture, or it does not hold a named host.
+pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Capture> {
+    let mut capture = Capture::read(path)?;
+    let Some(requested) = asked::named(global)? else { return Ok(capture) };
+    let mut names: BTreeSet<String> = requested.iter().map(ToString::to_string).collect();
+    let held: HostSet = capture.hosts.iter().map(|(head, _)| Host::named(&*head.host)).collect();
+    capture.hosts.retain(|(head, _)| names.remove(&*head.host));
+    match names.first() {
+        None => Ok(capture),
+        Some(missing) => Err(Advice::error(
+            format!("{} does not hold the host {missing}", path.display()),
+            format!("name hosts that the file holds: {}", held.fold()),
+        )),
+    }
 }
 
 /// Reads this host or another root, and keeps every answer.

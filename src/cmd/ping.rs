@@ -29,7 +29,7 @@ use self::real::Real;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
-use super::{Outcome, interrupt};
+use super::{Advice, Outcome, interrupt};
 
 /// Runs all asked pairs and prints what they showed.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -60,6 +60,13 @@ enum Subject<'a> {
 
 impl<'a> Subject<'a> {
     fn of(global: &'a Global, args: &'a PingArgs) -> anyhow::Result<Self> {
+        if global.from.is_some() && global.names_hosts() {
+            let fix = "choose pairs with a filter: -w 'source==n1 or target==n1'";
+            return Err(Advice::error(
+                "--from contradicts --hosts: a ping run is shown whole",
+                fix,
+            ));
+        }
         Ok(match (&global.from, &args.simulate) {
             (Some(run), _) => Self::Kept(run),
             (None, Some(file)) => Self::Simulated(file, args),

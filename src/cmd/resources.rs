@@ -1,6 +1,6 @@
 //! `rdmactl resources`: who holds which queue pairs, connections and memory?
 
-use crate::cli::{Global, ResourcesArgs};
+use crate::cli::{Global, ResourcesArgs, WordOrSet};
 use crate::model::{HostReport, Part};
 use crate::query::{Resources, resource_rows};
 use crate::term::Term;
@@ -17,10 +17,11 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
         nothing: "nobody holds any of these objects",
         ..Recipe::of(&|reports, _| resource_rows(reports))
     };
-    let is_wanted = |word| args.kinds.is_empty() || args.kinds.iter().any(|kind| kind == word);
+    let kinds: Vec<&str> = args.words.iter().filter_map(WordOrSet::word).collect();
+    let is_requested = |word| kinds.is_empty() || kinds.contains(&word);
     listing::run(global, term, &recipe, |report: &mut HostReport| {
         if let Some(resources) = &mut report.resources {
-            resources.retain(|resource| is_wanted(resource.object.word()));
+            resources.retain(|resource| is_requested(resource.object.word()));
         }
     })
 }

@@ -1,6 +1,6 @@
-//! `rdmactl` alone: what there is, in one screen, and what to ask next.
+//! `rdmactl` without a command: a summary on one screen, and the next commands to run.
 
-use crate::cli::Global;
+use crate::cli::{Global, Launcher};
 use crate::model::{HostReport, Parts, Port, PortState};
 use crate::query::{Devices, device_rows};
 use crate::render::{escape, notes};
@@ -11,15 +11,17 @@ use super::listing::read;
 use super::outcome::say;
 use super::view::{Hosts, View};
 
-/// A command, and the question that it answers.
+/// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to them.
 type Next = (&'static str, &'static str);
 
-const PING: Next =
-    ("rdmactl ping --matrix 'n[1-4]'", "does RDMA work between every two of these hosts?");
-const COUNTERS: Next = ("rdmactl counters", "what went through, and what went wrong on the way?");
-const LINKS: Next = ("rdmactl ports", "what do the links lack to become active?");
-const OTHERS: Next = ("rdmactl devices -H 'n[1-4]' --upload", "what do these hosts have?");
-const HELP: Next = ("rdmactl --help", "everything else");
+const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every two hosts");
+const COUNTERS: Next = ("rdmactl counters HOSTS", "traffic and errors of each port");
+const LINKS: Next = ("rdmactl ports HOSTS", "state of each link, and why it is down");
+const OTHERS: Next = ("rdmactl devices HOSTS", "RDMA devices of these hosts");
+const HELP: Next = ("rdmactl --help", "all commands and flags");
+
+/// Stands for hosts that the command line does not name.
+const SOME_HOSTS: &str = "-H 'n[1-4]'";
 
 /// Prints the summary of what the flags name.
 pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
@@ -32,7 +34,7 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         text.push_str(&devices);
     }
     text.push('\n');
-    text.push_str(&next(&reports.hosts));
+    text.push_str(&next(global, &reports.hosts));
     term.answer(text)?;
     for note in notes(&reports.hosts, reports.hosts_named) {
         say(term, &note);
@@ -40,8 +42,8 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
     Ok(Outcome::of_listing(&reports.hosts))
 }
 
-/// Three commands that answer the next questions, by what was found.
-fn next(hosts: &[HostReport]) -> String {
+/// Returns the three commands that fit what was found, with the hosts and the way to them filled in.
+fn next(global: &Global, hosts: &[HostReport]) -> String {
     let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
     } else if ports(hosts).any(is_active) {
@@ -49,9 +51,60 @@ fn next(hosts: &[HostReport]) -> String {
     } else {
         &[LINKS, COUNTERS, HELP]
     };
-    let width = fitting.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    let line = |(command, question): &Next| format!("  {command:width$}   {question}\n");
-    format!("Next:\n{}", fitting.iter().map(line).collect::<String>())
+    let flags = place_flags(global);
+    let fill = |(command, what): &Next| {
+        let needs_hosts = [PING.0, OTHERS.0].contains(command) && !global.names_hosts();
+        let hosts = if needs_hosts { format!("{SOME_HOSTS} {flags}") } else { flags.clone() };
+        (command.replace("HOSTS", &hosts).trim_end().to_owned(), *what)
+    };
+    // A ping tests living hosts: files that were read name none.
+    let is_file = global.from.is_some() || global.root.is_some();
+    let fitting = fitting.iter().filter(|next| !(is_file && next.0 == PING.0));
+    let lines: Vec<(String, &str)> = fitting.map(fill).collect();
+    let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let line = |(command, what): &(String, &str)| format!("  {command:width$}   {what}\n");
+    format!("Next:\n{}", lines.iter().map(line).collect::<String>())
+}
+
+/// Returns the flags that name the hosts and the way to them, quoted for a shell.
+fn place_flags(global: &Global) -> String {
+    let mut words = Vec::new();
+    let mut add = |flag: &str, value: Option<&str>| {
+        words.push(flag.to_owned());
+        words.extend(value.and_then(|value| shlex::try_quote(value).ok()).map(String::from));
+    };
+    let path = |path: &std::path::Path| path.display().to_string();
+    for set in &global.hosts {
+        add("-H", Some(set));
+    }
+    for (flag, value) in [
+        ("--hosts-file", global.hosts_file.clone()),
+        ("--from", global.from.as_deref().map(path)),
+        ("--root", global.root.as_deref().map(path)),
+        ("-l", global.login.clone()),
+        ("-F", global.ssh_config.as_deref().map(path)),
+    ] {
+        if let Some(value) = value {
+            add(flag, Some(&value));
+        }
+    }
+    for option in &global.ssh_option {
+        add("--ssh-option", Some(option));
+    }
+    match &global.launcher {
+        Launcher::Ssh => {}
+        Launcher::Slurm => add("--launcher", Some("slurm")),
+        Launcher::Exec(template) => {
+            add("--launcher", Some("exec"));
+            words.extend(shlex::try_quote(template).ok().map(String::from));
+        }
+    }
+    for (flag, is_given) in [("--sudo", global.sudo), ("--upload", global.upload)] {
+        if is_given {
+            words.push(flag.to_owned());
+        }
+    }
+    escape(&words.join(" ")).into_owned()
 }
 
 /// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
@@ -61,10 +114,14 @@ fn heading(hosts: &[HostReport]) -> String {
             let kernel = host.kernel.as_ref().map_or(String::new(), |it| format!(", Linux {it}"));
             escape(&format!("{}{kernel}", host.host)).into_owned()
         }
-        hosts => format!("{} hosts", hosts.len()),
+        hosts => match hosts.iter().filter(|host| host.failure.is_some()).count() {
+            0 => format!("{} hosts", hosts.len()),
+            failed => format!("{} hosts, {failed} without data", hosts.len()),
+        },
     };
     let active = ports(hosts).filter(|port| is_active(port)).count();
     let devices = match hosts.iter().map(|host| host.devices.len()).sum() {
+        0 if hosts.iter().all(|host| host.failure.is_some()) => return format!("{who}\n"),
         0 => return format!("{who}: no RDMA device\n"),
         1 => "1 RDMA device".to_owned(),
         count => format!("{count} RDMA devices"),

@@ -29,10 +29,12 @@ pub(super) struct Watch<'global> {
 }
 
 impl<'global> Watch<'global> {
+    /// Starts the samples; `extra` samples come before those that --count counts.
     pub(super) fn start(
         global: &'global Global,
         every: Duration,
         parts: Parts,
+        extra: u32,
     ) -> anyhow::Result<Self> {
         let (watchdog, hosts) = if let Some(set) = asked::hosts(global)? {
             // Before there is a second thread, which would get a heap of its own.
@@ -47,7 +49,7 @@ impl<'global> Watch<'global> {
             interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
             (watchdog, None)
         };
-        let left = global.count;
+        let left = global.count.map(|count| count.saturating_add(extra));
         Ok(Self { global, parts, every, left, due: None, watchdog, hosts })
     }
 
@@ -56,6 +58,10 @@ impl<'global> Watch<'global> {
         let is_first = self.due.is_none();
         if self.left == Some(0) || self.waits_in_vain() {
             return Ok(None);
+        }
+        // A counted sample is complete.
+        if let Some(live) = self.hosts.as_ref().filter(|_| is_first && self.left.is_some()) {
+            live.settle()?;
         }
         self.left = self.left.map(|left| left - 1);
         // Counted from the beginning: a thousand hosts are read as often as was asked for, too.

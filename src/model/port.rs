@@ -93,6 +93,10 @@ pub enum PortState {
 }
 
 impl PortState {
+    /// Every state, in the order of the kernel's numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Nop, Self::Down, Self::Init, Self::Armed, Self::Active, Self::ActiveDefer];
+
     /// Whether the port carries traffic.
     #[must_use]
     pub fn is_active(self) -> bool {
@@ -156,6 +160,10 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 6] =
+        [Self::Ib, Self::Roce, Self::Iwarp, Self::Opa, Self::Efa, Self::Usnic];
+
     /// Whether a subnet manager gives its ports their addresses: LIDs, partitions.
     #[must_use]
     pub fn has_subnet(self) -> bool {

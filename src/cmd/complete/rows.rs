@@ -4,6 +4,8 @@ use std::fs;
 
 use clap_complete::engine::CompletionCandidate;
 
+use crate::model::ping::Code;
+use crate::model::{ConnectionVerdict, PortState, Protocol};
 use crate::query::Described;
 
 /// The column whose values are names of devices ends so.
@@ -24,7 +26,7 @@ pub(super) fn order(all: &[Described], current: &str) -> Vec<CompletionCandidate
     named(all, current, if current.starts_with('-') { "-" } else { "" }, "")
 }
 
-/// The end of a condition: a column, or the device that one is compared with.
+/// Completes the end of a filter expression: a column, or a value that the column can have.
 pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandidate> {
     let start = current.rfind([' ', '(', '!', '&', '|']).map_or(0, |at| at + 1);
     // `a!=b` is no negation.
@@ -39,16 +41,26 @@ pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandi
     };
     let column = &last[..at];
     let value = last[at..].trim_start_matches(['=', '~', '<', '>', '!']);
-    let is_device = |one: &&Described| {
-        let is_called = one.id == column || one.title.eq_ignore_ascii_case(column);
-        OF_DEVICE.contains(&one.id) && is_called
-    };
-    if !all.iter().any(|one| is_device(&one)) {
-        return Vec::new();
-    }
+    let is_called = |one: &&Described| one.id == column || one.title.eq_ignore_ascii_case(column);
+    let Some(column) = all.iter().find(is_called) else { return Vec::new() };
     let typed = &current[..current.len() - value.len()];
-    let names = devices().into_iter().filter(|name| name.starts_with(value));
+    let names = values_of(column.id).into_iter().filter(|name| name.starts_with(value));
     names.map(|name| CompletionCandidate::new(format!("{typed}{name}"))).collect()
+}
+
+/// Returns the values that a column can have, where they are few: words, or the devices of this host.
+fn values_of(id: &str) -> Vec<String> {
+    let words: Vec<&str> = match id {
+        _ if OF_DEVICE.contains(&id) => return devices(),
+        "port.state" => PortState::ALL.map(PortState::word).to_vec(),
+        "port.protocol" => Protocol::ALL.map(Protocol::word).to_vec(),
+        "verdict" => ConnectionVerdict::ALL.map(ConnectionVerdict::word).to_vec(),
+        "verdict.code" => Code::ALL.iter().map(|code| code.word()).collect(),
+        "finding.severity" => vec!["fail", "warn", "unknown"],
+        _ => Vec::new(),
+    };
+    // Filters compare without regard to case.
+    words.into_iter().map(str::to_lowercase).collect()
 }
 
 fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<CompletionCandidate> {
@@ -95,7 +107,12 @@ mod tests {
         assert_eq!(found(condition, "port.st"), ["port.state="]);
         assert_eq!(found(condition, "port.lid>4 and port.st"), ["port.lid>4 and port.state="]);
         assert_eq!(found(condition, "!(port.st"), ["!(port.state="]);
-        assert_eq!(found(condition, "port.state!=act"), [""; 0]);
-        assert_eq!(found(condition, "port.state="), [""; 0]);
+        assert_eq!(found(condition, "port.state!=active_"), ["port.state!=active_defer"]);
+        assert_eq!(found(condition, "state=="), {
+            ["nop", "down", "init", "armed", "active", "active_defer"]
+                .map(|it| format!("state=={it}"))
+        });
+        assert_eq!(found(condition, "port.lid="), [""; 0]);
+        assert_eq!(found(condition, "nothing="), [""; 0]);
     }
 }

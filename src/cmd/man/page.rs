@@ -2,9 +2,9 @@
 
 use std::io;
 
-use clap::Command;
+use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, italic, roman};
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::cli::flags;
 use crate::query::{Described, listings_of};
@@ -36,7 +36,7 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let man = Man::new(command.clone()).date(" ").source(source).manual("rdmactl manual");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    page.extend(synopsis(command).to_roff().into_bytes());
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.has_subcommands() {
@@ -86,7 +86,68 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     Ok(format!("{quote}{}", page.replace(&quote, "")))
 }
 
-/// How the paragraph with the exit codes begins.
+/// Returns the synopsis: the flags in the order of the help sections, then the arguments.
+fn synopsis(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let mut text = vec![bold(name), roman(" ")];
+    let is_shown = |arg: &&Arg| !arg.is_positional() && !arg.is_hide_set();
+    let mut flags: Vec<&Arg> = command.get_arguments().filter(is_shown).collect();
+    let mut sections = vec![None];
+    for section in flags.iter().map(|arg| arg.get_help_heading()) {
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    flags.sort_by_key(|arg| sections.iter().position(|one| *one == arg.get_help_heading()));
+    for arg in flags {
+        let short = arg.get_short().map(|letter| format!("-{letter}"));
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let names: Vec<String> = short.into_iter().chain(long).collect();
+        text.extend([roman("["), bold(names.join("|"))]);
+        text.extend(values_of(arg));
+        text.push(roman("] "));
+    }
+    for arg in command.get_positionals() {
+        let (open, close) = if arg.is_required_set() { ("", "") } else { ("[", "]") };
+        let names = arg.get_value_names().unwrap_or_default();
+        let name = names.first().map(ToString::to_string).unwrap_or_default();
+        text.extend([roman(open), italic(name), roman(close)]);
+        text.push(roman(if arg.get_num_args().is_some_and(|range| range.max_values() > 1) {
+            "... "
+        } else {
+            " "
+        }));
+    }
+    if command.has_subcommands() {
+        text.extend([roman("["), italic("COMMAND"), roman("]")]);
+    }
+    roff.text(text);
+    roff
+}
+
+/// Returns the values of a flag as the synopsis shows them.
+fn values_of(arg: &Arg) -> Vec<Inline> {
+    if !arg.get_action().takes_values() {
+        return if matches!(arg.get_action(), ArgAction::Count) {
+            vec![roman("...")]
+        } else {
+            vec![]
+        };
+    }
+    let names = arg.get_value_names().unwrap_or_default();
+    let names = names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let is_optional = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+    let equals = if arg.is_require_equals_set() { "=" } else { " " };
+    if is_optional {
+        vec![roman(format!("[{equals}")), italic(names), roman("]")]
+    } else {
+        vec![roman(equals), italic(names)]
+    }
+}
+
+/// Start of the paragraph with the exit codes.
 const CODES: &str = "Exit codes: ";
 
 fn after_help(command: &Command) -> Vec<String> {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, asked};
-use crate::fleet::Host;
+use crate::fleet::{Host, HostSet};
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Test, Topology};
 use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
@@ -58,34 +58,53 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
     let there = |set: &str| -> anyhow::Result<Vec<Place>> {
         Ok(asked::of_set(set)?.into_iter().map(Place::There).collect())
     };
-    if let Some(set) = &args.matrix {
-        refuse_hosts(global, "--matrix")?;
-        let places = there(set)?;
-        if places.len() < 2 {
-            return Err(Advice::error(
-                format!("{} is one host, and a matrix needs two", escape(set)),
-                "name more hosts, as in --matrix n[1-4]",
-            ));
-        }
-        let pairs = Pairs::all(places.len());
-        return Ok((places, pairs));
+    let named = asked::named(global)?;
+    // Two sets as arguments are a matrix, too, unless -H names the sources.
+    if args.matrix.is_some() || (args.targets.len() > 1 && named.is_none()) {
+        return matrix(args, named.unwrap_or_default());
     }
     if let Some((clients, servers)) = args.clients.as_ref().zip(args.servers.as_ref()) {
-        refuse_hosts(global, "--clients")?;
+        refuse_hosts(global)?;
         return join(there(clients)?, there(servers)?, true);
     }
-    let Some(target) = &args.host else {
-        return Err(Advice::error(
-            "ping needs a host",
-            "name one, as in rdmactl ping n2, or every pair of a set with --matrix n[1-4]",
-        ));
-    };
-    let targets = there(target)?;
-    let sources = match asked::named(global)? {
+    if args.targets.is_empty() {
+        let fix = match named {
+            Some(_) => "to test every pair of the hosts of -H, add --matrix",
+            None => {
+                "name a host: rdmactl ping n2; or test every pair: rdmactl ping --matrix n[1-4]"
+            }
+        };
+        return Err(Advice::error("ping needs a host", fix));
+    }
+    let mut targets = Vec::new();
+    for set in &args.targets {
+        targets.extend(there(set)?);
+    }
+    let sources = match named {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
         None => vec![Place::Here],
     };
     join(sources, targets, false)
+}
+
+/// Returns the hosts of --matrix, of -H and of the arguments, and every pair of them.
+fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
+    let mut hosts: HostSet = named.into_iter().collect();
+    for set in args.matrix.iter().flatten().chain(&args.targets) {
+        hosts = hosts.into_iter().chain(asked::of_set(set)?).collect();
+    }
+    if hosts.len() < 2 {
+        let fix = "name more hosts: rdmactl ping --matrix n[1-4]";
+        return Err(match hosts.iter().next() {
+            Some(host) => {
+                let host = host.to_string();
+                Advice::error(format!("{} is one host; a matrix needs two", escape(&host)), fix)
+            }
+            None => Advice::error("--matrix needs hosts", fix),
+        });
+    }
+    let pairs = Pairs::all(hosts.len());
+    Ok((hosts.into_iter().map(Place::There).collect(), pairs))
 }
 
 /// Refuses a flag that names a host of which the run is not: a typing error would go unseen.
@@ -101,19 +120,14 @@ fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     }
 }
 
-/// clap sees the contradiction only when both stand behind the command.
-fn refuse_hosts(global: &Global, other: &str) -> anyhow::Result<()> {
+/// Refuses -H and --hosts-file beside --clients, which names the hosts itself.
+fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
     if !global.names_hosts() {
         return Ok(());
     }
-    let flag = if global.hosts.is_some() { "--hosts" } else { "--hosts-file" };
-    let fix = if other == "--matrix" {
-        "name the hosts of a matrix behind --matrix only; those of a file are ^FILE"
-    } else {
-        "name those that ask behind --clients and those that answer behind --servers; those of a \
-         file are ^FILE"
-    };
-    Err(Advice::error(format!("{other} contradicts {flag}"), fix))
+    let flag = if global.hosts.is_empty() { "--hosts-file" } else { "--hosts" };
+    let fix = "name the hosts with --clients and --servers only; ^FILE is the hosts of a file";
+    Err(Advice::error(format!("--clients contradicts {flag}"), fix))
 }
 
 /// Sources before those targets that are none.

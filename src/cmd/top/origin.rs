@@ -10,10 +10,10 @@ use super::matrix::Saved;
 use super::player::Player;
 use super::slot::Slot;
 use super::supply::{Baton, Maker, Supply};
-use crate::capture::{Capture, PingRun, Recording};
+use crate::capture::{PingRun, Recording};
 use crate::cli::{Global, TopArgs};
 use crate::cmd::live_hosts::LiveHosts;
-use crate::cmd::{Advice, asked, fleet};
+use crate::cmd::{Advice, asked, fleet, local};
 use crate::fleet::{Host, Watchdog};
 use crate::model::Parts;
 use crate::tui::{PARTS, Timeline};
@@ -47,6 +47,11 @@ impl Origin {
                 let fix = "leave --every out: a recording is played as fast as it was";
                 return Err(Advice::error("--every contradicts --from", fix));
             }
+            let is_other = Recording::is_at(path) || PingRun::is_at(path);
+            if is_other && global.names_hosts() {
+                let fix = "choose hosts with a filter expression: -w 'host==n1'";
+                return Err(Advice::error("only a capture can be shown for single hosts", fix));
+            }
             if Recording::is_at(path) {
                 return Ok(Self::Recording(path.clone()));
             }
@@ -54,7 +59,7 @@ impl Origin {
             if PingRun::is_at(path) {
                 return Ok(Self::Matrix(Saved::read(path)?));
             }
-            Capture::read(path)?;
+            local::read_capture(global, path)?;
             return Ok(Self::Capture);
         }
         Ok(match asked::hosts(global)? {

@@ -46,7 +46,7 @@ pub(super) fn wanted(
 ) -> anyhow::Result<Vec<Event>> {
     // A matrix alone has no other view.
     let only = matches!(origin, Origin::Matrix(_)).then_some(View::Matrix);
-    let view = args.view.map(named).or(only).unwrap_or(View::Hosts);
+    let view = args.view().map(named).or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
     if let Some(filter) = &global.filter {
         check(filter, view)?;

@@ -1,0 +1,229 @@
+//! The table behind `-h`: for each command the flags that people use most, with an example of each.
+//!
+//! `--help` and the man pages list all flags. The texts are those of the flags; `cmd::help` prints them.
+
+/// The short help of one command.
+#[derive(Debug)]
+pub struct ShortHelp {
+    /// Name of the command; empty for the program.
+    pub command: &'static str,
+    /// Flags as they are typed, each with an example of its value; ten at most.
+    pub flags: &'static [&'static str],
+    /// One example of the command.
+    pub example: &'static str,
+}
+
+const TABLE: &[ShortHelp] = &[
+    ShortHelp {
+        command: "",
+        flags: &["-H n[01-16]", "-F ssh_config", "--from all.ndjson", "-V"],
+        example: "rdmactl devices n[01-16]",
+    },
+    ShortHelp {
+        command: "devices",
+        flags: &[
+            "-H n[01-16]",
+            "--upload",
+            "-v",
+            "-o +pci,numa",
+            "-w 'state!=active'",
+            "-s -rate",
+            "-j",
+            "--watch 5",
+            "--save all.ndjson",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl devices n[01-16] -w 'state!=active'",
+    },
+    ShortHelp {
+        command: "ports",
+        flags: &[
+            "--lossless",
+            "-H n[01-16]",
+            "--upload",
+            "-v",
+            "-o +cnp_sent,ecn_marked",
+            "-w 'rate<400G'",
+            "-j",
+            "--watch 5",
+            "--save all.ndjson",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl ports n[01-16] -w 'state!=active or rate<400G'",
+    },
+    ShortHelp {
+        command: "gids",
+        flags: &[
+            "-H n[01-16]",
+            "--upload",
+            "-v",
+            "-o device,index,gid,kind",
+            "-w 'device==mlx5_0'",
+            "-s -index",
+            "-j",
+            "--save all.ndjson",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl gids n3 -w 'netdev==eth1'",
+    },
+    ShortHelp {
+        command: "counters",
+        flags: &[
+            "-a",
+            "--watch 1",
+            "--count 1",
+            "-H n[01-16]",
+            "--upload",
+            "-w 'delta>0'",
+            "-s -value",
+            "-j",
+            "--save all.ndjson",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl counters n[01-16] --watch 1 -w 'delta>0'",
+    },
+    ShortHelp {
+        command: "resources",
+        flags: &[
+            "-H n[01-16]",
+            "--upload",
+            "--sudo",
+            "-v",
+            "-o pid,name,bytes",
+            "-w 'name~python'",
+            "-s -bytes",
+            "-j",
+            "--watch 5",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl resources qp cm_id n[1-4]",
+    },
+    ShortHelp {
+        command: "connections",
+        flags: &[
+            "--only fallback",
+            "--fail-on fail",
+            "-H n[01-16]",
+            "--upload",
+            "--sudo",
+            "-v",
+            "-w 'user==nfs'",
+            "-j",
+            "--watch 5",
+            "--from all.ndjson",
+        ],
+        example: "rdmactl connections n[01-16] --only fallback",
+    },
+    ShortHelp {
+        command: "ping",
+        flags: &[
+            "--matrix n[01-16]",
+            "-H n1",
+            "--test lat,bw",
+            "-c 10000",
+            "--peers 16",
+            "--budget 60s",
+            "--dev mlx5_0",
+            "-v",
+            "--save today.json",
+            "--diff old.json new.json",
+        ],
+        example: "rdmactl ping --matrix n[01-16]",
+    },
+    ShortHelp {
+        command: "top",
+        flags: &[
+            "-H n[01-64]",
+            "--every 5s",
+            "-w 'state!=active'",
+            "--theme light",
+            "--ascii",
+            "--mouse",
+            "--no-upload",
+            "--from top.rec",
+        ],
+        example: "rdmactl top ports n[01-64]",
+    },
+    ShortHelp {
+        command: "hosts",
+        flags: &["--fold", "--size", "--hosts-file hosts.txt", "-j"],
+        example: "rdmactl hosts --fold n1 n2 n3",
+    },
+    ShortHelp {
+        command: "capture",
+        flags: &[
+            "--save all.ndjson",
+            "-H n[01-16]",
+            "--redact",
+            "--from all.ndjson",
+            "--upload",
+            "--sudo",
+            "--timeout 30s",
+        ],
+        example: "rdmactl capture n[01-16] --save all.ndjson",
+    },
+    ShortHelp {
+        command: "compat",
+        flags: &["--as 44", "-H n1", "--from n1.ndjson"],
+        example: "rdmactl compat ibstat mlx5_0",
+    },
+    ShortHelp { command: "completions", flags: &[], example: "rdmactl completions bash" },
+    ShortHelp { command: "man", flags: &[], example: "rdmactl man /usr/local/share/man/man1" },
+];
+
+/// Returns the short help of a command, or of the program for an empty name.
+#[must_use]
+pub fn of(command: &str) -> Option<&'static ShortHelp> {
+    TABLE.iter().find(|row| row.command == command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::{Cli, rewrite};
+
+    fn parses(line: &str) -> bool {
+        let words = shlex::split(line).unwrap().into_iter().map(OsString::from).collect();
+        Cli::matches(&rewrite(words))
+            .is_ok_and(|(_, mut matches)| Cli::from_matches(&mut matches).is_ok())
+    }
+
+    #[test]
+    fn every_command_has_a_short_help() {
+        let tree = Cli::command();
+        let shown = tree.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut in_tree: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        in_tree.push("");
+        let mut in_table: Vec<&str> = TABLE.iter().map(|row| row.command).collect();
+        in_tree.sort_unstable();
+        in_table.sort_unstable();
+        assert_eq!(in_table, in_tree);
+    }
+
+    #[test]
+    fn every_example_parses() {
+        for ShortHelp { command, flags, example } in TABLE {
+            assert!(flags.len() <= 10, "{command}");
+            assert!(parses(example), "{example}");
+            let word = match *command {
+                "ping" => "ping n1",
+                "compat" => "compat ibstat",
+                other => other,
+            };
+            for flag in flags.iter().filter(|flag| **flag != "-V") {
+                let line = match (*command, *flag) {
+                    ("compat", flag) => format!("rdmactl compat {flag} ibstat"),
+                    ("ping", flag) if flag.starts_with("--diff") => format!("rdmactl ping {flag}"),
+                    ("counters", "--count 1") => "rdmactl counters --watch --count 1".into(),
+                    (_, flag) => format!("rdmactl {word} {flag}"),
+                };
+                assert!(parses(&line), "{line}");
+            }
+        }
+        assert!(!parses("rdmactl devices --nonsense"));
+    }
+}
