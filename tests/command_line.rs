@@ -169,13 +169,16 @@ fn a_flag_without_effect_is_wrong_usage() {
             &["ping", "--matrix", "n[1-3]", "--plan", "--save", "/tmp/x"],
             "--plan has no use for --save",
         ),
-        (&["ping", "--matrix", "n[1-3]", "--plan", "-f", "csv"], "a plan is a table or JSON"),
+        (&["ping", "--matrix", "n[1-3]", "--plan", "-f", "csv"], "--plan prints a table or JSON"),
         (
             &["-H", "n1", "ping", "--clients", "n1", "--servers", "n2"],
             "--clients contradicts --hosts",
         ),
-        (&["ping", "--clients", "n1", "--servers", "n1"], "the only host that asks"),
-        (&["-H", "n1", "ping", "n1"], "the only host that asks"),
+        (
+            &["ping", "--clients", "n1", "--servers", "n1"],
+            "the only source is also the only target",
+        ),
+        (&["-H", "n1", "ping", "n1"], "the only source is also the only target"),
         (
             &["ping", "--clients", "n[1-2]", "--servers", "n3", "--schedule", "bisection"],
             "a bisection has two halves",

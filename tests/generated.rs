@@ -5,11 +5,14 @@
 mod committed;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use committed::{compare, package};
+use rdmactl::analyse::verdict::with_placeholders;
+use rdmactl::model::ping::Code;
 
 fn names(folder: &Path) -> BTreeSet<String> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeSet::new() };
@@ -56,6 +59,30 @@ fn the_committed_man_pages_are_those_of_the_program() {
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(names(&package("man")), pages, "a page of a command that is no more");
+}
+
+/// Returns the table of verdicts as docs/ping.md has it.
+fn verdict_table() -> String {
+    let escape = |text: String| text.replace('|', "\\|").replace('*', "\\*");
+    let mut table = "| Verdict | Observation and fix |\n|---|---|\n".to_owned();
+    for code in Code::ALL {
+        let fixes = code.fixes().iter().map(|fix| format!("<br>Fix: {}", with_placeholders(fix)));
+        let text = escape(code.meaning().to_owned() + &fixes.collect::<String>());
+        let _ = writeln!(table, "| `{}` | {text} |", code.word());
+    }
+    table
+}
+
+#[test]
+fn the_verdicts_in_the_documentation_are_those_of_the_program() {
+    const START: &str = "<!-- verdicts: generated -->\n";
+    const END: &str = "<!-- end of verdicts -->";
+    let path = package("docs/ping.md");
+    let page = fs::read_to_string(&path).expect("docs/ping.md");
+    let (before, rest) = page.split_once(START).expect("a start mark");
+    let (_, after) = rest.split_once(END).expect("an end mark");
+    let difference = compare(&path, &format!("{before}{START}{}{END}{after}", verdict_table()));
+    assert!(difference.is_none(), "{}", difference.unwrap_or_default());
 }
 
 /// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.

@@ -209,7 +209,7 @@ fn a_filter_in_one_direction_is_told_from_one_in_both() {
     assert_eq!(answer.code, 1, "{}", answer.stderr);
     for pair in answer.json["pairs"].as_array().unwrap() {
         assert_eq!(pair["verdict"]["code"], "path.asymmetric", "{pair}");
-        assert_eq!(pair["carrier"], "tcp-fallback", "{pair}");
+        assert_eq!(pair["transport"], "tcp-fallback", "{pair}");
         // What n2 sends arrives; it hears nothing.
         let heard_by_n2 = if pair["source"] == 0 { "heard_by_source" } else { "heard_by_target" };
         assert_eq!(pair["datagrams"][heard_by_n2], 0, "{pair}");
@@ -223,7 +223,7 @@ fn bandwidth_datagrams_and_unreliable_connections_are_measured_where_asked_for()
     let matrix = lab.ping(&["--matrix", "n2,n4", "--test", tests], &["n2", "n4"]);
     matrix.assert_all_well(2);
     for pair in matrix.pairs() {
-        assert_eq!((&pair["verdict"]["code"], &pair["carrier"]), (&"ok".into(), &"rdma".into()));
+        assert_eq!((&pair["verdict"]["code"], &pair["transport"]), (&"ok".into(), &"rdma".into()));
         for name in ["bandwidth", "tcp_bandwidth"] {
             let seen = |key: &str| pair[name][key].as_u64().unwrap();
             assert!(seen("bytes") > 0 && seen("median_bps") >= seen("min_bps"), "{pair}");

@@ -132,7 +132,7 @@ fn an_address_outside_all_subnets_has_no_route() {
 }
 
 #[test]
-fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_try() {
+fn a_node_that_stands_still_in_the_middle_of_a_run_has_a_second_attempt() {
     let lab = roce();
     let is_measured = lab.wait_on("n1", "rdma resource show qp | grep comm | grep -qv '\\['");
     let matrix = std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use committed::{compare, package};
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
-    Carrier, Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PingHost,
+    Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PairTransport, PingHost,
     PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict,
 };
 use rdmactl::model::probe::{Method, Stage};
@@ -61,8 +61,8 @@ fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdic
     Verdict { code, stage, side, error, detail: detail.into(), hint }
 }
 
-fn carried_by(carrier: Carrier) -> Measured {
-    Measured { carrier: Some(carrier), ..Measured::default() }
+fn carried_by(transport: PairTransport) -> Measured {
+    Measured { transport: Some(transport), ..Measured::default() }
 }
 
 fn pair(source: usize, target: usize) -> Pair {
@@ -91,7 +91,7 @@ fn pair(source: usize, target: usize) -> Pair {
         }),
         rdma: Some(half_rtt(ns)),
         tcp: Some(half_rtt(70 * ns)),
-        measured: carried_by(Carrier::Rdma),
+        measured: carried_by(PairTransport::Rdma),
         ..unrouted(verdict(Code::Ok, None, Side::Path, "every message was answered"))
     };
     match () {
@@ -107,7 +107,7 @@ fn pair(source: usize, target: usize) -> Pair {
         )),
         () if is(FILTERED) => Pair {
             rdma: None,
-            measured: carried_by(Carrier::TcpFallback),
+            measured: carried_by(PairTransport::TcpFallback),
             verdict: verdict(
                 Code::Udp4791Blocked,
                 Some(Stage::FirstMessage),

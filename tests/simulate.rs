@@ -75,7 +75,7 @@ fn summary_of(json: &str) -> String {
 fn slow_is_no_failure_and_blocked_is() {
     let (code, stdout, _) = simulate("hosts n[1-8]\nnoise 3%\nfault host n3 slow 1.5", &[]);
     assert_eq!(code, 0, "{stdout}");
-    assert!(stdout.starts_with("SIMULATED: no message was sent; the fabric is FILE\n"), "{stdout}");
+    assert!(stdout.starts_with("SIMULATED from FILE: no message was sent\n"), "{stdout}");
     assert!(stdout.contains("\n~ n3: slow host, +5") && stdout.contains("retested"), "{stdout}");
     let (code, stdout, _) = simulate("hosts n[1-8]\nfault host n3 blocked", &[]);
     assert_eq!(code, 1, "{stdout}");
@@ -128,7 +128,7 @@ fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
         "hosts n[01-64]\nrails 2\nnoise 3%\nfault host n07 rail 1 down\nfault host n50 slow 1.4";
     let (code, stdout, _) = simulate(text, &[]);
     assert_eq!(code, 1);
-    assert!(stdout.contains("A matrix of 64 hosts fits no screen"), "{stdout}");
+    assert!(stdout.contains("A matrix of 64 hosts does not fit a screen"), "{stdout}");
     assert!(stdout.contains("! n07 rail 1: local.link_down (126 of 126 pairs"), "{stdout}");
     assert!(
         stdout.contains("~ n50: slow host, +38.3%") && stdout.contains("8064 pairs: 7938 ok"),

@@ -2,7 +2,7 @@
 
 use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::outliers::judge as judge_all;
-use rdmactl::analyse::verdict::judge;
+use rdmactl::analyse::verdict::{Ends, judge};
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{
     Datagrams, EndEvidence, Evidence, GidMatch, Grid, Latency, Life, Measured, Metric, Pair,
@@ -99,6 +99,7 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
     };
     let rdma = evidence.rdma.map(Latency::from);
     let measured = Measured { datagrams: evidence.datagrams, ..Measured::default() };
-    let (verdict, route, first) = (judge(&evidence), None, None);
+    let ends = Ends { source: "n1", target: "n2", route: None };
+    let (verdict, route, first) = (judge(&evidence, &ends), None, None);
     Pair { rail: 0, source, target, verdict, route, rdma, tcp, measured, first }
 }

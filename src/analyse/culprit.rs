@@ -150,9 +150,9 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
 /// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
 /// try before anybody is blamed.
 #[must_use]
-pub fn second_try<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> BTreeSet<(usize, usize)> {
+pub fn second_attempt<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> BTreeSet<(usize, usize)> {
     let trials: Vec<Trial<'_>> = pairs.into_iter().map(Trial::of).collect();
-    second_try_of(&trials, &findings_of_rail(&trials, None), None)
+    second_attempt_of(&trials, &findings_of_rail(&trials, None), None)
 }
 
 /// The same for the trials of one rail, and what was found of them.
@@ -160,7 +160,7 @@ pub fn second_try<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> BTreeSet<(us
 /// A host or a leaf that fails with all of its pairs does so by no chance, and more failures than two for
 /// each host are too many for it: to try these again would only take long.
 #[must_use]
-pub fn second_try_of(
+pub fn second_attempt_of(
     trials: &[Trial<'_>],
     findings: &[Finding],
     topology: Option<&Topology>,
@@ -443,26 +443,26 @@ mod tests {
     #[test]
     fn what_chance_may_explain_is_tried_again() {
         let single = filtered(4, |a, b| (a, b) == (0, 1));
-        assert_eq!(second_try(&single), [(0, 1)].into());
-        // Beside a host that fails with every other one, which needs no second try.
+        assert_eq!(second_attempt(&single), [(0, 1)].into());
+        // Beside a host that fails with every other one, which needs no second attempt.
         let beside = filtered(4, |a, b| (a, b) == (0, 1) || a == 2 || b == 2);
-        assert_eq!(second_try(&beside), [(0, 1)].into());
+        assert_eq!(second_attempt(&beside), [(0, 1)].into());
         // A host that only some pairs accuse may be innocent.
         let some = filtered(5, |a, _| a == 3);
-        assert_eq!(second_try(&some), [(3, 0), (3, 1), (3, 2), (3, 4)].into());
-        assert_eq!(second_try(&filtered(2, |_, _| true)), [(0, 1), (1, 0)].into());
+        assert_eq!(second_attempt(&some), [(3, 0), (3, 1), (3, 2), (3, 4)].into());
+        assert_eq!(second_attempt(&filtered(2, |_, _| true)), [(0, 1), (1, 0)].into());
     }
 
     #[test]
     fn what_is_no_chance_is_not_tried_again() {
-        assert!(second_try(&filtered(4, |_, _| true)).is_empty());
-        assert!(second_try(&filtered(4, |_, _| false)).is_empty());
-        assert!(second_try(&dead(4, |host| host == 1)).is_empty());
+        assert!(second_attempt(&filtered(4, |_, _| true)).is_empty());
+        assert!(second_attempt(&filtered(4, |_, _| false)).is_empty());
+        assert!(second_attempt(&dead(4, |host| host == 1)).is_empty());
         let wrong_bytes = matrix(3, |a, b| match (a, b) {
             (0, 1) => (Code::Corrupted, Side::Source),
             _ => (Code::Ok, Side::Path),
         });
-        assert!(second_try(&wrong_bytes).is_empty());
+        assert!(second_attempt(&wrong_bytes).is_empty());
     }
 
     #[test]
@@ -475,6 +475,6 @@ mod tests {
     fn a_request_that_did_not_end_is_tried_again() {
         let stuck = |a, b| if (a, b) == (0, 1) { Code::DriverStuck } else { Code::Ok };
         let pairs = matrix(4, |a, b| (stuck(a, b), Side::Source));
-        assert_eq!(second_try(&pairs), BTreeSet::from([(0, 1)]));
+        assert_eq!(second_attempt(&pairs), BTreeSet::from([(0, 1)]));
     }
 }

@@ -1,58 +1,104 @@
 //! From the evidence of one pair to its verdict.
+//!
+//! The texts come from the table of verdicts ([`Code`]). Which hosts explain many failed pairs is decided by
+//! [`super::culprit`].
+
+mod fix;
+
+pub use fix::{Ends, with_placeholders};
 
 use crate::model::Protocol;
-use crate::model::ping::{Code, Datagrams, Evidence, GidMatch, Life, Passage, Side, Verdict};
+use crate::model::ping::{
+    Code, Datagrams, Evidence, FIX_EFA, FIX_OWN_FIREWALL, GidMatch, Life, Passage, Side, Verdict,
+};
 use crate::model::probe::{Cause, Stage, StepError};
 
-/// Judges one ordered pair.
+/// Returns the verdict on one ordered pair.
 #[must_use]
-pub fn judge(evidence: &Evidence) -> Verdict {
-    if let Some(verdict) = judge_life(evidence) {
+pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
+    if let Some(verdict) = judge_life(evidence, ends) {
         return verdict;
     }
     let Some((failure, side)) = first_cause(evidence) else {
-        return if evidence.passed { judge_passed(evidence) } else { not_tested() };
+        return if evidence.passed { judge_passed(evidence, ends) } else { not_tested() };
     };
-    let (code, hint) = match failure.stage {
-        _ if failure.cause == Cause::Stuck => (Code::DriverStuck, Some(STUCK)),
-        Stage::Agent | Stage::Choose | Stage::Tcp => (Code::Agent, Some(REPORT)),
-        Stage::Open => judge_local(failure),
-        Stage::Connect => judge_connect(failure, evidence),
-        stage => judge_status(&failure.cause).unwrap_or_else(|| match stage {
-            // What passed before passes: what is lost now is lost by chance.
-            Stage::FirstMessage if failure.done == 0 => judge_first_message(failure, evidence),
-            Stage::FullMtu if failure.done == 0 => judge_full_mtu(failure),
-            _ => judge_latency(failure),
-        }),
-    };
-    let mut detail = failure.detail.clone();
+    let code = code_of(failure, evidence);
+    let mut clauses = vec![describe(failure, side, ends)];
     if failure.stage >= Stage::Connect {
-        if let Some(datagrams) = &evidence.datagrams {
-            detail = format!("{detail}; {}", tell_datagrams(datagrams));
-        }
-        detail = match &evidence.tcp {
-            Some(Ok(_)) => format!("{detail}; TCP over the same interface passes"),
-            Some(Err(tcp)) => format!("{detail}; {}", tcp.detail),
-            None => detail,
-        };
+        clauses.extend(evidence.datagrams.as_ref().map(|seen| datagram_clause(seen, ends)));
+        clauses.extend(evidence.tcp.as_ref().map(|tcp| match tcp {
+            Ok(_) => format!("TCP on {} works", ends.netdev(side).unwrap_or("the same interface")),
+            Err(tcp) => tcp.detail.clone(),
+        }));
     }
-    let hint = failure.fix.clone().or_else(|| hint.map(str::to_owned));
-    let error = failure.cause.error();
-    Verdict { code, stage: Some(failure.stage), side, error, detail, hint }
+    let special = match code {
+        Code::Udp4791Blocked if failure.cause == Cause::Filtered => Some(FIX_OWN_FIREWALL),
+        Code::NoAck if evidence.protocol == Protocol::Efa => Some(FIX_EFA),
+        _ => None,
+    };
+    Verdict {
+        code,
+        stage: Some(failure.stage),
+        side,
+        error: failure.cause.error(),
+        detail: clauses.join("; "),
+        hint: hint(code, failure.fix.as_ref(), special, ends, side),
+    }
 }
 
-/// A pair whose reliable connection passes: the other transports must do, too, where they were asked for.
-fn judge_passed(evidence: &Evidence) -> Verdict {
+/// Returns the fix that the failed end knows, else the one of the table with the names of the pair.
+fn hint(
+    code: Code,
+    known: Option<&String>,
+    special: Option<&str>,
+    ends: &Ends<'_>,
+    side: Side,
+) -> Option<String> {
+    let of_table = || special.or_else(|| code.fixes().first().copied());
+    known.cloned().or_else(|| Some(ends.fill(of_table()?, side)))
+}
+
+/// Returns the failure as a clause that names the host if its packets never left it.
+fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
+    if failure.cause != Cause::Filtered {
+        return failure.detail.clone();
+    }
+    let host = ends.host(side);
+    let to = ends.peer_address(side).map_or(String::new(), |address| format!(" to {address}"));
+    format!("{host} drops its own outgoing RoCE packets (UDP 4791){to}")
+}
+
+fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
+    match failure.stage {
+        _ if failure.cause == Cause::Stuck => Code::DriverStuck,
+        Stage::Agent | Stage::Choose | Stage::Tcp => Code::Agent,
+        Stage::Open => judge_local(&failure.cause),
+        Stage::Connect => judge_connect(&failure.cause, evidence),
+        stage => judge_status(&failure.cause).unwrap_or_else(|| match stage {
+            // Messages of this kind passed before: a later one that fails is lost, not blocked.
+            Stage::FirstMessage if failure.done == 0 => judge_first_message(failure, evidence),
+            Stage::FullMtu if failure.done == 0 => judge_full_mtu(&failure.cause),
+            _ => judge_latency(failure),
+        }),
+    }
+}
+
+/// Judges a pair whose reliable connection passes: other transports must pass as well if they were requested.
+fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let side = Side::Path;
     if let Some(failure) = &evidence.unreliable {
         let is_stuck = failure.cause == Cause::Stuck;
+        let code = if is_stuck { Code::DriverStuck } else { Code::NoUnreliable };
         return Verdict {
-            code: if is_stuck { Code::DriverStuck } else { Code::NoUnreliable },
+            code,
             stage: Some(failure.stage),
             side,
             error: failure.cause.error(),
-            detail: format!("reliable connections pass; over an unreliable one {}", failure.detail),
-            hint: failure.fix.clone(),
+            detail: format!(
+                "reliable connections pass; over an unreliable connection, {}",
+                failure.detail
+            ),
+            hint: hint(code, failure.fix.as_ref(), None, ends, side),
         };
     }
     if evidence.wants_datagrams
@@ -63,63 +109,34 @@ fn judge_passed(evidence: &Evidence) -> Verdict {
             stage: Some(Stage::Connect),
             side,
             error: None,
-            detail: format!("reliable connections pass; {}", tell_datagrams(datagrams)),
-            hint: Some(
-                "see whether the ports count a wrong Q_Key: rdmactl counters -H SOURCE,TARGET -w 'name~key'"
-                    .into(),
-            ),
+            detail: format!("reliable connections pass; {}", datagram_clause(datagrams, ends)),
+            hint: hint(Code::NoDatagrams, None, None, ends, side),
         };
     }
-    let detail = "every message was answered".into();
+    let detail = "every message was echoed".into();
     Verdict { code: Code::Ok, stage: None, side, error: None, detail, hint: None }
 }
 
-/// What was seen of datagrams, in one clause.
-fn tell_datagrams(seen: &Datagrams) -> String {
-    let Datagrams { sent, answered, heard_by_target, .. } = seen;
+/// Formats datagram counts as a clause of a verdict.
+fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
+    let Ends { source, target, .. } = ends;
+    let Datagrams { sent, answered, heard_by_target, heard_by_source, .. } = seen;
     match seen.passage() {
         Passage::Both if *answered > 0 => format!("{answered} of {sent} datagrams were answered"),
-        Passage::Both => format!("both ends hear the other's datagrams, and no answer of {sent}"),
-        Passage::There => {
-            format!(
-                "{heard_by_target} of {sent} datagrams reach the target, and nothing comes back"
-            )
-        }
-        Passage::Back => {
-            format!("none of {sent} datagrams reaches the target, though its own come through")
-        }
+        Passage::Both => format!(
+            "{source} and {target} receive each other's datagrams, but none of {sent} was answered"
+        ),
+        Passage::There => format!(
+            "{target} received {heard_by_target} of {sent} datagrams; {source} received none"
+        ),
+        Passage::Back => format!(
+            "{target} received none of {sent} datagrams; {source} received {heard_by_source}"
+        ),
         Passage::Neither => format!("none of {sent} datagrams was answered"),
     }
 }
 
-const STUCK: &str = "see where it hangs: dmesg; pgrep -a rdmactl; cat /proc/PID/task/*/stack (as root); \
-                     then driver and firmware";
-const BUSY: &str = "its adapter took the message, and the process there did not answer in time: see \
-                    what keeps its processors busy (uptime; top)";
-const PATH_MTU: &str =
-    "leave --mtu out; compare what both ports say: rdmactl ports -v -H SOURCE,TARGET";
-const REPORT: &str = "please report it with what this writes: rdmactl capture -H SOURCE,TARGET --redact \
-                      --save bug.ndjson";
-const UNACKNOWLEDGED: &str = "see which counters grow, and whether a firewall or ACL lets connections pass: \
-                              rdmactl counters -H SOURCE,TARGET -w 'name~retr or name~timeout'";
-const MEMORY: &str = "take the host out of use until its memory and its PCIe links are known to be well: \
-                      dmesg | grep -iE 'aer|edac|mce'";
-const COUNTERS: &str = "see which port or switch counts errors meanwhile: rdmactl counters -H SOURCE,TARGET \
-                        --watch -w 'delta>0'; then the switch";
-const RAIL: &str = "see link, switch port and VLAN: ip -s link show NETDEV; ethtool NETDEV";
-const OWN_FIREWALL: &str = "let UDP port 4791 out on that host: nft list ruleset; iptables -L; ip6tables -L; tc \
-                            filter show dev NETDEV egress; until then applications use TCP";
-const EFA: &str = "let the security group of both instances pass all traffic from and to itself: EFA is no TCP \
-                   and no UDP; and see whether both are in one subnet";
-const FIREWALL: &str = "let RoCE pass: a firewall or ACL drops UDP port 4791 (nft list \
-                        ruleset; iptables -L; ip6tables -L; the switch); until then applications use TCP";
-/// Drivers pin the memory of queues, too, and say the same.
-const MEMLOCK: &str = "raise the locked-memory limit: '* - memlock unlimited' in \
-                       /etc/security/limits.d/rdma.conf, LimitMEMLOCK=infinity for services";
-const GIDS: &str =
-    "see which GIDs are there now, and ping again: rdmactl ports -v -H HOST --upload";
-
-/// The verdict of a pair that was never tried.
+/// Returns the verdict on a pair that was not tried.
 #[must_use]
 pub fn not_tested() -> Verdict {
     Verdict {
@@ -127,53 +144,35 @@ pub fn not_tested() -> Verdict {
         stage: None,
         side: Side::Path,
         error: None,
-        detail: "the run ended before this pair's turn".into(),
+        detail: "the run ended before this pair was tested".into(),
         hint: None,
     }
 }
 
-/// The verdict of every pair with a host that is gone or hangs.
+/// Returns the verdict on every pair with a host that is dead or hung.
 #[must_use]
-pub fn judge_host(life: &Life, side: Side, stage: Stage) -> Option<Verdict> {
-    let (code, detail, hint) = match life {
+pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
+    let (code, detail) = match life {
         Life::Alive => return None,
-        Life::Hung(seen) => (
-            Code::PeerHung,
-            seen,
-            "the host answers but its processes do not run: look for stopped or swapped-out \
-             processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /^[DT]/'; dmesg",
-        ),
-        Life::Dead(seen) => (
-            Code::PeerDead,
-            seen,
-            "see whether the host runs, and what was killed there: its console; dmesg | grep -iE \
-                 'oom|killed|segfault'",
-        ),
+        Life::Hung(seen) => (Code::PeerHung, seen.clone()),
+        Life::Dead(seen) => (Code::PeerDead, seen.clone()),
     };
-    Some(Verdict {
-        code,
-        stage: Some(stage),
-        side,
-        error: None,
-        detail: detail.clone(),
-        hint: Some(hint.to_owned()),
-    })
+    let hint = hint(code, None, None, ends, side);
+    Some(Verdict { code, stage: Some(stage), side, error: None, detail, hint })
 }
 
-fn judge_life(evidence: &Evidence) -> Option<Verdict> {
-    let stage_of = |mine: &Option<StepError>, other: &Option<StepError>| {
-        mine.as_ref().or(other.as_ref()).map_or(Stage::Open, |failure| failure.stage)
-    };
+fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
     let (source, target) = (&evidence.source, &evidence.target);
-    judge_host(&target.life, Side::Target, stage_of(&source.failure, &target.failure)).or_else(
-        || judge_host(&source.life, Side::Source, stage_of(&source.failure, &target.failure)),
-    )
+    let failure = source.failure.as_ref().or(target.failure.as_ref());
+    let stage = failure.map_or(Stage::Open, |failure| failure.stage);
+    judge_host(&target.life, Side::Target, stage, ends)
+        .or_else(|| judge_host(&source.life, Side::Source, stage, ends))
 }
 
-/// The failure that came first, and where it was seen.
+/// Returns the failure that came first and the side that reported it.
 ///
-/// "No answer" or "refused" at the source only repeats what an error at the target says better, and of two ends that say
-/// the same the one that knows what to do about it is heard.
+/// A timeout or a refusal at the source only repeats an error at the target. If both ends report the same cause, the
+/// end that knows a fix is used.
 fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
     let source = evidence.source.failure.as_ref();
     let target = evidence.target.failure.as_ref();
@@ -197,169 +196,120 @@ fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
     }
 }
 
-/// A flushed request tells only that something else failed before it.
+/// True for a flushed request: another request failed before it.
 fn is_secondary(failure: &StepError) -> bool {
     matches!(&failure.cause, Cause::Completion(status) if status == "IBV_WC_WR_FLUSH_ERR")
 }
 
-fn judge_local(failure: &StepError) -> (Code, Option<&'static str>) {
-    match &failure.cause {
-        Cause::Library => (Code::Library, None),
-        Cause::Unsupported => (Code::NoTransport, None),
-        Cause::Mtu => (Code::MtuMismatch, Some(PATH_MTU)),
+fn judge_local(cause: &Cause) -> Code {
+    match cause {
+        Cause::Library => Code::Library,
+        Cause::Unsupported => Code::NoTransport,
+        Cause::Mtu => Code::MtuMismatch,
         Cause::Errno(name) => match name.as_str() {
-            "EACCES" | "EPERM" | "ENOENT" => (
-                Code::Permission,
-                Some("load ib_uverbs, and let the user open /dev/infiniband/uverbs*"),
-            ),
-            "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
-            "ENODATA" | "ENODEV" => (Code::GidIndex, Some(GIDS)),
-            _ => (Code::Resources, Some("see who holds them: rdma resource show")),
+            "EACCES" | "EPERM" | "ENOENT" => Code::Permission,
+            "ENOMEM" => Code::Memlock,
+            "ENODATA" | "ENODEV" => Code::GidIndex,
+            _ => Code::Resources,
         },
-        _ => (Code::Agent, Some(REPORT)),
+        _ => Code::Agent,
     }
 }
 
-fn judge_connect(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
-    const ROUTE: &str = "give both ports addresses of one subnet, or a route: ip route get \
-                         fibmatch ADDRESS oif NETDEV";
-    match &failure.cause {
-        Cause::NoRoute => (Code::NoRoute, Some(ROUTE)),
+fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
+    match cause {
+        Cause::NoRoute => Code::NoRoute,
         Cause::Errno(name) => match name.as_str() {
-            "ETIMEDOUT" if evidence.gids == GidMatch::LinkLocal => (
-                Code::LinkLocal,
-                Some(
-                    "nobody answers there: give both ports an address if they are on two links, else see \
-                     what drops neighbour discovery: ip -6 neigh show",
-                ),
-            ),
-            "ETIMEDOUT" => (
-                Code::NoNeighbour,
-                Some(
-                    "the host is down, in another VLAN, or ARP is filtered: ip neigh show; \
-                     sysctl net.ipv4.neigh.default.gc_thresh3",
-                ),
-            ),
-            "ENETUNREACH" => {
-                (Code::LinkDown, Some("bring the interface up: ip link set NETDEV up; ip route"))
-            }
-            "EHOSTUNREACH" | "EACCES" => (
-                Code::Prohibited,
-                Some(
-                    "the routing table has an entry against it: ip route get ADDRESS oif NETDEV; ip route \
-                     show table all | grep -E 'unreachable|prohibit'",
-                ),
-            ),
-            "ENODATA" | "ENODEV" => (Code::GidIndex, Some(GIDS)),
-            "EINVAL" if evidence.gids == GidMatch::FamiliesDiffer => (Code::GidFamily, None),
-            // What the kernel takes for nonsense was asked by us.
-            "EINVAL" => (Code::Agent, Some(REPORT)),
-            "ENOMEM" => (Code::Memlock, Some(MEMLOCK)),
-            _ => (Code::RailDown, Some(RAIL)),
+            "ETIMEDOUT" if evidence.gids == GidMatch::LinkLocal => Code::LinkLocal,
+            "ETIMEDOUT" => Code::NoNeighbour,
+            "ENETUNREACH" => Code::LinkDown,
+            "EHOSTUNREACH" | "EACCES" => Code::Prohibited,
+            "ENODATA" | "ENODEV" => Code::GidIndex,
+            "EINVAL" if evidence.gids == GidMatch::FamiliesDiffer => Code::GidFamily,
+            // The operator sent a value that the kernel rejects.
+            "EINVAL" => Code::Agent,
+            "ENOMEM" => Code::Memlock,
+            _ => Code::RailDown,
         },
-        Cause::Mtu => (Code::MtuMismatch, Some(PATH_MTU)),
-        Cause::Filtered => (Code::Udp4791Blocked, Some(OWN_FIREWALL)),
-        Cause::Refused => (
-            Code::NoListener,
-            Some(
-                "see whether a firewall refuses for the target: nft list ruleset; iptables -L there",
-            ),
-        ),
-        Cause::Unsupported => (Code::NoTransport, None),
-        Cause::Library => (Code::Library, None),
-        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => {
-            (Code::NoAck, Some(UNACKNOWLEDGED))
-        }
-        Cause::Timeout => (Code::RailDown, Some(RAIL)),
-        _ => (Code::Agent, Some(REPORT)),
+        Cause::Mtu => Code::MtuMismatch,
+        Cause::Filtered => Code::Udp4791Blocked,
+        Cause::Refused => Code::NoListener,
+        Cause::Unsupported => Code::NoTransport,
+        Cause::Library => Code::Library,
+        Cause::Timeout if matches!(evidence.tcp, Some(Ok(_))) => Code::NoAck,
+        Cause::Timeout => Code::RailDown,
+        _ => Code::Agent,
     }
 }
 
-/// Completion statuses that mean the same wherever they come; `None` of those that only say that something
-/// got lost.
-fn judge_status(cause: &Cause) -> Option<(Code, Option<&'static str>)> {
+/// Returns the code of a completion status that means the same at every stage; `None` if it only means that
+/// something was lost.
+fn judge_status(cause: &Cause) -> Option<Code> {
     let Cause::Completion(status) = cause else { return None };
     match status.as_str() {
-        "IBV_WC_RNR_RETRY_EXC_ERR" => Some((Code::NotPosting, Some(BUSY))),
-        "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => {
-            Some((Code::MtuMismatch, Some(PATH_MTU)))
-        }
-        "IBV_WC_LOC_PROT_ERR" | "IBV_WC_REM_ACCESS_ERR" | "IBV_WC_REM_OP_ERR" => {
-            Some((Code::Agent, Some(REPORT)))
-        }
+        "IBV_WC_RNR_RETRY_EXC_ERR" => Some(Code::NotPosting),
+        "IBV_WC_REM_INV_REQ_ERR" | "IBV_WC_LOC_LEN_ERR" => Some(Code::MtuMismatch),
+        "IBV_WC_LOC_PROT_ERR" | "IBV_WC_REM_ACCESS_ERR" | "IBV_WC_REM_OP_ERR" => Some(Code::Agent),
         _ => None,
     }
 }
 
-fn judge_first_message(failure: &StepError, evidence: &Evidence) -> (Code, Option<&'static str>) {
-    const ONE_WAY: &str = "packets pass one way only: look for a filter by address, for the route \
-                           back and for rp_filter at the end that hears nothing";
+fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
     let is_silence = match &failure.cause {
-        // Of soft-RoCE of 6.12 a firewall of the host itself flushes the request.
+        // Soft-RoCE of Linux 6.12 flushes the request if the host's own firewall drops its packets.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
-        // Of datagrams nobody says that they arrived.
+        // Datagrams are not acknowledged.
         Cause::NoCompletion | Cause::Timeout => true,
         _ => false,
     };
     match (is_silence, passage) {
-        (true, Some(Passage::There | Passage::Back)) => return (Code::Asymmetric, Some(ONE_WAY)),
+        (true, Some(Passage::There | Passage::Back)) => return Code::Asymmetric,
         (true, Some(Passage::Neither) | None) => {
-            if let Some(verdict) = judge_silence(failure, evidence) {
-                return verdict;
+            if let Some(code) = judge_silence(failure, evidence) {
+                return code;
             }
         }
         _ => {}
     }
     match &failure.cause {
-        Cause::Timeout if passage == Some(Passage::Both) => (Code::NotPosting, Some(BUSY)),
-        Cause::Timeout if evidence.protocol == Protocol::Efa => (Code::NoAck, Some(EFA)),
-        Cause::Completion(_) | Cause::Timeout => (Code::NoAck, Some(UNACKNOWLEDGED)),
-        // What is sent by iWARP is done when TCP has taken it.
-        Cause::NoReply if evidence.protocol == Protocol::Iwarp => {
-            (Code::NoAck, Some(UNACKNOWLEDGED))
-        }
-        Cause::NoReply => (Code::NotPosting, Some(BUSY)),
-        Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
-        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
-        _ => (Code::Agent, Some(REPORT)),
+        Cause::Timeout if passage == Some(Passage::Both) => Code::NotPosting,
+        Cause::Completion(_) | Cause::Timeout => Code::NoAck,
+        // iWARP completes a send when TCP has accepted it.
+        Cause::NoReply if evidence.protocol == Protocol::Iwarp => Code::NoAck,
+        Cause::NoReply => Code::NotPosting,
+        Cause::NoCompletion => Code::DriverStuck,
+        Cause::WrongBytes => Code::Corrupted,
+        _ => Code::Agent,
     }
 }
 
-/// No RDMA packet is known to have passed at all: TCP tells a filter from a dead rail.
-fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<(Code, Option<&'static str>)> {
+/// Judges a pair of which no RDMA packet is known to have passed: TCP separates a filter from a rail that is down.
+fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<Code> {
     match &evidence.tcp {
-        Some(Ok(_)) if evidence.protocol == Protocol::Roce => {
-            Some((Code::Udp4791Blocked, Some(FIREWALL)))
-        }
-        // rxe on 5.10 does not even end the request when the local firewall drops its packets.
-        Some(Err(_)) if !matches!(failure.cause, Cause::NoCompletion) => {
-            Some((Code::RailDown, Some(RAIL)))
-        }
+        Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
+        // rxe of Linux 5.10 does not even complete the request if the local firewall drops its packets.
+        Some(Err(_)) if failure.cause != Cause::NoCompletion => Some(Code::RailDown),
         _ => None,
     }
 }
 
-fn judge_full_mtu(failure: &StepError) -> (Code, Option<&'static str>) {
-    const BLACKHOLE: &str = "a link on the way carries less than both ends believe: compare the \
-                             MTU of every switch port and interface (ip link; ping -M do -s SIZE ADDRESS)";
-    match &failure.cause {
-        Cause::Completion(_) | Cause::NoReply | Cause::NoCompletion => {
-            (Code::MtuBlackhole, Some(BLACKHOLE))
-        }
-        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
-        _ => (Code::Agent, Some(REPORT)),
+fn judge_full_mtu(cause: &Cause) -> Code {
+    match cause {
+        Cause::Completion(_) | Cause::NoReply | Cause::NoCompletion => Code::MtuBlackhole,
+        Cause::WrongBytes => Code::Corrupted,
+        _ => Code::Agent,
     }
 }
 
-fn judge_latency(failure: &StepError) -> (Code, Option<&'static str>) {
+fn judge_latency(failure: &StepError) -> Code {
     match &failure.cause {
-        // The adapter sends again for longer than a stream waits.
-        Cause::NoCompletion if failure.stage == Stage::Bandwidth => (Code::Loss, Some(COUNTERS)),
-        Cause::Completion(_) | Cause::NoReply => (Code::Loss, Some(COUNTERS)),
-        Cause::WrongBytes => (Code::Corrupted, Some(MEMORY)),
-        Cause::NoCompletion => (Code::DriverStuck, Some(STUCK)),
-        _ => (Code::Agent, Some(REPORT)),
+        // The adapter retransmits for longer than a stream waits.
+        Cause::NoCompletion if failure.stage == Stage::Bandwidth => Code::Loss,
+        Cause::Completion(_) | Cause::NoReply => Code::Loss,
+        Cause::WrongBytes => Code::Corrupted,
+        Cause::NoCompletion => Code::DriverStuck,
+        _ => Code::Agent,
     }
 }
 
@@ -379,6 +329,11 @@ mod tests {
 
     fn retry_exceeded() -> Cause {
         Cause::Completion("IBV_WC_RETRY_EXC_ERR".into())
+    }
+
+    /// Judges a pair whose ports are not known.
+    fn judge(evidence: &Evidence) -> Verdict {
+        super::judge(evidence, &Ends { source: "n1", target: "n2", route: None })
     }
 
     fn evidence(source: Option<StepError>, target: Option<StepError>) -> Evidence {
@@ -616,6 +571,10 @@ mod tests {
         let filtered = at(Stage::Connect, Cause::Filtered);
         let verdict = judge(&evidence(None, Some(filtered)));
         assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));
+        let detail =
+            "n2 drops its own outgoing RoCE packets (UDP 4791); TCP on the same interface works";
+        assert_eq!(verdict.detail, detail);
+        assert!(verdict.hint.is_some_and(|hint| hint.starts_with("on n2, allow outbound UDP")));
     }
 
     #[test]

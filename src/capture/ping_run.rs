@@ -50,19 +50,19 @@ pub struct PingRunError {
 enum Cause {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("it is no JSON of rdmactl ping")]
+    #[error("not JSON of rdmactl ping")]
     NoRun,
-    #[error("it is a {0}, and {SCHEMA} is needed, as rdmactl ping --json prints it")]
+    #[error("its schema is {0}, not {SCHEMA}")]
     OtherKind(String),
-    #[error("it is a {0}, of a newer rdmactl than this one, which reads {SCHEMA}")]
+    #[error("its schema is {0}, written by a newer rdmactl; this rdmactl reads {SCHEMA}")]
     Newer(String),
-    #[error("it is cut off: {0}")]
+    #[error("the file is truncated: {0}")]
     Cut(serde_json::Error),
     #[error("{0}")]
     Malformed(serde_json::Error),
-    #[error("it names a host that it does not have")]
+    #[error("a pair or a finding refers to a host that the file does not list")]
     UnknownHost,
-    #[error("it has more than {0}")]
+    #[error("the file has more than {0}")]
     TooMany(String),
 }
 
@@ -72,14 +72,14 @@ impl PingRunError {
     pub fn fix(&self) -> &'static str {
         match &self.cause {
             Cause::OtherKind(kind) if kind.starts_with("rdmactl.capture/") => {
-                "list what a capture holds with rdmactl devices --from FILE"
+                "list the capture: rdmactl devices --from FILE"
             }
             Cause::OtherKind(kind) if kind.starts_with("rdmactl.recording/") => {
-                "play a recording with rdmactl top --from FILE"
+                "play the recording: rdmactl top --from FILE"
             }
-            Cause::Newer(_) => "read it with the rdmactl that wrote it, or a newer one",
+            Cause::Newer(_) => "use the version of rdmactl that wrote the file, or a newer one",
             Cause::TooMany(_) => "split the run over several files",
-            _ => "make one with rdmactl ping --save FILE",
+            _ => "save a run: rdmactl ping --matrix SET --save FILE",
         }
     }
 }
@@ -123,7 +123,7 @@ impl PingRun {
 /// A pipe would be waited for, and a device has no end.
 fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     File::open(path)
 }
@@ -227,14 +227,14 @@ mod tests {
             "findings": [], "elapsed_ms": 1, "left_behind": []}}"#
         );
         let cases = [
-            ("", "no JSON"),
-            ("[]", "no JSON"),
-            (r#"{"schema": "rdmactl.report/1"}"#, "it is a rdmactl.report/1"),
-            (r#"{"schema": "rdmactl.ping/2", "new": 1}"#, "of a newer rdmactl"),
+            ("", "not JSON"),
+            ("[]", "not JSON"),
+            (r#"{"schema": "rdmactl.report/1"}"#, "its schema is rdmactl.report/1"),
+            (r#"{"schema": "rdmactl.ping/2", "new": 1}"#, "by a newer rdmactl"),
             (r#"{"schema": "rdmactl.ping/1"}"#, "missing field"),
-            (&EMPTY[..EMPTY.len() - 10], "it is cut off"),
-            (&finding("7"), "names a host"),
-            (&finding("null"), "names a host"),
+            (&EMPTY[..EMPTY.len() - 10], "truncated"),
+            (&finding("7"), "refers to a host"),
+            (&finding("null"), "refers to a host"),
             (&pair, "more than 256 rails"),
         ];
         for (text, said) in cases {
@@ -253,7 +253,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
             let error = PingRun::read(path).unwrap_err().to_string();
-            assert!(error.contains("no regular file"), "{error}");
+            assert!(error.contains("not a regular file"), "{error}");
             assert!(!PingRun::is_at(path));
         }
     }

@@ -61,11 +61,8 @@ enum Subject<'a> {
 impl<'a> Subject<'a> {
     fn of(global: &'a Global, args: &'a PingArgs) -> anyhow::Result<Self> {
         if global.from.is_some() && global.names_hosts() {
-            let fix = "choose pairs with a filter: -w 'source==n1 or target==n1'";
-            return Err(Advice::error(
-                "--from contradicts --hosts: a ping run is shown whole",
-                fix,
-            ));
+            let fix = "select pairs with a filter expression: -w 'source==n1 or target==n1'";
+            return Err(Advice::error("--hosts cannot select hosts of a recorded ping run", fix));
         }
         Ok(match (&global.from, &args.simulate) {
             (Some(run), _) => Self::Kept(run),

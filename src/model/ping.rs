@@ -1,5 +1,6 @@
 //! What a ping run found: hosts, directed pairs, and a verdict for each pair that failed.
 
+mod code;
 mod diff;
 mod grid;
 mod measured;
@@ -12,9 +13,10 @@ mod test;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use code::{Code, FIX_EFA, FIX_OWN_FIREWALL, FIX_VLAN};
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
-pub use measured::{Bandwidth, Carrier, Datagrams, Measured, Passage, Unreliable};
+pub use measured::{Bandwidth, Datagrams, Measured, PairTransport, Passage, Unreliable};
 pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
@@ -116,13 +118,13 @@ impl Pair {
     /// Whether applications between the two would go on over TCP, unnoticed.
     #[must_use]
     pub fn falls_back(&self) -> bool {
-        let carrier = self.measured.carrier;
-        self.verdict.code.is_failure() && carrier == Some(Carrier::TcpFallback)
+        let transport = self.measured.transport;
+        self.verdict.code.is_failure() && transport == Some(PairTransport::TcpFallback)
     }
 
     /// The verdict of the first try, where only the second one went well.
     #[must_use]
-    pub fn spoilt(&self) -> Option<&Verdict> {
+    pub fn failed_first(&self) -> Option<&Verdict> {
         self.first.as_ref().filter(|_| self.verdict.code == Code::Ok)
     }
 }
@@ -334,157 +336,6 @@ impl Side {
             Self::Target => "target",
             Self::Path => "path",
         }
-    }
-}
-
-/// Declares the verdict codes, each with its word.
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// Every verdict a pair can get.
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-            JsonSchema,
-        )]
-        pub enum Code {
-            $($(#[$doc])* #[serde(rename = $word)] $name,)*
-        }
-
-        impl Code {
-            /// Every code, in the order of their numbers.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The code's word, as JSON and tables show it.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$name => $word,)*
-                }
-            }
-        }
-    };
-}
-
-codes! {
-    /// All sizes were answered rightly.
-    Ok = "ok",
-    /// The two hosts have no protocol in common.
-    NoTransport = "n/a.transport",
-    /// The host was not reached at all.
-    Unreached = "peer.unreached",
-    /// The host, or the agent on it, is gone.
-    PeerDead = "peer.dead",
-    /// The host is alive, but the process there does not run.
-    PeerHung = "peer.hung",
-    /// TCP passes, `RoCE` version 2 packets do not.
-    Udp4791Blocked = "roce.udp4791_blocked",
-    /// Small messages pass, full ones do not.
-    MtuBlackhole = "mtu.blackhole",
-    /// The two ends disagree about the MTU.
-    MtuMismatch = "mtu.mismatch",
-    /// The target's hardware address could not be found.
-    NoNeighbour = "l2.no_neighbour",
-    /// No route leads to the target's address from the port's interface.
-    NoRoute = "ip.no_route",
-    /// The routing table forbids the target's address.
-    Prohibited = "ip.prohibited",
-    /// The local link is down.
-    LinkDown = "local.link_down",
-    /// Packets pass in one direction only.
-    Asymmetric = "path.asymmetric",
-    /// The port waits for a subnet manager.
-    NoSubnetManager = "ib.no_sm",
-    /// The two ports are in no partition in which they may talk.
-    PKey = "ib.pkey",
-    /// Reliable connections pass, datagrams do not.
-    NoDatagrams = "ud.no_answer",
-    /// Reliable connections pass, unreliable ones do not.
-    NoUnreliable = "uc.no_answer",
-    /// A GID index is empty or moved.
-    GidIndex = "gid.index",
-    /// The GIDs are of different families or kinds.
-    GidFamily = "gid.family",
-    /// The GIDs are link-local, and nobody answers on the link.
-    LinkLocal = "gid.link_local",
-    /// The device files may not be opened.
-    Permission = "local.permission",
-    /// Memory could not be pinned.
-    Memlock = "local.memlock",
-    /// The RDMA libraries are missing.
-    Library = "local.library",
-    /// The device ran out of objects.
-    Resources = "local.resources",
-    /// No RDMA device, or no active port.
-    NoPort = "local.no_port",
-    /// Nobody waits for the connection at the target.
-    NoListener = "peer.no_listener",
-    /// Neither TCP nor RDMA passes, though the host is alive.
-    RailDown = "rail.down",
-    /// Messages are not acknowledged.
-    NoAck = "rc.no_ack",
-    /// The target posts no receives.
-    NotPosting = "peer.not_posting",
-    /// Messages get lost under way.
-    Loss = "fabric.loss",
-    /// An answer holds other bytes than it should.
-    Corrupted = "data.corrupted",
-    /// The driver never ended a request.
-    DriverStuck = "driver.stuck",
-    /// The agents could not agree on a step.
-    Agent = "agent.bug",
-    /// Not tried, because the run was ended before.
-    NotTested = "not_tested",
-}
-
-impl Code {
-    /// The code in a column of numbers, in which 0 is none.
-    #[must_use]
-    pub fn number(self) -> u16 {
-        self as u16 + 1
-    }
-
-    /// The code of a number.
-    #[must_use]
-    pub fn of_number(number: u16) -> Option<Self> {
-        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
-    }
-
-    /// Whether it was seen that applications between the two would have no RDMA.
-    #[must_use]
-    pub fn is_failure(self) -> bool {
-        !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
-    }
-
-    /// Whether its turn came.
-    #[must_use]
-    pub fn was_tested(self) -> bool {
-        self != Self::NotTested
-    }
-
-    /// Whether nobody answers at the target's address, which takes the kernel and TCP seconds to find out.
-    #[must_use]
-    pub fn is_silence(self) -> bool {
-        matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
-    }
-
-    /// Whether this is the verdict on an answer that did not come, which a host without a free
-    /// processor, or a moment's congestion, can cause as well.
-    #[must_use]
-    pub fn may_be_chance(self) -> bool {
-        matches!(
-            self,
-            Self::Udp4791Blocked
-                | Self::MtuBlackhole
-                | Self::NoNeighbour
-                | Self::LinkLocal
-                | Self::RailDown
-                | Self::NoAck
-                | Self::Asymmetric
-                | Self::NoDatagrams
-                | Self::NoUnreliable
-                | Self::NotPosting
-                | Self::DriverStuck
-                | Self::Loss
-        )
     }
 }
 

@@ -170,7 +170,7 @@ impl OpenEnd {
             }
             Unconnected::Datagrams => {
                 return Err(StepError {
-                    detail: "datagrams have no connection".into(),
+                    detail: "a connection was requested for datagrams, which have none".into(),
                     ..StepError::new(Stage::Connect, Cause::Order)
                 });
             }
@@ -323,7 +323,9 @@ fn gid_moved(opening: &Opening) -> StepError {
         (opening.gid_index, &opening.device, opening.port, opening.gid);
     StepError {
         detail: format!("GID {index} of {device}/{port} is no longer {gid}"),
-        fix: Some("an address was removed or moved: ask again".into()),
+        fix: Some(
+            "an address of the port was removed or moved during the run; repeat the command".into(),
+        ),
         ..StepError::new(Stage::Open, Cause::Errno("ENODATA".into()))
     }
 }
@@ -334,9 +336,9 @@ fn no_mtu(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);
     StepError {
         detail: format!(
-            "{device}/{port} has no path MTU: its interface carries too little for one"
+            "{device}/{port} has no path MTU: the MTU of its network interface is too small"
         ),
-        fix: Some("give the interface the MTU of its network: ip link set NETDEV mtu 1500".into()),
+        fix: Some(format!("set the MTU of the network: ip link set {} mtu 1500", netdev(opening))),
         ..StepError::new(Stage::Open, Cause::Mtu)
     }
 }
@@ -344,15 +346,19 @@ fn no_mtu(opening: &Opening) -> StepError {
 fn no_address(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);
     StepError {
-        detail: format!("{device}/{port} has no IP address, and rdma_cm needs one"),
-        fix: Some("give its interface an address: ip addr add ADDRESS/PREFIX dev NETDEV".into()),
+        detail: format!("{device}/{port} has no IP address, which rdma_cm requires"),
+        fix: Some(format!("add an address: ip addr add ADDRESS/PREFIX dev {}", netdev(opening))),
         ..StepError::new(Stage::Open, Cause::Errno("EADDRNOTAVAIL".into()))
     }
 }
 
+fn netdev(opening: &Opening) -> &str {
+    opening.netdev.as_deref().unwrap_or("NETDEV")
+}
+
 fn bad_mtu(mtu: u32) -> StepError {
     StepError {
-        detail: format!("{mtu} is no path MTU"),
+        detail: format!("{mtu} is not a path MTU"),
         ..StepError::new(Stage::Connect, Cause::Order)
     }
 }

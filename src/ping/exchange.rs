@@ -101,7 +101,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         match difference(&self.scratch, &got) {
             None => Ok(()),
             Some(what) => {
-                Err(Failure::WrongBytes(format!("the answer to message {sequence} {what}")))
+                Err(Failure::WrongBytes(format!("the reply to message {sequence} {what}")))
             }
         }
     }
@@ -130,7 +130,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             post_receive(self.qp, slot)?;
             if got != header || length != size {
                 return Err(Failure::WrongBytes(format!(
-                    "the answer to message {sequence} carries another run's header"
+                    "the reply to message {sequence} has the header of another run"
                 )));
             }
             let after = clock::now();
@@ -144,7 +144,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
             before = after;
             self.at.done += 1;
         }
-        samples.summary().ok_or_else(|| Failure::WrongBytes("no round trip was asked for".into()))
+        samples.summary().ok_or_else(|| Failure::WrongBytes("no round trip was requested".into()))
     }
 
     /// Answers until told to stop; how many messages it answered.
@@ -184,7 +184,7 @@ impl<'a, T: Connected> Exchange<'a, T> {
         self.qp.buffer().read(offset, &mut header)?;
         let (nonce, sequence, word) = parse_header(&header);
         let Some(kind) = Kind::of_word(word) else {
-            return Err(Failure::WrongBytes(format!("message {sequence} is of no known kind")));
+            return Err(Failure::WrongBytes(format!("message {sequence} has an unknown type")));
         };
         // Only the next question proves that the answer before it arrived.
         let arrived = u32::from(self.at.kind == kind && self.at.size > 0);
@@ -197,7 +197,9 @@ impl<'a, T: Connected> Exchange<'a, T> {
             self.qp.buffer().read(offset, &mut got)?;
             fill(&mut self.scratch, nonce, sequence, kind, length, false);
             if let Some(what) = difference(&self.scratch, &got) {
-                return Err(Failure::WrongBytes(format!("message {sequence}, as it came, {what}")));
+                return Err(Failure::WrongBytes(format!(
+                    "message {sequence}, as received, {what}"
+                )));
             }
             fill(&mut self.scratch, nonce, sequence, kind, length, true);
             self.qp.write(0, &self.scratch)?;
@@ -279,7 +281,7 @@ fn fits(size: u32) -> bool {
 
 fn not_a_size(size: u32) -> StepError {
     StepError {
-        detail: format!("messages have {HEADER} to {LARGEST} bytes, not {size}"),
+        detail: format!("message size {size} is not between {HEADER} and {LARGEST} bytes"),
         size: Some(size),
         ..StepError::new(Stage::FirstMessage, Cause::Order)
     }

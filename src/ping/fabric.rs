@@ -19,8 +19,8 @@ use crate::model::ping::{Cell, Side, Topology};
 pub enum Pass {
     /// The first one.
     First,
-    /// The second try of a pair that failed.
-    SecondTry,
+    /// The second attempt of a pair that failed.
+    SecondAttempt,
     /// The second measurement of suspects, with five times the round trips.
     Retest,
 }

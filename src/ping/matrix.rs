@@ -19,15 +19,15 @@ use super::pair;
 pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
 use super::worker::BEGINNING;
-use crate::analyse::culprit::second_try;
-use crate::analyse::verdict;
+use crate::analyse::culprit::second_attempt;
+use crate::analyse::verdict::{self, Ends};
 use crate::clock::Deadline;
 use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Verdict};
 use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
 
-/// Checked messages of a second try wait four times as long for an acknowledgement: what was late once may be
+/// Checked messages of a second attempt wait four times as long for an acknowledgement: what was late once may be
 /// late again.
 const ACK_DOUBLINGS: u8 = 2;
 
@@ -72,8 +72,8 @@ pub trait Watch: Sync {
 pub enum Pass {
     /// All of the plan.
     First,
-    /// Those again that chance may have spoilt.
-    SecondTry,
+    /// Those again that chance may have recovered.
+    SecondAttempt,
     /// Those again that look slow, with others that do not.
     Retest,
 }
@@ -87,7 +87,7 @@ pub struct Results {
     pub outliers: Vec<Outlier>,
 }
 
-/// Runs all pairs of a plan and judges each. What chance may have spoilt is tried again before anybody is
+/// Runs all pairs of a plan and judges each. What chance may have recovered is tried again before anybody is
 /// blamed, and what is slow is measured again.
 ///
 /// Pairs of one round share no host, so that none disturbs another's latency.
@@ -108,20 +108,20 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let others = |pair: &&Pair| !back.contains(&(pair.source, pair.target));
     let doubtful: BTreeSet<(usize, usize)> = results
         .chunk_by(|a, b| a.rail == b.rail)
-        .flat_map(|rail| second_try(rail.iter().filter(others)))
+        .flat_map(|rail| second_attempt(rail.iter().filter(others)))
         .chain(back.iter().copied())
         .collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
-        watch.begins(Pass::SecondTry, again.count());
+        watch.begins(Pass::SecondAttempt, again.count());
     }
     let effort = Effort { ack_doublings: ACK_DOUBLINGS, ..effort.clone() };
     for again in (Rounds { effort: &effort, ..rounds }).run(&again) {
         // The end of the run takes nothing back of what was seen before, nor does another rail's
-        // second try.
+        // second attempt.
         if again.verdict.code != Code::NotTested
             && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
-            && deserves_second_try(results[at].verdict.code)
+            && deserves_second_attempt(results[at].verdict.code)
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
@@ -168,7 +168,7 @@ fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)>
         .collect()
 }
 
-fn deserves_second_try(code: Code) -> bool {
+fn deserves_second_attempt(code: Code) -> bool {
     code.may_be_chance() || code == Code::PeerDead
 }
 
@@ -234,9 +234,12 @@ impl Rounds<'_> {
         if is_over() {
             return same(verdict::not_tested());
         }
-        let ends =
-            (end(&self.members[source], Side::Source), end(&self.members[target], Side::Target));
-        let (from, to) = match ends {
+        let names = self.ends(source, target, None);
+        let both = (
+            end(&self.members[source], Side::Source, &names),
+            end(&self.members[target], Side::Target, &names),
+        );
+        let (from, to) = match both {
             (Ok(from), Ok(to)) => (from, to),
             (_, Err(verdict)) | (Err(verdict), _) => return same(verdict),
         };
@@ -248,11 +251,16 @@ impl Rounds<'_> {
                 .filter_map(|(cell, route)| match route {
                     Ok(_) if self.silence.is_some_and(|silence| silence.postpones(cell)) => None,
                     Ok(route) => Some(self.run_route(cell, (from.1, to.1), route)),
-                    Err(why) => Some(unrouted(cell.rail, source, target, why.verdict())),
+                    Err(why) => Some(unrouted(cell.rail, source, target, why.verdict(&names))),
                 })
                 .collect(),
-            Err(why) => same(why.verdict()),
+            Err(why) => same(why.verdict(&names)),
         }
+    }
+
+    fn ends<'b>(&'b self, source: usize, target: usize, route: Option<&'b Route>) -> Ends<'b> {
+        let name = |host: usize| self.members[host].name.as_str();
+        Ends { source: name(source), target: name(target), route }
     }
 
     fn runs(&self, cell: Cell) -> bool {
@@ -279,7 +287,7 @@ impl Rounds<'_> {
             rail,
             source,
             target,
-            verdict: verdict::judge(&outcome.evidence),
+            verdict: verdict::judge(&outcome.evidence, &self.ends(source, target, Some(&route))),
             tcp: tcp.map(|&trips| trips.into()),
             rdma: outcome.evidence.rdma.map(Into::into),
             measured: outcome.measured,
@@ -296,12 +304,16 @@ fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair
 }
 
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.
-fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dyn Node), Verdict> {
+fn end<'a>(
+    member: &'a Member<'_>,
+    side: Side,
+    names: &Ends<'_>,
+) -> Result<(&'a HostReport, &'a dyn Node), Verdict> {
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
-        return Err(unreached(member.failure, side));
+        return Err(unreached(member.failure, side, names));
     };
     if let Liveness::Gone(life) = node.known_life()
-        && let Some(verdict) = verdict::judge_host(&life, side, Stage::Agent)
+        && let Some(verdict) = verdict::judge_host(&life, side, Stage::Agent, names)
     {
         return Err(verdict);
     }
@@ -309,17 +321,18 @@ fn end<'a>(member: &'a Member<'_>, side: Side) -> Result<(&'a HostReport, &'a dy
 }
 
 /// The verdict of every pair with a host that was not reached in the first place.
-fn unreached(failure: Option<&HostFailure>, side: Side) -> Verdict {
+fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Verdict {
     if failure.is_some_and(|failure| failure.reason == Reason::Cancelled) {
         return verdict::not_tested();
     }
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
-        // Not even a refusal came: nobody is there.
+        // The host sent no refusal either.
         Some(Reason::Unreachable | Reason::Timeout | Reason::Lost) => Code::PeerDead,
         _ => Code::Unreached,
     };
-    let detail = failure.map_or("the host's agent was not reached", |failure| &failure.detail);
-    let hint = failure.and_then(|failure| failure.fix.clone());
+    let detail = failure.map_or("the agent on the host was not reached", |failure| &failure.detail);
+    let of_table = || code.fixes().first().map(|fix| names.fill(fix, side));
+    let hint = failure.and_then(|failure| failure.fix.clone()).or_else(of_table);
     Verdict { code, stage: Some(Stage::Agent), side, error: None, detail: detail.to_owned(), hint }
 }

@@ -35,12 +35,12 @@ pub(super) fn explained(error: StepError, opening: &Opening, remote: GidValue) -
 fn with_full_table(error: StepError, table: NeighbourTable, to: IpAddr) -> StepError {
     let NeighbourTable { entries, limit } = table;
     let detail = format!(
-        "{}; the kernel's table of neighbours is full: {entries} entries, and {limit} is the limit",
+        "{}; the neighbor table of the kernel is full: {entries} of {limit} entries",
         error.detail
     );
     let limits = if to.is_ipv4() { "net.ipv4.neigh" } else { "net.ipv6.neigh" };
     let fix = format!(
-        "raise the limits on that host: sysctl -w {limits}.default.gc_thresh2=8192 \
+        "raise the limits of the neighbor table: sysctl -w {limits}.default.gc_thresh2=8192 \
          {limits}.default.gc_thresh3=16384"
     );
     StepError { detail, fix: Some(fix), ..error }
@@ -54,14 +54,14 @@ mod tests {
     #[test]
     fn a_full_table_is_told_with_the_limit_and_what_to_type() {
         let error = StepError {
-            detail: "nobody answers".into(),
+            detail: "no reply".into(),
             ..StepError::new(Stage::Connect, Cause::Errno("ETIMEDOUT".into()))
         };
         let table = NeighbourTable { entries: 1_024, limit: 1_024 };
         let told = with_full_table(error.clone(), table, "10.0.0.1".parse().unwrap());
         assert_eq!(
             told.detail,
-            "nobody answers; the kernel's table of neighbours is full: 1024 entries, and 1024 is the limit"
+            "no reply; the neighbor table of the kernel is full: 1024 of 1024 entries"
         );
         assert!(told.fix.unwrap().contains("net.ipv4.neigh.default.gc_thresh3="));
         assert_eq!(told.cause, error.cause);

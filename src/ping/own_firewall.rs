@@ -1,4 +1,4 @@
-//! Whether this host's own firewall drops what its soft-RoCE sends.
+//! Tests whether this host's own firewall drops outgoing soft-RoCE packets.
 //!
 //! Soft-RoCE before Linux 6.12 hands such a packet to the firewall again and again, without a pause and
 //! without a retry counter, as long as the queue pair lives (`rxe_requester`, drivers/infiniband/sw/rxe
@@ -50,9 +50,7 @@ pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepEr
         return Ok(());
     }
     Err(StepError {
-        detail: format!(
-            "the host itself drops what its port sends from {from} to {to}, UDP port {ROCE_V2}"
-        ),
+        detail: format!("outgoing RoCE packets from {from} to {to} (UDP {ROCE_V2}) are dropped"),
         ..StepError::new(Stage::Connect, Cause::Filtered)
     })
 }

@@ -14,7 +14,7 @@ use super::node::Node;
 use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
 use crate::model::ping::{
-    Bandwidth, Carrier, Datagrams, EndEvidence, Evidence, GidMatch, Life, Measured, Route,
+    Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, Measured, PairTransport, Route,
     RoutePort, Test, Unreliable,
 };
 use crate::model::probe::{
@@ -148,7 +148,7 @@ impl Talk<'_> {
         Outcome {
             mtu: seen.mtu,
             measured: Measured {
-                carrier: Carrier::of(seen.passed, tcp_passes),
+                transport: PairTransport::of(seen.passed, tcp_passes),
                 datagrams: seen.datagrams,
                 bandwidth: seen.bandwidth,
                 tcp_bandwidth: seen.tcp_bandwidth,
@@ -296,7 +296,7 @@ type Answer = Result<StepResult, StepError>;
 
 fn confused(stage: Stage) -> StepError {
     StepError {
-        detail: "an agent gave an answer that does not belong to the question".into(),
+        detail: "an agent sent a reply that does not match the request".into(),
         ..StepError::new(stage, Cause::Order)
     }
 }
@@ -304,8 +304,7 @@ fn confused(stage: Stage) -> StepError {
 /// A worker that lives and does not come back from a step.
 fn stuck(stage: Stage) -> StepError {
     StepError {
-        detail: "the worker did not come back from this step: a call hangs in the kernel there"
-            .into(),
+        detail: "the worker did not return from this step: a call hangs in the kernel".into(),
         ..StepError::new(stage, Cause::Stuck)
     }
 }

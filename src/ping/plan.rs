@@ -110,24 +110,22 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         let hosts = pairs.hosts();
         if hosts > MAX_HOSTS {
-            let what = format!("{hosts} hosts: a plan has {MAX_HOSTS} at most");
-            return Err(PlanError { what, fix: "name fewer, and run ping for each part" });
+            let what = format!("{hosts} hosts are too many for one run; the limit is {MAX_HOSTS}");
+            return Err(PlanError { what, fix: "test parts of the hosts, one run for each part" });
         }
         let is_part = choice.peers.is_some() || choice.budget_ms.is_some();
         let usual = if is_part { Schedule::Random } else { Schedule::Circle };
         let schedule = choice.schedule.unwrap_or(usual);
         if schedule == Schedule::Bisection {
             if !pairs.is_all() {
-                let what = "a bisection has two halves of one set".into();
-                return Err(PlanError {
-                    what,
-                    fix: "use it with --matrix, or leave --schedule out",
-                });
+                let what = "--schedule bisection needs one host set, which it halves".into();
+                return Err(PlanError { what, fix: "use --matrix, or remove --schedule" });
             }
             if choice.peers.is_some() {
                 let what =
-                    "--peers contradicts --schedule bisection, in which each host has one".into();
-                return Err(PlanError { what, fix: "leave one of them out" });
+                    "--peers contradicts --schedule bisection, which gives each host one peer"
+                        .into();
+                return Err(PlanError { what, fix: "remove --peers or --schedule" });
             }
         }
         let mut order: Vec<u32> = (0..u32::try_from(hosts).unwrap_or(u32::MAX)).collect();

@@ -6,11 +6,12 @@ use std::net::Ipv4Addr;
 
 use super::fabric::{Fabric, Pass, Symptom};
 use super::plan::{Plan, Tally};
-use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_try_of};
-use crate::analyse::{outliers, verdict};
+use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_attempt_of};
+use crate::analyse::outliers;
+use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
-    Carrier, Cell, Code, Finding, Grid, Measured, Outlier, Pair, PingHost, PingReport, RailCells,
-    Route, RoutePort, Summary, Verdict,
+    Cell, Code, Finding, Grid, Measured, Outlier, Pair, PairTransport, PingHost, PingReport,
+    RailCells, Route, RoutePort, Summary, Verdict,
 };
 use crate::model::probe::{Method, RoundTrips};
 use crate::model::{GidKind, GidValue, Protocol};
@@ -59,7 +60,7 @@ pub fn run(fabric: &Fabric, file: &str) -> PingReport {
 struct Run<'a> {
     fabric: &'a Fabric,
     grid: Grid,
-    /// Pairs whose second try counts.
+    /// Pairs whose second attempt counts.
     tried_again: BTreeSet<Cell>,
     /// The verdict on each symptom, and on a pair that works.
     verdicts: BTreeMap<Symptom, Verdict>,
@@ -70,7 +71,7 @@ impl<'a> Run<'a> {
     fn new(fabric: &'a Fabric) -> Self {
         let grid = Grid::new(fabric.hosts().len(), fabric.rails(), fabric.topology().cloned());
         let (tried_again, verdicts) = (BTreeSet::new(), BTreeMap::new());
-        let well = verdict::judge(&fabric.evidence(Ok(1)));
+        let well = verdict::judge(&fabric.evidence(Ok(1)), &UNNAMED);
         Self { fabric, grid, tried_again, verdicts, well }
     }
 
@@ -86,7 +87,10 @@ impl<'a> Run<'a> {
                 tally.add(source, target, rails as u64);
             }
         }
-        let findings = findings_over(self.explain());
+        let mut findings = findings_over(self.explain());
+        for finding in &mut findings {
+            self.name_hosts(finding);
+        }
         let outliers = self.outliers(run.plan, &tally);
         let told: BTreeSet<Cell> = if hosts <= MOST_HOSTS_TOLD {
             (0..rails).flat_map(|rail| self.grid.told(rail)).map(|told| told.0).collect()
@@ -140,21 +144,21 @@ impl<'a> Run<'a> {
         let code = match seen {
             Ok(_) => self.well.code,
             Err(symptom) => {
-                let judge = || verdict::judge(&self.fabric.evidence(Err(symptom)));
+                let judge = || verdict::judge(&self.fabric.evidence(Err(symptom)), &UNNAMED);
                 self.verdicts.entry(symptom).or_insert_with(judge).code
             }
         };
         self.grid.set(cell, code, seen.ok());
     }
 
-    /// What explains the failures of each rail, after a second try of what chance may have spoilt, as a
+    /// What explains the failures of each rail, after a second attempt of what chance may have recovered, as a
     /// real run has it.
     fn explain(&mut self) -> Vec<Vec<Finding>> {
         let topology = self.fabric.topology();
         let on_rail = |rail| {
             let trials = self.trials(rail);
             let findings = findings_of_rail(&trials, topology);
-            let again = second_try_of(&trials, &findings, topology).into_iter();
+            let again = second_attempt_of(&trials, &findings, topology).into_iter();
             let again = again.map(|(source, target)| Cell { rail, source, target });
             (findings, again.collect::<Vec<_>>())
         };
@@ -167,7 +171,7 @@ impl<'a> Run<'a> {
             }
             self.tried_again.extend(&again);
             for cell in again {
-                self.probe(cell, Pass::SecondTry);
+                self.probe(cell, Pass::SecondAttempt);
             }
             findings.push(findings_of_rail(&self.trials(rail), topology));
         }
@@ -195,30 +199,47 @@ impl<'a> Run<'a> {
     /// What the try that counts showed.
     fn seen(&self, cell: Cell) -> Result<u64, Symptom> {
         let is_second = self.tried_again.contains(&cell);
-        self.fabric.probe(cell, if is_second { Pass::SecondTry } else { Pass::First })
+        self.fabric.probe(cell, if is_second { Pass::SecondAttempt } else { Pass::First })
     }
 
     fn pair(&self, cell: Cell) -> Pair {
         let Cell { rail, source, target } = cell;
         let evidence = self.fabric.evidence(self.seen(cell));
-        let first = self
-            .tried_again
-            .contains(&cell)
-            .then(|| verdict::judge(&self.fabric.evidence(self.fabric.probe(cell, Pass::First))));
+        let route = route(cell);
+        let first = self.tried_again.contains(&cell).then(|| {
+            let evidence = self.fabric.evidence(self.fabric.probe(cell, Pass::First));
+            verdict::judge(&evidence, &self.ends(cell, &route))
+        });
         Pair {
             rail,
             source,
             target,
-            verdict: verdict::judge(&evidence),
-            route: Some(route(cell)),
+            verdict: verdict::judge(&evidence, &self.ends(cell, &route)),
+            route: Some(route),
             rdma: evidence.rdma.map(Into::into),
             measured: Measured {
-                carrier: Carrier::of(evidence.passed, evidence.tcp.as_ref().map(Result::is_ok)),
+                transport: PairTransport::of(
+                    evidence.passed,
+                    evidence.tcp.as_ref().map(Result::is_ok),
+                ),
                 ..Measured::default()
             },
             tcp: evidence.tcp.and_then(Result::ok).map(Into::into),
             first,
         }
+    }
+
+    fn ends<'b>(&'b self, cell: Cell, route: &'b Route) -> Ends<'b> {
+        let name = |host: usize| self.fabric.hosts()[host].as_str();
+        Ends { source: name(cell.source), target: name(cell.target), route: Some(route) }
+    }
+
+    /// Replaces the texts of a finding, which are shared by all pairs with its symptom, by those of its pair.
+    fn name_hosts(&self, finding: &mut Finding) {
+        let rail = finding.rails.first().copied().unwrap_or(0);
+        let pair = self.pair(Cell { rail, source: finding.source, target: finding.target });
+        finding.detail = pair.verdict.detail;
+        finding.hint = pair.verdict.hint;
     }
 
     fn summary(&self) -> Summary {
@@ -233,8 +254,9 @@ impl<'a> Run<'a> {
             .collect();
         for (cell, code) in (0..self.fabric.rails()).flat_map(|rail| self.grid.told(rail)) {
             let falls_back = tcp_passes.get(&code).copied().unwrap_or(false);
-            let at_second_try = !self.tried_again.is_empty() && self.tried_again.contains(&cell);
-            summary.add(code, falls_back, at_second_try);
+            let at_second_attempt =
+                !self.tried_again.is_empty() && self.tried_again.contains(&cell);
+            summary.add(code, falls_back, at_second_attempt);
         }
         summary
     }
@@ -262,6 +284,9 @@ impl Fabric {
         }
     }
 }
+
+/// Ends of the verdicts that are shared by all pairs with one symptom.
+const UNNAMED: Ends<'_> = Ends { source: "SOURCE", target: "TARGET", route: None };
 
 /// Ports as a `RoCE` fabric with one subnet for each rail has them.
 fn route(cell: Cell) -> Route {

@@ -150,7 +150,7 @@ fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
         stream.read_exact(&mut echo)?;
         let ns = u64::try_from(before.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if echo != message {
-            return Err(io::Error::other("the echo differs"));
+            return Err(io::Error::other("the echoed bytes differ"));
         }
         round = round.wrapping_add(1);
         if warm_up.has(before) {
@@ -163,7 +163,7 @@ fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
             break;
         }
     }
-    samples.summary().ok_or_else(|| io::Error::other("no round trip was asked for"))
+    samples.summary().ok_or_else(|| io::Error::other("no round trip was requested"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A ping run as text: the matrix, who is to blame, and one line of sum.
+//! Renders a ping run as text: the matrix, the findings and the summary line.
 
 mod coverage;
 mod diff;
@@ -36,7 +36,7 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if report.hosts.len() > WIDEST {
         let hosts = report.hosts.len();
         return format!(
-            "A matrix of {hosts} hosts fits no screen: -v lists its pairs, --format svg draws it.\n"
+            "A matrix of {hosts} hosts does not fit a screen. Pairs as rows: -v. Heat map: --format svg.\n"
         );
     }
     let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
@@ -103,8 +103,7 @@ fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool
 /// A line that says so where nothing of a report is real; nothing for a real run.
 #[must_use]
 pub fn render_origin(report: &PingReport) -> String {
-    let origin =
-        |file: &String| format!("SIMULATED: no message was sent; the fabric is {}\n", escape(file));
+    let origin = |file: &String| format!("SIMULATED from {}: no message was sent\n", escape(file));
     report.simulated.as_ref().map_or(String::new(), origin)
 }
 
@@ -112,7 +111,7 @@ fn name(report: &PingReport, host: usize) -> String {
     report.hosts.get(host).map_or("?".into(), |host| escape(&host.name).into_owned())
 }
 
-/// Who is to blame, why, and what to type; then how many pairs are well.
+/// Renders the findings with their fixes, then the summary line.
 #[must_use]
 pub fn render_findings(report: &PingReport) -> String {
     let mut text = String::new();
@@ -129,7 +128,7 @@ pub fn render_findings(report: &PingReport) -> String {
         let _ = writeln!(text, "! {} more {noun}: {}", counted.len(), count_codes(counted));
     }
     outliers::write(&mut text, report);
-    write_spoilt(&mut text, report);
+    write_recovered(&mut text, report);
     for left in &report.left_behind {
         let _ = writeln!(text, "! left on {}", escape(left));
     }
@@ -182,18 +181,21 @@ fn name_rails(rails: &[usize]) -> String {
     }
 }
 
-/// What went well at the second try only: no fault, but its reader may know of one.
-fn write_spoilt(text: &mut String, report: &PingReport) {
-    let spoilt: Vec<(&Pair, &Verdict)> =
-        report.pairs.iter().filter_map(|pair| Some((pair, pair.spoilt()?))).collect();
-    for (pair, first) in spoilt.iter().take(MOST_PAIRS) {
+/// What went well at the second attempt only: no fault, but its reader may know of one.
+fn write_recovered(text: &mut String, report: &PingReport) {
+    let recovered: Vec<(&Pair, &Verdict)> =
+        report.pairs.iter().filter_map(|pair| Some((pair, pair.failed_first()?))).collect();
+    for (pair, first) in recovered.iter().take(MOST_PAIRS) {
         let (source, target) = (name(report, pair.source), name(report, pair.target));
         let code = first.code.word();
-        let _ = writeln!(text, "{source} -> {target}: ok at the second try; the first was {code}");
+        let _ = writeln!(
+            text,
+            "{source} -> {target}: ok at the second attempt; the first attempt was {code}"
+        );
         let _ = writeln!(text, "    {}", escape(&first.detail));
     }
-    if let Some(more) = spoilt.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
-        let _ = writeln!(text, "{more} more pairs: ok at the second try");
+    if let Some(more) = recovered.len().checked_sub(MOST_PAIRS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "{more} more pairs: ok at the second attempt");
     }
 }
 
@@ -214,18 +216,25 @@ fn count_codes(findings: &[&Finding]) -> String {
 }
 
 fn sum(report: &PingReport) -> String {
-    let Summary { pairs, ok, ok_at_second_try, failed, tcp_fallback, not_applicable, not_tested } =
-        report.summary;
+    let Summary {
+        pairs,
+        ok,
+        ok_at_second_attempt,
+        failed,
+        tcp_fallback,
+        not_applicable,
+        not_tested,
+    } = report.summary;
     let noun = if pairs == 1 { "pair" } else { "pairs" };
     let mut text = format!("{pairs} {noun}: {ok} ok");
-    if ok_at_second_try > 0 {
-        let _ = write!(text, " ({ok_at_second_try} of them at the second try)");
+    if ok_at_second_attempt > 0 {
+        let _ = write!(text, " ({ok_at_second_attempt} at the second attempt)");
     }
     if failed > 0 {
         let _ = write!(text, ", {failed} failed");
     }
     if tcp_fallback > 0 {
-        let _ = write!(text, " ({tcp_fallback} of them would fall back to TCP)");
+        let _ = write!(text, " ({tcp_fallback} would fall back to TCP)");
     }
     if not_applicable > 0 {
         let _ = write!(text, ", {not_applicable} not applicable");

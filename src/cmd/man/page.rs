@@ -6,7 +6,9 @@ use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
+use crate::analyse::verdict::with_placeholders;
 use crate::cli::flags;
+use crate::model::ping::Code;
 use crate::query::{Described, listings_of};
 use crate::tui::KEYS;
 
@@ -46,6 +48,9 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let name = command.get_name();
     let is_program = name == tree.get_name();
     add_columns(&mut roff, name);
+    if name == "ping" {
+        add_verdicts(&mut roff);
+    }
     if name == "top" {
         add_keys(&mut roff);
     }
@@ -196,6 +201,19 @@ fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[Describ
         roff.control("TP", []);
         roff.text([bold(column.id), roman(format!(" ({}, {kind})", column.title))]);
         roff.text([roman(column.help)]);
+    }
+}
+
+fn add_verdicts(roff: &mut Roff) {
+    roff.control("SH", ["VERDICTS"]);
+    for code in Code::ALL {
+        roff.control("TP", []);
+        roff.text([bold(code.word())]);
+        roff.text([roman(code.meaning().replace('`', ""))]);
+        for fix in code.fixes() {
+            roff.control("IP", []);
+            roff.text([italic("Fix"), roman(format!(": {}", with_placeholders(fix)))]);
+        }
     }
 }
 

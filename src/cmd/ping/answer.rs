@@ -26,15 +26,15 @@ impl<'a> Answer<'a> {
     pub(super) fn new(global: &'a Global, term: Term) -> anyhow::Result<Self> {
         let view = View::new(global, term)?;
         if global.watch.is_none() && global.count.is_some() {
-            let fix = "add --watch, or leave it out";
+            let fix = "add --watch, or remove --count";
             return Err(Advice::error("--count is for --watch", fix));
         }
         if global.watch.is_some() && global.output() == Format::Prom {
-            let fix = "leave out --watch; Prometheus keeps what it reads itself";
+            let fix = "remove --watch; run rdmactl at the interval at which Prometheus scrapes";
             return Err(Advice::error("--watch contradicts --format prom", fix));
         }
         if global.watch.is_some() && matches!(global.output(), Format::Html | Format::Svg) {
-            let fix = "leave one of them out: a file holds one picture";
+            let fix = "remove --watch, or write rows: --format csv";
             return Err(Advice::error("--watch contradicts --format html and svg", fix));
         }
         Ok(Self { global, term, view })
@@ -100,7 +100,7 @@ impl<'a> Answer<'a> {
 }
 
 fn heat_map(made: Result<String, String>) -> anyhow::Result<String> {
-    made.map_err(|why| Advice::error(why, "list what fails with --format csv, or draw fewer hosts"))
+    made.map_err(|why| Advice::error(why, "list the pairs with --format csv, or test fewer hosts"))
 }
 
 /// Whether more than one host asked; a made-up run always is of all.

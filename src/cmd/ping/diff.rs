@@ -12,7 +12,7 @@ use crate::term::Term;
 /// Compares the two files and prints it. What broke is a problem.
 pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Result<Outcome> {
     let [old, new] = files else {
-        let fix = "name two files, as in rdmactl ping --diff OLD NEW";
+        let fix = "name two files: rdmactl ping --diff OLD NEW";
         return Err(Advice::error("--diff needs two files", fix));
     };
     let (old, new) = (PingRun::read(old)?.report, PingRun::read(new)?.report);
@@ -22,8 +22,8 @@ pub(super) fn run(global: &Global, files: &[PathBuf], term: Term) -> anyhow::Res
         Format::Json => to_json(&PingDiffDocument::new(&diff))?,
         Format::Ndjson => to_json_lines([PingDiffDocument::new(&diff)])?,
         _ => {
-            let fix = "leave --format out, or write --json";
-            return Err(Advice::error("a difference is a table or JSON", fix));
+            let fix = "remove --format, or use --json";
+            return Err(Advice::error("--diff prints a table or JSON", fix));
         }
     })?;
     Ok(if diff.broken.is_empty() { Outcome::Complete } else { Outcome::Problem })

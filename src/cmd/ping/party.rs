@@ -113,8 +113,8 @@ fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     let mut of_index = args.gid_index.iter().flat_map(WantedGid::hosts);
     match of_index.find(|&host| !names.contains(host)) {
         Some(host) => Err(Advice::error(
-            format!("--gid-index names {}, which is not of this run", escape(host)),
-            "write the host as the set has it: --matrix n[1-4] --gid-index n1=0,n2=3",
+            format!("--gid-index names {}, which is not a host of this run", escape(host)),
+            "use the name that the host set uses: --matrix n[1-4] --gid-index n1=0,n2=3",
         )),
         None => Ok(()),
     }
@@ -126,7 +126,7 @@ fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
         return Ok(());
     }
     let flag = if global.hosts.is_empty() { "--hosts-file" } else { "--hosts" };
-    let fix = "name the hosts with --clients and --servers only; ^FILE is the hosts of a file";
+    let fix = "name the hosts with --clients and --servers only; ^FILE means the hosts of a file";
     Err(Advice::error(format!("--clients contradicts {flag}"), fix))
 }
 
@@ -156,8 +156,8 @@ fn pairs_of(roles: &[(bool, bool)], both_ways: bool) -> anyhow::Result<Pairs> {
     let pairs = Pairs::between(roles, both_ways);
     if pairs.count() == 0 {
         return Err(Advice::error(
-            "the only host that asks is the only one that answers",
-            "name another one: a host is not pinged from itself",
+            "the only source is also the only target",
+            "name another host: rdmactl does not test a host against itself",
         ));
     }
     Ok(pairs)
@@ -175,8 +175,11 @@ pub(super) fn pairs_among(args: &PingArgs, hosts: &[String]) -> anyhow::Result<P
         for host in asked::of_set(set)? {
             let name = host.to_string();
             let Some(role) = numbers.get(name.as_str()).and_then(|&at| roles.get_mut(at)) else {
-                let what = format!("{} is none of the hosts of the fabric", escape(&name));
-                return Err(Advice::error(what, "name hosts that stand in its line hosts"));
+                let what = format!("{} is not a host of the fabric file", escape(&name));
+                return Err(Advice::error(
+                    what,
+                    "use names of the hosts line, or add the host to that line",
+                ));
             };
             if is_source { role.0 = true } else { role.1 = true }
         }
@@ -208,7 +211,7 @@ pub(super) fn plan(
 /// A seed that nobody chose, short enough to be typed.
 pub(super) fn any_seed() -> anyhow::Result<u32> {
     let mut seed = [0; 2];
-    getrandom::fill(&mut seed).context("no random numbers on this host")?;
+    getrandom::fill(&mut seed).context("cannot read random numbers")?;
     Ok(u16::from_le_bytes(seed).into())
 }
 
@@ -231,10 +234,10 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     if let Some(test) = args.test.iter().find(fills_links).filter(|_| hosts > MOST_FILLED) {
         return Err(Advice::error(
             format!(
-                "--test {} fills the links of {hosts} hosts at a time, and {MOST_FILLED} is the limit",
+                "--test {} would fill the links of {hosts} hosts at once; the limit is {MOST_FILLED}",
                 test.word()
             ),
-            "say how long others may be disturbed, as in --budget 1m, or try fewer hosts",
+            "set a time limit for the load: --budget 1m; or test fewer hosts",
         ));
     }
     let relayed = plan.estimate(load(args, 1)).bytes(Way::Relay);
@@ -242,13 +245,12 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
         return Ok(());
     }
     let what = format!(
-        "{} pairs are {} of messages through this host, and {} is the limit",
+        "{} pairs would relay {} of messages through this host; the limit is {}",
         plan.count(),
         Value::Size(relayed),
         Value::Size(MOST_RELAYED),
     );
-    let fix = "try each host with some others only, as in --peers 16, or say how long it may take \
-               with --budget 10m";
+    let fix = "test each host with some peers only: --peers 16; or set a time limit: --budget 10m";
     Err(Advice::error(what, fix))
 }
 

@@ -26,8 +26,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         Format::Json => to_json(&PingPlanDocument::new(&plan))?,
         Format::Ndjson => to_json_lines([PingPlanDocument::new(&plan)])?,
         _ => {
-            let fix = "leave --format out, or write --json";
-            return Err(Advice::error("a plan is a table or JSON", fix));
+            let fix = "remove --format, or use --json";
+            return Err(Advice::error("--plan prints a table or JSON", fix));
         }
     })?;
     Ok(Outcome::Complete)

@@ -157,11 +157,11 @@ fn line(state: &State) -> Option<String> {
     let mut line = match phase {
         Phase::Nothing => return None,
         Phase::Reaching => return Some(format!("reaching hosts: {done} of {of}")),
-        Phase::Workers => return Some("waiting for workers to begin".into()),
+        Phase::Workers => return Some("waiting for the workers to start".into()),
         Phase::Pass(Pass::First) if failed > 0 => format!("{done} of {of} pairs, {failed} failed"),
         Phase::Pass(Pass::First) => format!("{done} of {of} pairs"),
-        Phase::Pass(Pass::SecondTry) => format!("trying {of} pairs again"),
-        Phase::Pass(Pass::Retest) => format!("measuring {of} pairs of suspects again"),
+        Phase::Pass(Pass::SecondAttempt) => format!("second attempt: {of} pairs"),
+        Phase::Pass(Pass::Retest) => format!("measuring {of} slow pairs again"),
     };
     let elapsed = state.since?.elapsed();
     if let Some(left) = left(done, of, elapsed, state.budget) {
@@ -204,13 +204,13 @@ mod tests {
         progress.reached();
         assert_eq!(shown().unwrap(), "reaching hosts: 1 of 3");
         progress.awaits_workers();
-        assert_eq!(shown().unwrap(), "waiting for workers to begin");
+        assert_eq!(shown().unwrap(), "waiting for the workers to start");
         progress.begins(Pass::First, 12, None);
         assert!(progress.is_first_pass());
         progress.saw(Code::NoAck);
         assert!(shown().unwrap().starts_with("1 of 12 pairs, 1 failed, "), "{:?}", shown());
-        progress.begins(Pass::SecondTry, 1, None);
-        assert_eq!(shown().unwrap(), "trying 1 pairs again");
+        progress.begins(Pass::SecondAttempt, 1, None);
+        assert_eq!(shown().unwrap(), "second attempt: 1 pairs");
     }
 
     #[test]

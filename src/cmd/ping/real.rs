@@ -206,7 +206,7 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
 
 fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("no random numbers: {error}"))
+        HostFailure::new(Reason::Transport, format!("cannot read random numbers: {error}"))
     })?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
@@ -216,7 +216,7 @@ fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
 
 fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
     let mut nonce = [0; 8];
-    getrandom::fill(&mut nonce).context("no random numbers on this host")?;
+    getrandom::fill(&mut nonce).context("cannot read random numbers")?;
     let (rounds, slot) = args.measurement();
     Ok(Effort {
         nonce: u64::from_le_bytes(nonce),

@@ -45,8 +45,8 @@ pub(super) fn plan(args: &PingArgs, fabric: &Fabric) -> anyhow::Result<Plan> {
 pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Result<Fabric> {
     if global.names_hosts() {
         return Err(Advice::error(
-            "--simulate contradicts the hosts that are named",
-            "name the hosts in the file, in its line hosts",
+            "--simulate contradicts a host set",
+            "name the hosts on the hosts line of the fabric file",
         ));
     }
     let name = file_name(file);
@@ -56,8 +56,8 @@ pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Res
     read.with_context(|| format!("cannot read {name}"))?;
     if text.len() as u64 > MOST_OF_FABRIC {
         return Err(Advice::error(
-            format!("{name} has more than {MOST_OF_FABRIC} bytes"),
-            "name many hosts at once, as in: fault host n[001-100] slow 1.2",
+            format!("{name} is larger than {MOST_OF_FABRIC} bytes"),
+            "use host sets in faults: fault host n[001-100] slow 1.2",
         ));
     }
     let expand = |set: &str| {

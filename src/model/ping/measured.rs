@@ -9,7 +9,7 @@ use crate::model::probe::{Met, Throughput};
 #[serde(default)]
 pub struct Measured {
     /// What carries data between the two hosts; `null` while that is not known.
-    pub carrier: Option<Carrier>,
+    pub transport: Option<PairTransport>,
     /// What became of datagrams; `null` where there are none, as with iWARP.
     pub datagrams: Option<Datagrams>,
     /// What goes through a reliable connection.
@@ -23,7 +23,7 @@ pub struct Measured {
 /// What carries data between two hosts, by what was seen of RDMA and of TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Carrier {
+pub enum PairTransport {
     /// RDMA.
     Rdma,
     /// TCP, to which applications change over unnoticed: RDMA does not pass.
@@ -34,8 +34,8 @@ pub enum Carrier {
     Down,
 }
 
-impl Carrier {
-    /// The carrier's word, as JSON and tables show it.
+impl PairTransport {
+    /// The transport's word, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn what_nobody_tried_is_not_called_down() {
-        assert_eq!(Carrier::of(false, None), None);
-        assert_eq!(Carrier::of(false, Some(false)), Some(Carrier::Down));
-        assert_eq!(Carrier::of(true, None), Some(Carrier::Rdma));
+        assert_eq!(PairTransport::of(false, None), None);
+        assert_eq!(PairTransport::of(false, Some(false)), Some(PairTransport::Down));
+        assert_eq!(PairTransport::of(true, None), Some(PairTransport::Rdma));
     }
 
     #[test]

@@ -10,8 +10,8 @@ pub struct Summary {
     pub pairs: usize,
     /// Those that work.
     pub ok: usize,
-    /// Those of them that went well at the second try only.
-    pub ok_at_second_try: usize,
+    /// Those of them that went well at the second attempt only.
+    pub ok_at_second_attempt: usize,
     /// Those that do not work.
     pub failed: usize,
     /// Those of them between which applications would go on over TCP, unnoticed.
@@ -28,7 +28,7 @@ impl Summary {
     pub fn of(pairs: &[Pair]) -> Self {
         let mut summary = Self::default();
         for pair in pairs {
-            summary.add(pair.verdict.code, pair.falls_back(), pair.spoilt().is_some());
+            summary.add(pair.verdict.code, pair.falls_back(), pair.failed_first().is_some());
         }
         summary
     }
@@ -41,12 +41,12 @@ impl Summary {
     }
 
     /// Counts one more pair.
-    pub fn add(&mut self, code: Code, falls_back: bool, at_second_try: bool) {
+    pub fn add(&mut self, code: Code, falls_back: bool, at_second_attempt: bool) {
         self.pairs += 1;
         match code {
             Code::Ok => {
                 self.ok += 1;
-                self.ok_at_second_try += usize::from(at_second_try);
+                self.ok_at_second_attempt += usize::from(at_second_attempt);
             }
             Code::NoTransport => self.not_applicable += 1,
             Code::NotTested => self.not_tested += 1,

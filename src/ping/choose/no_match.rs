@@ -1,24 +1,25 @@
-//! Why two hosts have nothing in common to send with.
+//! Reasons why two hosts have no route between them, and their verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Overrides;
 use super::candidate::{Candidate, candidates, different_vlans, is_active, is_usable};
-use crate::model::ping::{Code, Side, Verdict};
+use crate::analyse::verdict::Ends;
+use crate::model::ping::{Code, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, WantedGid};
 
 /// Why two hosts have no route between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ping) enum NoMatch {
-    /// One end has no active RDMA port; what it has instead.
+    /// One end has no active RDMA port; the states of its ports.
     Port(Side, String),
-    /// Its port on the rail is down; which one, and its state.
+    /// The port of one end on the rail is down; the port and its state.
     Down(Side, String),
-    /// Its ports have nothing at the GID index that is wanted; what they have.
+    /// No port of one end has a GID at the requested index; the indices that its ports have.
     NoGid(Side, String),
-    /// Its InfiniBand ports wait for a subnet manager; which ones.
+    /// An InfiniBand port of one end waits for a subnet manager; the port and its state.
     NoSubnetManager(Side, String),
     /// Both have ports, but no protocol in common.
     Disjoint(String),
@@ -31,20 +32,21 @@ pub(in crate::ping) enum NoMatch {
 }
 
 impl NoMatch {
-    /// The verdict on the pair.
-    pub(in crate::ping) fn verdict(self) -> Verdict {
-        let (code, side, detail, hint) = match self {
-            Self::Port(side, detail) => (Code::NoPort, side, detail, Some(NO_PORT)),
-            Self::Down(side, detail) => (Code::LinkDown, side, detail, Some(DOWN)),
-            Self::NoGid(side, detail) => (Code::GidIndex, side, detail, Some(GIDS)),
-            Self::NoSubnetManager(side, detail) => (Code::NoSubnetManager, side, detail, Some(SM)),
-            Self::Disjoint(detail) => (Code::NoTransport, Side::Path, detail, None),
-            Self::GidFamily(detail) => (Code::GidFamily, Side::Path, detail, Some(FAMILY)),
-            Self::Vlan(detail) => (Code::NoNeighbour, Side::Path, detail, Some(VLAN)),
-            Self::PKey(detail) => (Code::PKey, Side::Path, detail, Some(PARTITION)),
+    /// Returns the verdict on the pair.
+    pub(in crate::ping) fn verdict(self, ends: &Ends<'_>) -> Verdict {
+        let usual = |code: Code| (code, code.fixes().first().copied());
+        let ((code, fix), side, detail) = match self {
+            Self::Port(side, detail) => (usual(Code::NoPort), side, detail),
+            Self::Down(side, detail) => (usual(Code::LinkDown), side, detail),
+            Self::NoGid(side, detail) => (usual(Code::GidIndex), side, detail),
+            Self::NoSubnetManager(side, detail) => (usual(Code::NoSubnetManager), side, detail),
+            Self::Disjoint(detail) => (usual(Code::NoTransport), Side::Path, detail),
+            Self::GidFamily(detail) => (usual(Code::GidFamily), Side::Path, detail),
+            Self::Vlan(detail) => ((Code::NoNeighbour, Some(FIX_VLAN)), Side::Path, detail),
+            Self::PKey(detail) => (usual(Code::PKey), Side::Path, detail),
         };
-        let (stage, hint) = (Some(Stage::Choose), hint.map(str::to_owned));
-        Verdict { code, stage, side, error: None, detail, hint }
+        let hint = fix.map(|fix| ends.fill(fix, side));
+        Verdict { code, stage: Some(Stage::Choose), side, error: None, detail, hint }
     }
 }
 
@@ -56,16 +58,24 @@ pub(super) fn between(from: &[Candidate<'_>], to: &[Candidate<'_>]) -> NoMatch {
     });
     if let Some((here, there)) = apart {
         return NoMatch::Vlan(format!(
-            "addresses of one subnet are in VLAN {here} at the source and in VLAN {there} at the target"
+            "addresses of one subnet are in VLAN {here} on the source and in VLAN {there} on the target"
         ));
     }
     let is_roce = |end: &[Candidate<'_>]| {
         end.iter().any(|one| one.is_active() && one.protocol == Protocol::Roce)
     };
     if is_roce(from) && is_roce(to) {
-        return NoMatch::GidFamily(format!("{} here, {} there", families(from), families(to)));
+        return NoMatch::GidFamily(format!(
+            "the source has {}, the target has {}",
+            families(from),
+            families(to)
+        ));
     }
-    NoMatch::Disjoint(format!("{} here, {} there", protocols(from), protocols(to)))
+    NoMatch::Disjoint(format!(
+        "the source has {}, the target has {}",
+        protocols(from),
+        protocols(to)
+    ))
 }
 
 /// The GIDs of active `RoCE` ports as pairs of them are matched: the version, and what kind of address.
@@ -107,7 +117,7 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     ];
     let asked: Vec<String> = asked.into_iter().flatten().collect();
     if !asked.is_empty() && has(&Overrides::default()) {
-        return NoMatch::Port(side, format!("it has nothing usable as {}", asked.join(", ")));
+        return NoMatch::Port(side, format!("no usable GID on the requested {}", asked.join(", ")));
     }
     if host.devices.is_empty() {
         return NoMatch::Port(side, "no RDMA device".into());
@@ -168,30 +178,11 @@ fn unfit(port: &Port) -> String {
     match port.protocol {
         None => " with an unknown protocol".into(),
         Some(protocol) if !is_usable(protocol) => {
-            format!(" with {}, which this program does not speak", protocol.word())
+            format!(" with {}, which rdmactl does not support", protocol.word())
         }
         Some(_) if u8::try_from(port.number).is_err() => " with a number over 255".into(),
-        Some(_) if port.gids.is_none() => " with GIDs that could not be read".into(),
+        Some(_) if port.gids.is_none() => " with a GID table that could not be read".into(),
         Some(_) if port.gids.iter().flatten().next().is_none() => " without a GID".into(),
         Some(_) => " without a GID up to index 255".into(),
     }
 }
-
-const DOWN: &str = "see why on that host: rdmactl ports -v; then its cable, the switch port, and \
-                    ip link set NETDEV up";
-
-const GIDS: &str =
-    "see which there are: rdmactl gids -H HOST; without --gid-index the best one is taken";
-
-const FAMILY: &str = "both need addresses of one family, and RoCE of one version; --gid-index may hide them: \
-                      rdmactl gids -H HOST,HOST";
-
-const SM: &str = "start a subnet manager on a host or a switch of the fabric (systemctl start opensm; \
-                  Omni-Path: opafm), or see why it leaves this port out: sminfo";
-
-const VLAN: &str = "give both interfaces the same VLAN id: ip -d link show";
-
-const PARTITION: &str = "have the subnet manager make one end a full member of a partition of both \
-                         (opensm: partitions.conf), or choose another one with --pkey";
-
-const NO_PORT: &str = "see rdmactl devices on that host, then its cable, driver and address";

@@ -97,7 +97,7 @@ fn hosts_without_a_common_protocol_say_so() {
     let rxe = host(&[("rxe0", ROCE, UP, &[("fe80::1", V2)])]);
     let siw = host(&[("siw0", Protocol::Iwarp, UP, &[("5254:12:3456::", GidKind::Ib)])]);
     let why = choose(&rxe, &siw).unwrap_err();
-    assert_eq!(why, NoMatch::Disjoint("RoCE here, iWARP there".into()));
+    assert_eq!(why, NoMatch::Disjoint("the source has RoCE, the target has iWARP".into()));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
     let missing = "no GID at index 200: rxe0/1 has 0, 1";
     assert_eq!(with("200"), Err(NoMatch::NoGid(Side::Source, missing.into())));
     assert_eq!(with("n2=200"), Err(NoMatch::NoGid(Side::Target, missing.into())));
-    let families = "RoCE v2 link-local here, RoCE v2 IPv4 there";
+    let families = "the source has RoCE v2 link-local, the target has RoCE v2 IPv4";
     assert_eq!(with("1,n1=0"), Err(NoMatch::GidFamily(families.into())));
 }
 
@@ -132,7 +132,7 @@ fn an_active_port_without_a_route_says_what_it_lacks() {
     };
     let end = |text: &str| format!("no active port with a usable GID: a/{text}");
     assert_eq!(why(&|port| port.gids = Some(Vec::new())), end("1 is ACTIVE without a GID"));
-    let unread = "1 is ACTIVE with GIDs that could not be read";
+    let unread = "1 is ACTIVE with a GID table that could not be read";
     assert_eq!(why(&|port| port.gids = None), end(unread));
     assert_eq!(why(&|port| port.number = 257), end("257 is ACTIVE with a number over 255"));
     assert_eq!(
@@ -141,7 +141,7 @@ fn an_active_port_without_a_route_says_what_it_lacks() {
     );
     assert_eq!(
         why(&|port| port.protocol = Some(Protocol::Usnic)),
-        end("1 is ACTIVE with usNIC, which this program does not speak")
+        end("1 is ACTIVE with usNIC, which rdmactl does not support")
     );
     assert_eq!(why(&|port| port.protocol = None), end("1 is ACTIVE with an unknown protocol"));
 }
@@ -341,7 +341,7 @@ fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
     assert!(choose(&tagged, &plain).is_ok());
     let other = on("eth0.200", Some(200), "::ffff:10.1.0.4");
     let Err(NoMatch::Vlan(why)) = choose(&tagged, &other) else { panic!() };
-    assert!(why.contains("VLAN 100 at the source and in VLAN 200"), "{why}");
+    assert!(why.contains("VLAN 100 on the source and in VLAN 200"), "{why}");
     let routed = on("eth0.200", Some(200), "::ffff:10.2.0.3");
     assert!(choose(&tagged, &routed).is_ok());
 }

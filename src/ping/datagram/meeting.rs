@@ -72,7 +72,7 @@ fn told(failure: Failure, ask: &Meeting) -> StepError {
     if let Failure::Verbs(error) = failure {
         return verbs_error(Stage::Connect, &error);
     }
-    let detail = format!("a datagram to queue pair {} never left", ask.queue_pair);
+    let detail = format!("a datagram to queue pair {} was not sent", ask.queue_pair);
     StepError { detail, ..StepError::new(Stage::Connect, Cause::NoCompletion) }
 }
 

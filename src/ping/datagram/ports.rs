@@ -50,7 +50,9 @@ impl Ports {
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if slots.len() >= MOST && !slots.contains_key(&key) {
                 return Err(StepError {
-                    detail: format!("the worker has datagram queue pairs for {MOST} ports already"),
+                    detail: format!(
+                        "the worker already has datagram queue pairs on {MOST} ports, the limit"
+                    ),
                     ..StepError::new(Stage::Open, Cause::Order)
                 });
             }
@@ -77,7 +79,7 @@ impl Slot {
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) if deadline.is_over() => {
                     return Err(StepError {
-                        detail: "another pair's datagrams hold the port".into(),
+                        detail: "the datagram test of another pair still uses the port".into(),
                         ..StepError::new(Stage::Open, Cause::Timeout)
                     });
                 }

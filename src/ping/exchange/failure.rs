@@ -43,8 +43,7 @@ impl Failure {
         let stage = kind.stage();
         // A server that has heard nothing yet does not know a size.
         let of = if size == 0 { String::new() } else { format!(" of {size} bytes") };
-        let after =
-            if done == 0 { String::new() } else { format!(", after {done} that went well") };
+        let after = if done == 0 { String::new() } else { format!(", after {done} that passed") };
         let (cause, detail) = match self {
             Self::Verbs(error) => {
                 let error = verbs_error(stage, &error);
@@ -52,7 +51,7 @@ impl Failure {
             }
             Self::Completion(status) => (
                 Cause::Completion(status.name().to_owned()),
-                format!("a message{of} ended with {}{after}: {}", status.name(), status.text()),
+                format!("a message{of} failed with {}{after}: {}", status.name(), status.text()),
             ),
             Self::NoCompletion => {
                 (Cause::NoCompletion, format!("a message{of} never completed{after}"))
@@ -60,7 +59,7 @@ impl Failure {
             Self::NoReply => (
                 Cause::NoReply,
                 format!(
-                    "a message{of} was acknowledged by the peer's adapter, but not answered{after}"
+                    "the peer's adapter acknowledged a message{of}, but the peer did not reply{after}"
                 ),
             ),
             Self::WrongBytes(detail) => (Cause::WrongBytes, detail),

@@ -64,9 +64,9 @@ impl Symptom {
         let unacknowledged = |stage, size, done| {
             let cause = Cause::Completion("IBV_WC_RETRY_EXC_ERR".into());
             let after =
-                if done > 0 { format!(", after {done} that went well") } else { String::new() };
+                if done > 0 { format!(", after {done} that passed") } else { String::new() };
             let detail = format!(
-                "a message of {size} bytes ended with IBV_WC_RETRY_EXC_ERR{after}: transport retry \
+                "a message of {size} bytes failed with IBV_WC_RETRY_EXC_ERR{after}: transport retry \
                  counter exceeded"
             );
             let size = Some(size);
@@ -77,20 +77,18 @@ impl Symptom {
                 evidence.tcp = Some(Err(silent()));
                 evidence.source.failure = unacknowledged(Stage::FirstMessage, SMALL, 0);
                 end(&mut evidence, side).life =
-                    Life::Dead("neither its agent nor its SSH service answers".into());
+                    Life::Dead("neither the agent nor SSH responds".into());
             }
             Self::Hung(side) => {
                 evidence.tcp = Some(Err(silent()));
                 let cause = Cause::NoReply;
                 let detail = format!(
-                    "a message of {SMALL} bytes was acknowledged by the peer's adapter, but not \
-                     answered"
+                    "the peer's adapter acknowledged a message of {SMALL} bytes, but the peer did not reply"
                 );
                 evidence.source.failure =
                     Some(StepError { detail, ..StepError::new(Stage::FirstMessage, cause) });
-                end(&mut evidence, side).life = Life::Hung(
-                    "its agent did not run for 2 s, though the host's SSH service did".into(),
-                );
+                end(&mut evidence, side).life =
+                    Life::Hung("the agent was unresponsive for 2 s; SSH responds".into());
             }
             Self::LinkDown(side) => {
                 evidence.tcp = Some(Err(silent()));

@@ -242,8 +242,8 @@ fn a_loss_by_chance_is_tried_again_and_told() {
     let hosts = [Lossy::losing(1), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
-    let spoilt: Vec<_> = results.iter().filter_map(Pair::spoilt).collect();
-    assert_eq!(spoilt.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::Loss]);
+    let recovered: Vec<_> = results.iter().filter_map(Pair::failed_first).collect();
+    assert_eq!(recovered.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::Loss]);
     // Two peers to probe, one of them twice; and nobody else was bothered again.
     assert_eq!(probes(&hosts), [3, 2, 2]);
     // That time with a timeout that was doubled twice.
@@ -257,17 +257,17 @@ fn a_loss_that_stays_is_no_chance() {
     let codes: Vec<_> = results.iter().map(|pair| pair.verdict.code).collect();
     assert_eq!(codes[..3], [Code::Loss, Code::Loss, Code::Ok]);
     assert_eq!(results.iter().filter(|pair| pair.first.is_some()).count(), 2);
-    assert!(results.iter().all(|pair| pair.spoilt().is_none()));
+    assert!(results.iter().all(|pair| pair.failed_first().is_none()));
     assert_eq!(probes(&hosts), [4, 2, 2]);
 }
 
 #[test]
-fn a_host_that_stood_still_has_a_second_try_and_a_dead_one_has_none() {
+fn a_host_that_stood_still_has_a_second_attempt_and_a_dead_one_has_none() {
     let hosts = [Lossy::still_for(2), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);
     assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
-    let spoilt: Vec<_> = results.iter().filter_map(Pair::spoilt).collect();
-    assert_eq!(spoilt.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::PeerDead; 2]);
+    let recovered: Vec<_> = results.iter().filter_map(Pair::failed_first).collect();
+    assert_eq!(recovered.iter().map(|first| first.code).collect::<Vec<_>>(), [Code::PeerDead; 2]);
 
     let hosts = [Lossy::still_for(u32::MAX), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);

@@ -43,7 +43,7 @@ const SLOW_STATUS: Duration = Duration::from_secs(5);
 /// What the kernel is not asked for, since it would not come back for two minutes.
 fn without_tcp() -> StepError {
     StepError {
-        detail: "soft-iWARP connects by TCP, which does not pass".into(),
+        detail: "soft-iWARP connects over TCP, which does not pass".into(),
         ..StepError::new(Stage::Connect, Cause::Timeout)
     }
 }
@@ -82,7 +82,7 @@ impl Talk<'_> {
         let is_set = self.route.method == Method::Relay;
         let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
-            detail: format!("a path MTU of {asked} was asked for, and the port has {}", end.mtu),
+            detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
             ..StepError::new(Stage::Connect, Cause::Mtu)
         })
     }
@@ -214,7 +214,7 @@ impl Talk<'_> {
             }
             None => {
                 self.seen.source = Some(StepError {
-                    detail: "an end has no datagrams, and no connections either".into(),
+                    detail: "the driver supports neither datagrams nor connections".into(),
                     ..StepError::new(Stage::Open, Cause::Unsupported)
                 });
             }

@@ -2,7 +2,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::*;
-use crate::model::ping::{Code, Side};
+use crate::analyse::verdict::{self, Ends};
+use crate::model::ping::{Code, Side, Verdict};
 use crate::model::probe::{Met, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
@@ -132,8 +133,13 @@ fn failed(stage: Stage, cause: Cause) -> Answer {
     Err(StepError { detail: "seen".into(), ..StepError::new(stage, cause) })
 }
 
+fn judge(outcome: &Outcome) -> Verdict {
+    let ends = Ends { source: "n1", target: "n2", route: None };
+    verdict::judge(&outcome.evidence, &ends)
+}
+
 fn code(outcome: &Outcome) -> Code {
-    crate::analyse::verdict::judge(&outcome.evidence).code
+    judge(outcome).code
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn only_what_is_asked_for_is_measured() {
     assert!(!source.asked().iter().any(extra));
     let (_, outcome) = run_with(Test::USUAL, Method::Relay, |_| None);
     assert!(outcome.evidence.rdma.is_some() && outcome.evidence.tcp.is_some());
-    assert_eq!(outcome.measured.carrier, Some(Carrier::Rdma));
+    assert_eq!(outcome.measured.transport, Some(PairTransport::Rdma));
 }
 
 #[test]
@@ -156,7 +162,7 @@ fn a_failure_is_held_against_tcp_even_where_nobody_asked_for_it() {
     };
     let (_, outcome) = run_with(&[Test::Connection], Method::Relay, fail);
     assert!(outcome.evidence.tcp.is_some());
-    assert_eq!(outcome.measured.carrier, Some(Carrier::TcpFallback));
+    assert_eq!(outcome.measured.transport, Some(PairTransport::TcpFallback));
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
         let (source, target) = (Scripted::new(wide), Scripted::new(|_| None));
         let effort = Effort { overrides: overrides(mtu), ..effort(Test::USUAL) };
         let outcome = run(&source, &target, 1, &route(Method::Relay), &effort);
-        let verdict = crate::analyse::verdict::judge(&outcome.evidence);
+        let verdict = judge(&outcome);
         (source.connections().len(), verdict.code, verdict.side)
     };
     assert_eq!(run_at(4_096), (0, Code::MtuMismatch, Side::Target));

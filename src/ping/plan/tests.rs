@@ -92,7 +92,7 @@ fn a_bisection_has_each_host_once() {
     let odd = plan(Pairs::all(7), with(Schedule::Bisection));
     assert_eq!((least_peers(&odd), ordered(&odd).len()), (1, 8));
     let error = Plan::new(storage(2, 0, 2, true), with(Schedule::Bisection), None).unwrap_err();
-    assert!(error.what.contains("two halves"));
+    assert!(error.what.contains("which it halves"));
     let choice = Choice { peers: Some(2), ..with(Schedule::Bisection) };
     assert!(Plan::new(Pairs::all(4), choice, None).is_err());
     assert!(Plan::new(Pairs::all(MAX_HOSTS + 1), Choice::default(), None).is_err());

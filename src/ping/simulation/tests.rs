@@ -305,9 +305,9 @@ fn a_loss_by_chance_is_tried_again() {
     // One message in about ten thousand needs more than four attempts.
     let text = "hosts n[1-8]\nfault pair n1 n2 loss 5%\nseed ";
     let runs: Vec<PingReport> = (0..200).map(|seed| report(&format!("{text}{seed}"))).collect();
-    let spoilt = runs.iter().filter(|run| run.summary.ok_at_second_try > 0).count();
+    let recovered = runs.iter().filter(|run| run.summary.ok_at_second_attempt > 0).count();
     let failed = runs.iter().filter(|run| run.summary.failed > 0).count();
-    assert!(spoilt > 10 && failed < spoilt, "{spoilt} and {failed}");
+    assert!(recovered > 10 && failed < recovered, "{recovered} and {failed}");
     for run in runs {
         assert_eq!(Summary::of(&run.pairs), run.summary);
         assert!(

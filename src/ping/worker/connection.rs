@@ -131,12 +131,12 @@ fn meet(
     halt: &Halt<'_>,
 ) -> Result<StepResult, StepError> {
     let (State::Open(end), Some(slot)) = (state, slot) else {
-        return Err(out_of_order("the connection has no datagrams, or not any more"));
+        return Err(out_of_order("the connection has no datagram queue pair"));
     };
     let path = end.path(ask.gid, ask.lid);
     let mut place = slot.lock()?;
     let endpoint = place.as_mut().ok_or_else(|| StepError {
-        detail: "the datagram queue pair is gone".into(),
+        detail: "the datagram queue pair was destroyed".into(),
         ..StepError::new(Stage::Open, Cause::Order)
     })?;
     let met = endpoint.meet(&path, ask, halt);
@@ -174,6 +174,8 @@ fn perform(
             let streamed = end.stream(&ask);
             (State::Connected(end), streamed.map(StepResult::Streamed))
         }
-        (state, _) => (state, Err(out_of_order("the connection is not in the state for this"))),
+        (state, _) => {
+            (state, Err(out_of_order("the state of the connection does not allow this step")))
+        }
     }
 }

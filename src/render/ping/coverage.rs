@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::model::ping::Coverage;
 
-/// `12.4 % of 4032 pairs tried, every host with at least 16 others, 136 of 136 pairs of leaves; random, seed 7`
+/// `12.4 % of 4032 pairs tested, each host with at least 16 others, 136 of 136 pairs of leaf switches; random, seed 7`
 pub(super) fn told(coverage: &Coverage) -> String {
     let permille = coverage.permille();
     let part = match permille {
@@ -12,16 +12,16 @@ pub(super) fn told(coverage: &Coverage) -> String {
         1_000 => "100 %".to_owned(),
         permille => format!("{}.{} %", permille / 10, permille % 10),
     };
-    let mut text = format!("{part} of {} pairs tried", coverage.possible);
+    let mut text = format!("{part} of {} pairs tested", coverage.possible);
     let others = if coverage.least_peers == 1 { "other" } else { "others" };
-    let _ = write!(text, ", every host with at least {} {others}", coverage.least_peers);
+    let _ = write!(text, ", each host with at least {} {others}", coverage.least_peers);
     if let Some(leaves) = coverage.leaf_pairs {
-        let _ = write!(text, ", {} of {} pairs of leaves", leaves.tested, leaves.possible);
+        let _ = write!(text, ", {} of {} pairs of leaf switches", leaves.tested, leaves.possible);
     }
     if let Some(budget) = coverage.budget_ms.filter(|_| coverage.tested < coverage.planned) {
         let (seconds, ms) = (budget / 1_000, budget % 1_000);
         let dot = if ms > 0 { format!(".{:01}", ms / 100) } else { String::new() };
-        let _ = write!(text, ", in the {seconds}{dot} s that were given");
+        let _ = write!(text, ", within the budget of {seconds}{dot} s");
     }
     let _ = write!(text, "; {}", order(coverage));
     text
@@ -53,10 +53,10 @@ fn a_part_is_never_called_all_nor_nothing() {
     };
     assert_eq!(
         told(&coverage(124, 1_000)),
-        "12.4 % of 1000 pairs tried, every host with at least 1 other, 3 of 6 pairs of leaves, in the \
-         1.5 s that were given; random, seed 7"
+        "12.4 % of 1000 pairs tested, each host with at least 1 other, 3 of 6 pairs of leaf switches, \
+         within the budget of 1.5 s; random, seed 7"
     );
     assert!(told(&coverage(1, 100_000)).starts_with("less than 0.1 % of 100000"));
     assert!(told(&coverage(99_999, 100_000)).starts_with("99.9 % of"));
-    assert!(told(&coverage(9, 9)).starts_with("100 % of 9 pairs tried"));
+    assert!(told(&coverage(9, 9)).starts_with("100 % of 9 pairs tested"));
 }

@@ -57,7 +57,7 @@ pub fn render_change(diff: &PingDiff) -> String {
     let at = diff.new.taken_ns.map_or(String::new(), |ns| format!("{}  ", utc_time(ns)));
     let RunFacts { pairs, ok, failed, .. } = diff.new;
     if diff.is_empty() {
-        return format!("{at}nothing has changed: {pairs} pairs, {ok} ok, {failed} failed\n");
+        return format!("{at}no change: {pairs} pairs, {ok} ok, {failed} failed\n");
     }
     let mut text = format!("{at}{pairs} pairs, {ok} ok, {failed} failed\n");
     write_changes(&mut text, diff);
@@ -69,7 +69,7 @@ fn run(run: &RunFacts) -> String {
     let when = match (&run.simulated, run.taken_ns) {
         (Some(file), _) => format!("SIMULATED from {}", escape(file)),
         (None, Some(ns)) => utc_text(ns),
-        (None, None) => "at a time that is not known".into(),
+        (None, None) => "at an unknown time".into(),
     };
     let RunFacts { hosts, pairs, ok, failed, .. } = run;
     format!("{when}, {hosts} hosts, {pairs} pairs: {ok} ok, {failed} failed")
@@ -77,7 +77,7 @@ fn run(run: &RunFacts) -> String {
 
 fn sum(diff: &PingDiff) -> String {
     format!(
-        "{} pairs compared: {} broke, {} mended, {} slower, {} faster",
+        "{} pairs compared: {} broke, {} repaired, {} slower, {} faster",
         diff.compared,
         diff.broken_pairs,
         diff.mended_pairs,
@@ -87,14 +87,15 @@ fn sum(diff: &PingDiff) -> String {
 }
 
 fn write_changes(text: &mut String, diff: &PingDiff) {
-    for (mark, what, hosts) in [("!", "gone", &diff.hosts_gone), ("+", "new", &diff.hosts_come)] {
+    for (mark, what, hosts) in [("!", "missing", &diff.hosts_gone), ("+", "new", &diff.hosts_come)]
+    {
         if !hosts.is_empty() {
             let names: Vec<_> = hosts.iter().take(MOST_PAIRS).map(|host| escape(host)).collect();
             let more = match hosts.len().saturating_sub(MOST_PAIRS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let _ = writeln!(text, "{mark} hosts that are {what}: {}{more}", names.join(", "));
+            let _ = writeln!(text, "{mark} {what} hosts: {}{more}", names.join(", "));
         }
     }
     for change in &diff.hosts_broken {
@@ -118,8 +119,8 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
         format!("! {} broke: {}", name(change), change.new_code.word())
     });
     let mended: Vec<&PairChange> = diff.mended.iter().collect();
-    write_some(text, &mended, "+ ", "pairs are mended", &|change| {
-        format!("+ {} is mended: it was {}", name(change), change.old_code.word())
+    write_some(text, &mended, "+ ", "pairs are repaired", &|change| {
+        format!("+ {} is repaired; it was {}", name(change), change.old_code.word())
     });
     for (mark, word, hosts) in
         [("~", "slower", &diff.hosts_slower), ("+", "faster", &diff.hosts_faster)]

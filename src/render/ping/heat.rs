@@ -71,7 +71,7 @@ impl Look {
 
     fn word(self) -> &'static str {
         match self {
-            Self::Nothing => "not asked for",
+            Self::Nothing => "not requested",
             Self::NotApplicable => "not applicable",
             Self::NotTested => "not tested",
             Self::Works(0) => "usual",
@@ -143,16 +143,20 @@ impl<'a> HeatMap<'a> {
     pub(super) fn new(report: &'a PingReport) -> Result<Self, String> {
         let hosts = report.hosts.len();
         if hosts > MOST_HOSTS {
-            return Err(format!("{hosts} hosts: a heat map has {MOST_HOSTS} at most"));
+            return Err(format!(
+                "{hosts} hosts are too many for a heat map; the limit is {MOST_HOSTS}"
+            ));
         }
         let grid = report.grid();
         let told: usize = (0..grid.rails()).map(|rail| grid.told(rail).count()).sum();
         if told == 0 {
-            return Err("there is no pair to be drawn".into());
+            return Err("no pair was tested".into());
         }
         let tried = report.summary.pairs - report.summary.not_tested.min(report.summary.pairs);
         if report.cells.is_none() && told < tried {
-            return Err(format!("the run tells of {told} of its {tried} pairs only"));
+            return Err(format!(
+                "the file holds only {told} of the {tried} pairs that were tested"
+            ));
         }
         let fall_back = report.pairs.iter().filter(|pair| pair.falls_back()).map(|pair| Cell {
             rail: pair.rail,
@@ -173,7 +177,7 @@ impl<'a> HeatMap<'a> {
     /// One line about folded squares; nothing where each is a pair.
     pub(super) fn fold_note(&self) -> Option<String> {
         let fold = self.fold;
-        (fold > 1).then(|| format!("each square is the worst of {fold} x {fold} pairs"))
+        (fold > 1).then(|| format!("each square shows the worst of {fold} x {fold} pairs"))
     }
 
     /// `rail 1: 4032 pairs, 12 fail, median 1.72 us half round trip`

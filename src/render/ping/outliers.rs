@@ -48,7 +48,7 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
         _ => host(outlier.host),
     };
     let what = match outlier.kind {
-        OutlierKind::Leaf => "slow leaf",
+        OutlierKind::Leaf => "slow leaf switch",
         OutlierKind::Path => "slow path",
         OutlierKind::Host => "slow host",
         OutlierKind::Rail => "slow rail",
@@ -64,7 +64,7 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
         outlier.z_tenths % 10,
     );
     let peers = match outlier.kind {
-        OutlierKind::Leaf => "other leaves",
+        OutlierKind::Leaf => "other leaf switches",
         OutlierKind::Path | OutlierKind::Pair => "",
         _ => "pairs",
     };
@@ -73,7 +73,7 @@ fn line(report: &PingReport, outlier: &Outlier) -> String {
     }
     line.push_str(if outlier.retested { ", retested" } else { ", not retested" });
     if outlier.software {
-        line.push_str("; software, which the processor slows, too");
+        line.push_str("; software RDMA, which CPU load slows down as well");
     }
     line
 }

@@ -37,12 +37,11 @@ impl<'a> PingPlanDocument<'a> {
 pub fn render_plan(plan: &PlannedRun) -> String {
     let mut text = String::new();
     if let Some(file) = &plan.simulated {
-        let _ =
-            writeln!(text, "SIMULATED: no message would be sent; the fabric is {}", escape(file));
+        let _ = writeln!(text, "SIMULATED from {}: no message would be sent", escape(file));
     }
     let Coverage { rounds, tested, .. } = plan.coverage;
     let (hosts, rails) = (counted(plan.hosts, "host"), counted(plan.rails, "rail"));
-    let _ = writeln!(text, "who    {hosts}, {rails}");
+    let _ = writeln!(text, "hosts  {hosts}, {rails}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
     let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
     let seconds = plan.time_ms / 1_000;
@@ -54,8 +53,11 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     };
     let _ = writeln!(text, "time   about {time}, agent startup excluded");
     let (relayed, roster) = (Value::Size(plan.relay_bytes), Value::Size(plan.roster_bytes));
-    let _ = writeln!(text, "bytes  {relayed} through this host, relayed pair by pair");
-    let _ = writeln!(text, "       {roster} if each host got a roster of all instead");
+    let _ = writeln!(text, "bytes  {relayed} through this host, relayed for each pair");
+    let _ = writeln!(
+        text,
+        "       {roster} if rdmactl sent each host a list of all ports instead (for comparison)"
+    );
     text
 }
 

@@ -1,0 +1,157 @@
+//! Fills in the names of a pair in the fixes of the verdict table.
+//!
+//! Names of devices and network interfaces come from other hosts, and a fix is pasted into a shell: a name with any
+//! other character than those of ordinary names is left out, and its placeholder stays in capitals.
+
+use crate::model::Protocol;
+use crate::model::ping::{Route, RoutePort, Side};
+
+/// The two hosts of a pair and the route between them, as a verdict names them.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    /// Name of the source.
+    pub source: &'a str,
+    /// Name of the target.
+    pub target: &'a str,
+    /// The ports of both; `None` if none could be chosen.
+    pub route: Option<&'a Route>,
+}
+
+impl<'a> Ends<'a> {
+    /// Returns the name of the host at a side; a path is looked at from its source.
+    pub(super) fn host(&self, side: Side) -> &'a str {
+        if side == Side::Target { self.target } else { self.source }
+    }
+
+    fn port(&self, side: Side) -> Option<&'a RoutePort> {
+        let route = self.route?;
+        Some(if side == Side::Target { &route.target } else { &route.source })
+    }
+
+    /// Returns the network interface of the port at a side.
+    pub(super) fn netdev(&self, side: Side) -> Option<&'a str> {
+        self.port(side)?.netdev.as_deref()
+    }
+
+    /// Returns the IP address of the peer of a side; `None` on InfiniBand, where a GID is not an IP address.
+    pub(super) fn peer_address(&self, side: Side) -> Option<String> {
+        let is_ip = |route: &&Route| matches!(route.protocol, Protocol::Roce | Protocol::Iwarp);
+        self.route.filter(is_ip)?;
+        Some(self.port(other(side))?.gid.ip().to_string())
+    }
+
+    /// Returns a fix of the verdict table with the names of this pair.
+    #[must_use]
+    pub fn fill(&self, fix: &str, side: Side) -> String {
+        let address = self.peer_address(side);
+        let names = [
+            ("source", Some(self.source)),
+            ("target", Some(self.target)),
+            ("host", Some(self.host(side))),
+            ("peer", Some(self.host(other(side)))),
+            ("device", self.port(side).map(|port| port.device.as_str())),
+            ("netdev", self.netdev(side)),
+            ("address", address.as_deref()),
+        ];
+        names.into_iter().fold(fix.to_owned(), |fix, (name, value)| {
+            let value = value.filter(|value| is_plain(value));
+            fix.replace(&format!("{{{name}}}"), value.unwrap_or(&name.to_uppercase()))
+        })
+    }
+}
+
+/// Returns a fix of the verdict table for documentation: every placeholder in capitals.
+#[must_use]
+pub fn with_placeholders(fix: &str) -> String {
+    Ends { source: "", target: "", route: None }.fill(fix, Side::Source)
+}
+
+fn other(side: Side) -> Side {
+    if side == Side::Target { Side::Source } else { Side::Target }
+}
+
+/// True if a shell takes the name as one ordinary word.
+fn is_plain(name: &str) -> bool {
+    let is_ordinary = |letter: char| letter.is_ascii_alphanumeric() || "._:@%-".contains(letter);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_ordinary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::GidValue;
+    use crate::model::ping::Code;
+    use crate::model::probe::Method;
+
+    fn port(netdev: &str, gid: &str) -> RoutePort {
+        RoutePort {
+            device: "mlx5_0".into(),
+            port: 1,
+            gid_index: 3,
+            gid: GidValue(gid.parse().unwrap()),
+            gid_kind: None,
+            netdev: Some(netdev.into()),
+            driver: None,
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+        }
+    }
+
+    fn route(protocol: Protocol, netdev: &str) -> Route {
+        Route {
+            method: Method::Relay,
+            protocol,
+            unreliable: false,
+            mtu: None,
+            source: port(netdev, "::ffff:10.10.1.1"),
+            target: port("eth7", "::ffff:10.10.1.2"),
+        }
+    }
+
+    const FIX: &str =
+        "on {host} ({source} to {target}): ip route get {address} oif {netdev}; {device}";
+
+    fn fill(route: Option<&Route>, side: Side) -> String {
+        Ends { source: "n1", target: "n2", route }.fill(FIX, side)
+    }
+
+    #[test]
+    fn each_side_has_its_own_names() {
+        let route = route(Protocol::Roce, "eth1");
+        let source = "on n1 (n1 to n2): ip route get 10.10.1.2 oif eth1; mlx5_0";
+        let target = "on n2 (n1 to n2): ip route get 10.10.1.1 oif eth7; mlx5_0";
+        assert_eq!(fill(Some(&route), Side::Source), source);
+        assert_eq!(fill(Some(&route), Side::Path), source);
+        assert_eq!(fill(Some(&route), Side::Target), target);
+    }
+
+    #[test]
+    fn an_unknown_name_stays_a_placeholder_in_capitals() {
+        let unknown = "on n1 (n1 to n2): ip route get ADDRESS oif NETDEV; DEVICE";
+        assert_eq!(fill(None, Side::Source), unknown);
+        let infiniband = fill(Some(&route(Protocol::Ib, "ib0")), Side::Source);
+        assert_eq!(infiniband, "on n1 (n1 to n2): ip route get ADDRESS oif ib0; mlx5_0");
+    }
+
+    #[test]
+    fn a_name_that_a_shell_would_run_is_left_out() {
+        for name in ["eth1; reboot", "$(reboot)", "`reboot`", "a b", "-rf", "", "eth1\n", "é"] {
+            let text = fill(Some(&route(Protocol::Roce, name)), Side::Source);
+            assert_eq!(text, "on n1 (n1 to n2): ip route get 10.10.1.2 oif NETDEV; mlx5_0");
+        }
+    }
+
+    #[test]
+    fn every_placeholder_of_the_table_is_known() {
+        let route = route(Protocol::Roce, "eth1");
+        let ends = Ends { source: "n1", target: "n2", route: Some(&route) };
+        for (code, fix) in
+            Code::ALL.iter().flat_map(|code| code.fixes().iter().map(move |fix| (code, fix)))
+        {
+            let text = ends.fill(fix, Side::Target);
+            // awk's braces are the only ones that may stay.
+            assert!(!text.contains('{'), "{code:?}: {text}");
+        }
+    }
+}

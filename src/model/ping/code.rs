@@ -1,0 +1,250 @@
+//! The table of verdicts: each code with its meaning and its fix.
+//!
+//! `ping`, `top`, docs/ping.md and the man page take the texts from here. This module does not judge: that is
+//! `analyse::verdict`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fix for [`Code::Udp4791Blocked`] if a host's own firewall drops the packets.
+pub const FIX_OWN_FIREWALL: &str = "on {host}, allow outbound UDP port 4791 (RoCE); list the rules: nft list \
+                                    ruleset; iptables -L; ip6tables -L; tc filter show dev {netdev} egress";
+
+/// Fix for [`Code::NoAck`] on EFA, which is neither TCP nor UDP.
+pub const FIX_EFA: &str = "allow all traffic within the security group of {source} and {target}, both inbound and \
+                           outbound; rules for TCP and UDP do not cover EFA; check that both instances are in one \
+                           subnet";
+
+/// Fix for [`Code::NoNeighbour`] if the inventory shows different VLANs.
+pub const FIX_VLAN: &str =
+    "set the same VLAN id on {source} and {target}: ip -d link show {netdev}";
+
+/// Declares the verdict codes, each with its word, its meaning and its fixes.
+macro_rules! codes {
+    ($($name:ident = $word:literal, $meaning:literal, [$($fix:expr),*];)*) => {
+        /// Every verdict that a pair can get.
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+            JsonSchema,
+        )]
+        pub enum Code {
+            $(#[doc = $meaning] #[serde(rename = $word)] $name,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the code's word, as JSON and tables show it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+
+            /// Returns what was observed, as one or more sentences.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $meaning,)*
+                }
+            }
+
+            /// Returns the fixes: the usual one, then those of special cases.
+            ///
+            /// `{source}`, `{target}`, `{host}` (the end at which the failure was seen), `{peer}` (the other end),
+            /// `{device}` and `{netdev}` (of the host) and `{address}` (of the peer) are filled in by
+            /// `analyse::verdict`.
+            #[must_use]
+            pub fn fixes(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$name => &[$($fix),*],)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    Ok = "ok",
+        "Every message of every size was echoed, with this run's number and the right bytes.",
+        [];
+    NoTransport = "n/a.transport",
+        "The two hosts have no RDMA protocol in common (RoCE and iWARP), or a driver lacks a required feature. Not a \
+         failure.",
+        [];
+    Unreached = "peer.unreached",
+        "The agent did not start on the host: name, SSH, login, permission or missing program.",
+        ["list the cause: rdmactl devices -H {host}"];
+    PeerDead = "peer.dead",
+        "The host does not respond: neither the agent nor SSH for five seconds, or rdmactl was killed on the host. A \
+         host that responds again gets a second attempt.",
+        ["check on its console that {host} is up; then, on {host}, look for killed processes: dmesg | grep -iE \
+          'oom|killed|segfault'"];
+    PeerHung = "peer.hung",
+        "The host responds, but the processes of rdmactl on the host do not run.",
+        ["on {host}, look for stopped or swapped-out processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk \
+          '$2 ~ /^[DT]/'; dmesg"];
+    Udp4791Blocked = "roce.udp4791_blocked",
+        "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
+         soft-RoCE, a plain datagram is sent before the connection is made; if the host itself drops it, the stage is \
+         `connect`.",
+        ["allow UDP port 4791 (RoCE) between {source} and {target}, on both hosts and on the switches; list the rules \
+          of a host: nft list ruleset; iptables -L; ip6tables -L", FIX_OWN_FIREWALL];
+    MtuBlackhole = "mtu.blackhole",
+        "Small messages pass, messages of one path MTU do not: a link on the path carries less than both ends assume.",
+        ["compare the MTU of {source}, {target} and every switch port between them; on {host}: ip link show {netdev}; \
+          ping -M do -s 4000 {address}"];
+    MtuMismatch = "mtu.mismatch",
+        "The ends have different path MTUs, `--mtu` is larger than a port supports, or the MTU of a network interface \
+         is below 352 bytes, too small for RDMA.",
+        ["omit --mtu, then compare the MTU of both ports: rdmactl ports -v -H {source},{target}"];
+    NoNeighbour = "l2.no_neighbour",
+        "The peer does not reply to ARP or neighbor discovery: it is down, in another VLAN, filtered, or the neighbor \
+         table of the host is full.",
+        ["check that {peer} is up and in the same VLAN, and that ARP is not filtered; on {host}: ip neigh show dev \
+          {netdev}; sysctl net.ipv4.neigh.default.gc_thresh3", FIX_VLAN];
+    NoRoute = "ip.no_route",
+        "No route leads from the network interface of the port to the peer.",
+        ["give both ports addresses of one subnet, or add a route; on {host}: ip route get fibmatch {address} oif \
+          {netdev}"];
+    Prohibited = "ip.prohibited",
+        "A route of type unreachable or prohibit covers the peer's address.",
+        ["find the route and delete it; on {host}: ip route get {address} oif {netdev}; ip route show table all | grep \
+          -E 'unreachable|prohibit'"];
+    LinkDown = "local.link_down",
+        "The port or its network interface is down on this rail.",
+        ["check the cable and the switch port, then set the interface up; on {host}: rdmactl ports -v; ip link set \
+          {netdev} up"];
+    Asymmetric = "path.asymmetric",
+        "Datagrams pass in one direction only.",
+        ["on the end that receives nothing, check packet filters, the route back and rp_filter: nft list ruleset; ip \
+          route; sysctl net.ipv4.conf.all.rp_filter"];
+    NoSubnetManager = "ib.no_sm",
+        "The port is in state INIT: no subnet manager has configured it.",
+        ["start a subnet manager on one host or switch of the fabric (systemctl start opensm; Omni-Path: opafm), or \
+          find the active one: sminfo"];
+    PKey = "ib.pkey",
+        "The two ports share no partition in which they may communicate.",
+        ["in the subnet manager, make {source} or {target} a full member of a partition of both (opensm: \
+          partitions.conf); or select another P_Key: --pkey"];
+    NoDatagrams = "ud.no_answer",
+        "Reliable connections pass; UD datagrams, which `--test ud` requested, do not.",
+        ["check whether a port counts invalid Q_Keys: rdmactl counters -H {source},{target} -w 'name~key'"];
+    NoUnreliable = "uc.no_answer",
+        "Reliable connections pass; unreliable connections, which `--test uc` requested, do not.",
+        ["compare drivers and firmware: rdmactl devices -v -H {source},{target}"];
+    GidIndex = "gid.index",
+        "The GID index is empty, or the GID moved during the run.",
+        ["list the GIDs, then retry: rdmactl gids -H {host}; without --gid-index, rdmactl selects the index"];
+    GidFamily = "gid.family",
+        "The GIDs of the two ends cannot communicate: RoCE v1 and v2, or link-local and IPv4.",
+        ["give both ports addresses of one family and the same RoCE version, or omit --gid-index: rdmactl gids -H \
+          {source},{target}"];
+    LinkLocal = "gid.link_local",
+        "Both GIDs are link-local, and the peer does not reply on the link.",
+        ["if the ports are on different links, give both an IP address; otherwise find what drops neighbor discovery; \
+          on {host}: ip -6 neigh show dev {netdev}"];
+    Permission = "local.permission",
+        "The login may not open the RDMA device, or the device file does not exist.",
+        ["on {host}, load the module and check the device files: modprobe ib_uverbs; ls -l /dev/infiniband"];
+    Memlock = "local.memlock",
+        "The login may not pin enough memory. Drivers pin the memory of queues as well.",
+        ["on {host}, raise the limit of locked memory: ulimit -l; '* - memlock unlimited' in \
+          /etc/security/limits.d/rdma.conf; LimitMEMLOCK=infinity for services"];
+    Library = "local.library",
+        "libibverbs is missing on the host, or on iWARP librdmacm.",
+        ["on {host}, install the libraries: apt install ibverbs-providers librdmacm1 (Debian), dnf install libibverbs \
+          librdmacm (RHEL)"];
+    Resources = "local.resources",
+        "The device cannot create another object (queue pair, completion queue, memory region).",
+        ["on {host}, list which processes hold them: rdma resource show"];
+    NoPort = "local.no_port",
+        "The host has no RDMA device, or no active port with a usable GID.",
+        ["check the driver, the cable and the address of the ports: rdmactl ports -v -H {host}"];
+    NoListener = "peer.no_listener",
+        "iWARP: the peer refused the connection, although rdmactl listens on the peer.",
+        ["on {peer}, look for a firewall rule that rejects connections: nft list ruleset; iptables -L"];
+    RailDown = "rail.down",
+        "The host responds over SSH, but neither RDMA nor TCP passes between the two ports.",
+        ["check the link, the switch port and the VLAN of {source} and {target}; on {host}: ip -s link show {netdev}; \
+          ethtool {netdev}"];
+    NoAck = "rc.no_ack",
+        "Messages over the connection are not acknowledged, although TCP or datagrams may pass.",
+        ["check which counters grow and whether a firewall or ACL drops RDMA connections: rdmactl counters -H \
+          {source},{target} -w 'name~retr or name~timeout'", FIX_EFA];
+    NotPosting = "peer.not_posting",
+        "The target's adapter accepts messages, but the process on the target posts no receive or does not reply: \
+         probably it gets no CPU time.",
+        ["on {target}, check the CPU load: uptime; top"];
+    Loss = "fabric.loss",
+        "Messages are lost among many that pass.",
+        ["find the port or switch whose error counters grow: rdmactl counters -H {source},{target} --watch -w \
+          'delta>0'"];
+    Corrupted = "data.corrupted",
+        "A reply holds other bytes than were sent.",
+        ["drain {source} and {target} until memory and PCIe are verified; on both: dmesg | grep -iE 'aer|edac|mce'"];
+    DriverStuck = "driver.stuck",
+        "A work request or a system call never completes: driver or firmware.",
+        ["on {host}, find where it hangs, then update driver and firmware: dmesg; pgrep -a rdmactl; cat \
+          /proc/PID/task/*/stack (as root)"];
+    Agent = "agent.bug",
+        "The two agents disagreed about a step.",
+        ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];
+    NotTested = "not_tested",
+        "The run or its `--budget` ended before this pair was tested.",
+        [];
+}
+
+impl Code {
+    /// Returns the code's number in a column of numbers, in which 0 means no code.
+    #[must_use]
+    pub fn number(self) -> u16 {
+        self as u16 + 1
+    }
+
+    /// Returns the code with a number.
+    #[must_use]
+    pub fn of_number(number: u16) -> Option<Self> {
+        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// True if applications between the two hosts would have no RDMA.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::NoTransport | Self::NotTested)
+    }
+
+    /// True if the pair was tested.
+    #[must_use]
+    pub fn was_tested(self) -> bool {
+        self != Self::NotTested
+    }
+
+    /// True if the target's address does not respond, which the kernel and TCP need seconds to find out.
+    #[must_use]
+    pub fn is_silence(self) -> bool {
+        matches!(self, Self::NoNeighbour | Self::LinkLocal | Self::NoRoute | Self::RailDown)
+    }
+
+    /// True if a missing reply led to the verdict. A busy CPU or a moment of congestion can delay a reply as well.
+    #[must_use]
+    pub fn may_be_chance(self) -> bool {
+        matches!(
+            self,
+            Self::Udp4791Blocked
+                | Self::MtuBlackhole
+                | Self::NoNeighbour
+                | Self::LinkLocal
+                | Self::RailDown
+                | Self::NoAck
+                | Self::Asymmetric
+                | Self::NoDatagrams
+                | Self::NoUnreliable
+                | Self::NotPosting
+                | Self::DriverStuck
+                | Self::Loss
+        )
+    }
+}
