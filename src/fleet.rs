@@ -18,6 +18,7 @@ mod jumps;
 pub mod known_hosts;
 mod last_words;
 mod launcher;
+mod leftover;
 mod local;
 mod named_hosts;
 mod nonce;
@@ -47,6 +48,7 @@ pub use host_set::{
     Found, GroupName, Host, HostSet, HostSetError, Line, LineError, Lookup, LookupError, Within,
 };
 pub use launcher::{Exec, Launcher, Slurm, TemplateError};
+pub use leftover::Leftover;
 pub use local::spawn as spawn_local;
 pub use named_hosts::{NamedHost, named_hosts};
 pub use nonce::Nonce;
@@ -56,7 +58,7 @@ pub use reach::{Notice, Reach, Reached, Tell, UploadPolicy};
 pub use session::Session;
 pub use shell::Shell;
 pub use site::{Site, SitePlaces};
-pub use ssh::Limits;
+pub use ssh::{Limits, cancelled};
 pub use ssh_program::SshCall;
 pub use target::{
     AddressFamily, Classes, Here, HostKeyPolicy, Resolver, Route, SshConfig, Target, Transport,

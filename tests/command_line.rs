@@ -99,8 +99,11 @@ fn partitions_and_states_are_asked_of_sinfo() {
     assert_eq!(ask("@slurm:batch!@slurmstate:down"), "gpu01,n[1,3]\n");
     assert_eq!(ask("@slurmstate:idle"), "\n");
     assert!(ask("@slurm:debug").starts_with('\n'), "a partition without nodes");
-    assert!(ask("@slurm:nosuch").contains("Slurm has no group nosuch: it has batch, debug"));
-    assert!(ask("@slurmstate:nosuch").contains("sinfo gives no answer: sinfo: error: Bad state"));
+    assert!(
+        ask("@slurm:nosuch")
+            .contains("Slurm has no group nosuch: use one of these groups: batch, debug")
+    );
+    assert!(ask("@slurmstate:nosuch").contains("sinfo failed: sinfo: error: Bad state"));
 }
 
 #[test]
@@ -111,13 +114,25 @@ fn a_wrong_list_of_hosts_is_named_with_its_line() {
         assert!(stderr.contains(said), "{arguments:?}: {stderr}");
         assert!(!stderr.contains('\u{1b}'), "{stderr}");
     };
-    wrong(&["-"], "n1\nn[1-\n", "-\n^ wrong in stdin:2\nn[1-\n ^^^ this bracket is never closed");
-    wrong(&["--hosts-file", "-"], "n1\nn2:4\n", "stdin:2: `n2:4` is a port in a list of hosts");
-    wrong(&["--hosts-file", "-"], "n1\nn2:4\n", "  fix: write list:FILE for the one, mpich:FILE");
-    wrong(&["--hosts-file", "list:-"], "n1\nn\u{1b}[2J\n", "stdin:2: no host set:");
-    wrong(&["--hosts-file", "openmpi:-"], "n1 \u{1b}[2J\n", "stdin:1: `\\x1b[2J` is no setting");
-    wrong(&["--hosts-file", "-"], "# nothing\n", "stdin names no host");
-    wrong(&["--hosts-file", "kind:/nowhere"], "", "a kind before the file is one of list, openmpi");
+    wrong(&["-"], "n1\nn[1-\n", "-\n^ invalid host set in stdin:2\nn[1-\n ^^^ unclosed bracket");
+    wrong(
+        &["--hosts-file", "-"],
+        "n1\nn2:4\n",
+        "stdin:2: `n2:4` is ambiguous: port 4 in a list of hosts",
+    );
+    wrong(
+        &["--hosts-file", "-"],
+        "n1\nn2:4\n",
+        "  fix: name the kind of the file: list:FILE or mpich:FILE",
+    );
+    wrong(&["--hosts-file", "list:-"], "n1\nn\u{1b}[2J\n", "invalid host set in stdin:2:");
+    wrong(&["--hosts-file", "openmpi:-"], "n1 \u{1b}[2J\n", "stdin:1: `\\x1b[2J` is not a setting");
+    wrong(&["--hosts-file", "-"], "# nothing\n", "stdin contains no host");
+    wrong(
+        &["--hosts-file", "kind:/nowhere"],
+        "",
+        "check the file name, or write KIND:FILE; kinds: list, openmpi",
+    );
     wrong(&["n1,^/nowhere"], "", "n1,^/nowhere\n   ^^^^^^^^^ cannot open /nowhere");
 }
 
@@ -151,7 +166,7 @@ fn a_ping_without_a_host_is_wrong_usage() {
 #[test]
 fn a_flag_without_effect_is_wrong_usage() {
     let refused = [
-        (&["devices", "--count", "2"][..], "--count is for --watch"),
+        (&["devices", "--count", "2"][..], "--count needs --watch"),
         (&["devices", "--watch", "-f", "prom"], "--watch contradicts --format prom"),
         (&["devices", "--watch", "--save", "/tmp/x"], "--save contradicts --watch"),
         (&["devices", "--watch", "--from", "/tmp/x"], "--from contradicts --watch"),
@@ -181,7 +196,7 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["-H", "n1", "ping", "n1"], "the only source is also the only target"),
         (
             &["ping", "--clients", "n[1-2]", "--servers", "n3", "--schedule", "bisection"],
-            "a bisection has two halves",
+            "needs one host set, which it halves",
         ),
         (&["ping", "--matrix", "n[1-4]", "--peers", "2", "--schedule", "bisection"], "--peers"),
         (&["ping", "--matrix", "n[1-16385]", "--plan"], "a plan has 16384 at most"),
@@ -304,7 +319,7 @@ fn hosts_are_chosen_from_a_capture() {
     assert_eq!(hosts(&["devices", first]).0, [first]);
     let (none, stderr) = hosts(&["devices", "nosuch"]);
     assert!(none.is_empty() && stderr.contains("does not hold the host nosuch"), "{stderr}");
-    assert!(stderr.contains("fix: name hosts that the file holds: "), "{stderr}");
+    assert!(stderr.contains("fix: name hosts of the file: -H '"), "{stderr}");
 }
 
 #[test]
@@ -327,7 +342,11 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         (&["devices", "--watch", "0"], "invalid value '0'", "fix: list the flags"),
         (&["compat"], "required arguments were not provided", "fix: list the flags"),
         (&["devices", "n[1-"], "n[1-\n ^^^", "fix: write a host set such as"),
-        (&["devices", "lo"], "lo is a network interface of this host", "fix: rdmactl ports -w"),
+        (
+            &["devices", "lo"],
+            "lo is a network interface of this host",
+            "fix: show it: rdmactl ports -w",
+        ),
         (&["top", "port"], "it is not a view; write ports", "fix: list the flags"),
         (&["resources", "qps"], "it is not a kind; write qp", "fix: list the flags"),
         (&["ping", "-H", "n1"], "ping needs a host", "fix: to test every pair of the hosts of -H"),

@@ -126,15 +126,18 @@ fn what_is_no_protocol_is_named_and_its_sender_ended() {
     let cases = [
         (
             Fake::saying(&[HELLO]).and_bytes(&[0, 0, 0, 2, b'{', b'!']),
-            "no message of this protocol",
+            "does not hold a message of this protocol",
         ),
-        (Fake::saying(&[HELLO]).and_bytes(b"\0\0\0\x09\"unheard\""), "no message of this protocol"),
+        (
+            Fake::saying(&[HELLO]).and_bytes(b"\0\0\0\x09\"unheard\""),
+            "does not hold a message of this protocol",
+        ),
         (Fake::saying(&[HELLO]).and_bytes(&too_big), "over the limit of 1048576"),
-        (Fake::saying(&[HELLO, part("{\"host\":", true)]), "its report is no report"),
-        (Fake::saying(&[FromAgent::Alive]), "once, and first, which process it is"),
-        (Fake::saying(&[part("{}", true)]), "once, and first, which process it is"),
-        (Fake::saying(&[HELLO, HELLO]), "once, and first, which process it is"),
-        (Fake::saying(&[HELLO, FromAgent::End { frames: 7 }]), "only 1 of its 7 frames came"),
+        (Fake::saying(&[HELLO, part("{\"host\":", true)]), "invalid report"),
+        (Fake::saying(&[FromAgent::Alive]), "must come once, in the first frame"),
+        (Fake::saying(&[part("{}", true)]), "must come once, in the first frame"),
+        (Fake::saying(&[HELLO, HELLO]), "must come once, in the first frame"),
+        (Fake::saying(&[HELLO, FromAgent::End { frames: 7 }]), "only 1 of its 7 frames arrived"),
     ];
     for (fake, words) in cases {
         let failure = asked(&fake);
@@ -161,7 +164,7 @@ fn an_agent_that_ends_in_the_middle_is_quoted() {
     let agent = fake.start("dd bs=9999 count=1 of=/dev/null 2>/dev/null; echo out of memory >&2");
     let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
     assert!(failure.detail.contains("in the middle of a frame"), "{failure}");
-    assert!(failure.detail.ends_with("; it said: out of memory"), "{failure}");
+    assert!(failure.detail.ends_with("; last output: out of memory"), "{failure}");
     assert_eq!(agent.end(seconds(5)), Ok(()));
 }
 
@@ -174,7 +177,7 @@ fn a_silent_agent_costs_its_deadline_and_no_process() {
         agent.report(&Parts::default(), Deadline::after(Duration::from_millis(200))).unwrap_err();
     assert_eq!(failure.reason, Reason::Hung);
     let failure = agent.give_up(failure);
-    assert!(!failure.detail.contains("left there"), "{failure}");
+    assert!(!failure.detail.contains("still running"), "{failure}");
     assert!(!fake.is_running());
 }
 
@@ -189,7 +192,7 @@ fn an_agent_that_reads_nothing_does_not_hold_the_operator() {
     let took = began.elapsed();
     assert!(took < Duration::from_secs(5), "{took:?}");
     let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
-    assert!(failure.detail.contains("it read nothing of what it was told for 2 s"), "{failure}");
+    assert!(failure.detail.contains("it read no request for 2 s"), "{failure}");
     assert_eq!(agent.end(seconds(5)), Ok(()));
     assert!(!fake.is_running());
 }
@@ -201,7 +204,7 @@ fn one_that_ends_instead_of_greeting_is_quoted_though_its_words_come_later_than_
     command.args(["-c", "exec >&-; sleep 0.1; echo no memory for it >&2"]);
     let failure =
         Agent::here(command, Nonce::new().unwrap(), &watchdog, seconds(20)).err().unwrap();
-    assert!(failure.detail.ends_with("; it said: no memory for it"), "{failure}");
+    assert!(failure.detail.ends_with("; last output: no memory for it"), "{failure}");
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn a_stopped_agent_on_this_host_is_hung_and_killed() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("kill -STOP $$; exec sleep 1000");
     let Life::Hung(why) = fate(&agent) else { panic!("it is not hung") };
-    assert!(why.contains("this rdmactl on the same host did"), "{why}");
+    assert!(why.contains("agent unresponsive for 2 s; this machine still responds"), "{why}");
     assert!(!fake.is_running());
 }
 
@@ -218,11 +221,16 @@ fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo I am done for >&2; kill -9 $$");
     let Life::Dead(why) = fate(&agent) else { panic!("it is not dead") };
-    assert!(why.starts_with("its agent was killed or crashed; it said: I am done for; "), "{why}");
+    assert!(
+        why.starts_with(
+            "the agent ended unexpectedly; killed by signal 9; last output: I am done for; "
+        ),
+        "{why}"
+    );
     let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
     let agent = fake.start("exec cat >/dev/null");
     let Life::Hung(why) = fate(&agent) else { panic!("not hung") };
-    assert!(why.contains("its worker did not run"), "{why}");
+    assert!(why.contains("the worker of the agent is unresponsive"), "{why}");
     // No step waits for an answer that cannot come.
     let began = clock::now();
     let ticket = agent.start(Step { connection: 1, act: Act::Close });
@@ -272,7 +280,7 @@ fn an_agent_with_a_worker_outlives_a_silent_operator_by_its_lease_only() {
     drop(input);
     assert!(Duration::from_secs(3) <= took && took < Duration::from_secs(10), "{took:?}");
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "no word came from the operator for 3 s\n");
+    assert_eq!(said, "no message from the operator for 3 s\n");
 }
 
 /// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].

@@ -141,11 +141,15 @@ fn a_change_that_is_none_of_the_last_answer_is_a_reason_and_never_a_value() {
     let long = "x".repeat(BASE_LIMIT / 2);
     let piece = FromAgent::DeltaPart { base: 1, text: long, is_last: false };
     for (said, reason, words) in [
-        (vec![change(0, TO_N2)], Reason::Garbage, "a change of answer 0, and 1 was the last one"),
-        (vec![change(2, TO_N2)], Reason::Garbage, "a change of answer 2, and 1 was the last one"),
-        (vec![change(1, r#"[[90000,1,""]]"#)], Reason::Garbage, "not one of the last answer"),
+        (vec![change(0, TO_N2)], Reason::Garbage, "a delta of report 0, but the last report is 1"),
+        (vec![change(2, TO_N2)], Reason::Garbage, "a delta of report 2, but the last report is 1"),
+        (
+            vec![change(1, r#"[[90000,1,""]]"#)],
+            Reason::Garbage,
+            "the delta does not fit the last report",
+        ),
         (vec![change(1, r#"[[0,13,"{"]]"#)], Reason::Garbage, "missing field `host`"),
-        (vec![change(1, "{}")], Reason::Garbage, "its report is no report: "),
+        (vec![change(1, "{}")], Reason::Garbage, "invalid report: "),
         (
             vec![piece.clone(), piece.clone(), piece],
             Reason::TooBig,

@@ -63,7 +63,12 @@ fn a_full_backlog_is_a_timeout() {
     let server = Sshd::start();
     let target = Target { address: "127.0.0.1".into(), port: address.port(), ..server.target() };
     let failure = connector().connect(&target, Deadline::after(Duration::from_millis(700)));
-    assert_says(&failure.err().unwrap(), Reason::Timeout, "no answer", "firewall");
+    assert_says(
+        &failure.err().unwrap(),
+        Reason::Timeout,
+        "no response to the TCP connection request",
+        "firewall",
+    );
 }
 
 #[test]
@@ -94,7 +99,12 @@ fn an_unknown_or_other_host_key_is_refused_with_the_commands_that_help() {
 
     fs::remove_file(server.path("known_hosts")).unwrap();
     fs::create_dir(server.path("known_hosts")).unwrap();
-    assert_says(&failure(&target), Reason::HostkeyUnknown, "cannot read", "readable");
+    assert_says(
+        &failure(&target),
+        Reason::HostkeyUnknown,
+        "cannot read",
+        "check the owner and mode",
+    );
     let off = Target { host_keys: HostKeyPolicy::Off, known_hosts: Vec::new(), ..target };
     assert!(connector().connect(&off, seconds(10)).is_ok());
 }
@@ -152,13 +162,13 @@ fn a_refused_user_hears_what_was_offered() {
     assert_says(
         &refused,
         Reason::Auth,
-        &format!("refuses {}; offered: ", target.user),
+        &format!("permission denied for user {}; offered: ", target.user),
         "ssh-copy-id",
     );
     assert!(refused.detail.contains("/user"), "{refused}");
 
     let none = Target { identity_files: vec![server.path("missing")], ..target.clone() };
-    assert_says(&failure(&none), Reason::Auth, "no key here to offer", "ssh-add");
+    assert_says(&failure(&none), Reason::Auth, "this machine has no key", "ssh-add");
 
     let encrypted = server.path("encrypted");
     let status = tool("ssh-keygen", "openssh-client")
@@ -173,13 +183,13 @@ fn a_refused_user_hears_what_was_offered() {
         config: "PubkeyAuthentication no\nPasswordAuthentication yes",
         ..Setup::default()
     });
-    assert_says(&failure(&closed.target()), Reason::Auth, "only password", "allow a key");
+    assert_says(&failure(&closed.target()), Reason::Auth, "only password", "allow public keys");
 }
 
 #[test]
 fn root_that_sshd_refuses_is_an_auth_failure() {
     let server = Sshd::with(&Setup { config: "DenyUsers *", ..Setup::default() });
-    assert_says(&failure(&server.target()), Reason::Auth, "refuses", "-l");
+    assert_says(&failure(&server.target()), Reason::Auth, "permission denied for user", "-l");
 }
 
 #[test]
@@ -234,7 +244,7 @@ fn the_configuration_decides() {
     assert!(connector().connect(&target, seconds(10)).is_ok());
     fs::write(server.path("ssh_config"), "Nonsense yes\n").unwrap();
     let refused = server.resolve(&Host::named("web")).unwrap_err();
-    assert_says(&refused, Reason::Transport, "ssh refuses its configuration", "ssh -G");
+    assert_says(&refused, Reason::Transport, "ssh rejected the SSH configuration", "ssh -G");
     let without = Resolver { program: Some("/no/ssh".into()), ..server.resolver() };
     let plain = resolve(&without, &Host { port: Some(7), ..Host::named("web") }).unwrap();
     assert_eq!((plain.address.as_str(), plain.port), ("web", 7));
@@ -264,7 +274,12 @@ fn accept_new_takes_a_new_key_once_and_never_a_changed_one() {
     // A record that cannot be written is no reason to go on unseen.
     let unwritable = Some("/proc/known_hosts".into());
     let target = Target { known_hosts: Vec::new(), note_in: unwritable, ..server.target() };
-    assert_says(&failure(&target), Reason::HostkeyUnknown, "cannot be written", "writable");
+    assert_says(
+        &failure(&target),
+        Reason::HostkeyUnknown,
+        "cannot be written",
+        "check the owner and mode",
+    );
 }
 
 #[test]

@@ -196,14 +196,14 @@ fn what_an_agent_of_another_version_does_not_read_is_told() {
     let said = node.run(&["devices", "-o", "device,address,max_qp,mtu,gpus", "--format", "plain"]);
     let row = said.stdout.lines().last();
     assert_eq!((row, said.code), (Some("rxe0\t-\t?\t?\t?"), Some(3)), "{}", said.stderr);
-    let told = "verbs: the rdmactl there is 0.0.9, which cannot read this";
+    let told = "verbs: rdmactl 0.0.9 on the host cannot read this part";
     assert!(said.stderr.contains(told), "{}", said.stderr);
     // Where a newer one may be brought, it is.
     other(PROTOCOL - 1);
     let said = node.run(&["devices"]);
     assert_eq!(said.code, Some(3), "{}", said.stdout);
     assert!(
-        said.stderr.contains("agent: the rdmactl there is 0.0.9 and speaks"),
+        said.stderr.contains("agent: rdmactl 0.0.9 on the host uses protocol"),
         "{}",
         said.stderr
     );
@@ -289,7 +289,7 @@ fn an_agent_that_is_late_is_waited_for_and_one_that_is_too_late_is_replaced() {
     };
     let first = agents();
     signal(Signal::STOP);
-    read_until(&mut lines, "it has not answered yet; its last answer came ");
+    read_until(&mut lines, "no response yet; its last answer came ");
     signal(Signal::CONT);
     read_until(&mut lines, "\"via\":\"agent\"");
     assert_eq!(agents(), first, "the same agent");
@@ -400,7 +400,7 @@ fn a_signal_ends_the_run_at_once_and_leaves_no_agent() {
         let took = began.elapsed();
         assert_eq!(said.code, Some(code), "{}", said.stderr);
         assert!(said.stdout.contains("cancelled !"), "{}", said.stdout);
-        assert!(!said.stderr.contains("left there"), "{}", said.stderr);
+        assert!(!said.stderr.contains("still on"), "{}", said.stderr);
         // Far below any deadline of the run; measured are 60 ms.
         assert!(took < Duration::from_secs(5), "{took:?}");
         wait_until("the node is clean", || node.processes().is_empty());
@@ -465,8 +465,8 @@ fn an_upload_is_announced_and_never_stays() {
     let said = node.run(&["devices", "--upload", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(json["hosts"][0]["via"], "upload", "{}", said.stderr);
-    let announced = format!("MB to {}: no rdmactl in the PATH", node.sshd.address);
-    assert_eq!(said.stderr.matches("rdmactl: sending ").count(), 1, "{}", said.stderr);
+    let announced = format!("MB) to {}: no rdmactl in the PATH", node.sshd.address);
+    assert_eq!(said.stderr.matches("rdmactl: uploading rdmactl (").count(), 1, "{}", said.stderr);
     assert!(said.stderr.contains(&announced), "{}", said.stderr);
     assert_eq!(node.uploads(), [] as [PathBuf; 0]);
 
@@ -474,7 +474,7 @@ fn an_upload_is_announced_and_never_stays() {
     let said = node.run(&["devices", "--upload"]);
     assert_eq!(said.code, Some(2));
     assert!(said.stdout.contains("garbage !"), "{}", said.stdout);
-    assert!(!said.stderr.contains("left there"), "{}", said.stderr);
+    assert!(!said.stderr.contains("still on"), "{}", said.stderr);
     assert_eq!(node.uploads(), [] as [PathBuf; 0]);
 
     // Where even removing fails, the operator learns what is to be removed.
@@ -484,7 +484,11 @@ fn an_upload_is_announced_and_never_stays() {
     let left = node.uploads();
     assert_eq!(left.len(), 1, "{}", said.stderr);
     let name = left[0].file_name().unwrap().to_string_lossy().into_owned();
-    assert!(said.stderr.contains("left there: ") && said.stderr.contains(&name), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("uploaded rdmactl still on ") && said.stderr.contains(&name),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -554,7 +558,13 @@ fn an_agent_that_can_not_be_killed_is_named() {
     let pid: i32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     assert!(said.stdout.contains("hung !"), "{}", said.stdout);
-    assert!(said.stderr.contains("left there: pid 4242"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("agent still running on ")
+            && said.stderr.contains(" (pid 4242)\n  fix: end it: ssh ")
+            && said.stderr.contains(" kill 4242; "),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -582,10 +592,10 @@ fn with_sudo_the_agent_and_the_shell_are_root_s() {
 fn a_sudo_that_says_no_is_one_row_with_what_to_type() {
     let node = Node::new("", "");
     for (says, told) in [
-        ("sudo: a password is required", "sudo there asks for a password"),
+        ("sudo: a password is required", "sudo requires a password"),
         (
             "Sorry, user u is not allowed to execute x as root.",
-            "sudo there forbids it: Sorry, user u",
+            "sudo denied the agent: Sorry, user u",
         ),
     ] {
         write_program(&node.programs.path().join("sudo"), &format!("echo '{says}' >&2; exit 1"));
@@ -614,10 +624,10 @@ fn an_ssh_option_goes_before_the_files_and_the_transport_is_told() {
     assert!(wrong.stderr.contains(":9: connection refused"), "{}", wrong.stderr);
     let bad = node.run(&["devices", "--ssh-option", "Port"]);
     assert_eq!(bad.code, Some(2));
-    assert!(bad.stderr.contains("as in ConnectTimeout=3"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("for example ConnectTimeout=3"), "{}", bad.stderr);
     let unknown = node.run(&["devices", "--ssh-option", "Nonsense=1"]);
-    assert!(unknown.stderr.contains("ssh refuses its configuration"), "{}", unknown.stderr);
-    let told = "by the ssh program: --ssh-option Compression is asked for";
+    assert!(unknown.stderr.contains("ssh rejected the SSH configuration"), "{}", unknown.stderr);
+    let told = "using the ssh program: --ssh-option Compression is set";
     for (flags, is_told) in [(&["-v"][..], true), (&[], false)] {
         let arguments = [&["devices", "--ssh-option", "Compression=yes", "--json"], flags].concat();
         let said = node.run(&arguments);
@@ -712,7 +722,7 @@ fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
     alone.args([env!("CARGO_BIN_EXE_rdmactl"), "devices", "-H", &node.sshd.address, "-F"]);
     let said = Said::from(alone.arg(node.sshd.path("ssh_config")).output().unwrap());
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    let told = format!("the key {} is encrypted, and no agent holds it", key.display());
+    let told = format!("key {} is encrypted and not loaded in ssh-agent", key.display());
     assert!(said.stderr.contains(&told) && said.stderr.contains("ssh-add"), "{}", said.stderr);
 
     let (_, shown) = on_terminal(&node, &["wrong", "open sesame"]);
@@ -721,7 +731,7 @@ fn an_encrypted_key_is_asked_for_on_the_terminal_once_and_never_shown() {
     assert!(!shown.contains("sesame") && !shown.contains("wrong"), "{shown}");
     // An empty answer is a no.
     let (code, shown) = on_terminal(&node, &[""]);
-    assert!(shown.contains("is encrypted, and no agent holds it"), "{shown}");
+    assert!(shown.contains("is encrypted and not loaded in ssh-agent"), "{shown}");
     assert_eq!(code, Some(2), "{shown}");
     wait_until("the node is clean", || node.processes().is_empty());
 }

@@ -95,18 +95,21 @@ fn groups_of_clustershell_are_what_nodeset_says() {
 fn what_clustershell_cannot_say_is_named_with_what_it_can() {
     let folder = clustershell();
     let table = [
-        ("n1,@nogrp", "has no group nogrp: it has adm, oss, compute, empty, all, wrong, wheel"),
-        ("@racks:rack9", "has no group rack9: it has rack1, rack2, old, rack5"),
+        (
+            "n1,@nogrp",
+            "has no group nogrp: use one of these groups: adm, oss, compute, empty, all, wrong, wheel",
+        ),
+        ("@racks:rack9", "has no group rack9: use one of these groups: rack1, rack2, old, rack5"),
         (
             "@nosource:x",
-            "there is no group source nosource: write one of seq, sq, bare, quiet, roles, racks, local",
+            "unknown group source nosource: use one of: seq, sq, bare, quiet, roles, racks, local",
         ),
-        ("@wrong", "wrong in what local answers"),
-        ("@wheel", "made of itself, by way of @wheel > @local:wheel > @local:wheel"),
+        ("@wrong", "invalid host set in the output of group source local"),
+        ("@wheel", "contains itself: @wheel > @local:wheel > @local:wheel"),
         ("@bare:unknown", "failed: exit status: 1"),
-        ("@quiet:x", "the group source quiet names no host for x"),
-        ("@quiet:*", "the group source quiet cannot say what all hosts are"),
-        ("@seq:a/b", "no group with a `/`"),
+        ("@quiet:x", "group source quiet returned no host for group x"),
+        ("@quiet:*", "group source quiet has no `all` and no `list` command"),
+        ("@seq:a/b", "group names of source seq cannot contain `/`"),
     ];
     for (expression, said) in table {
         let error = found(expression, places(folder.path())).unwrap_err();
@@ -133,7 +136,7 @@ fn a_later_configuration_replaces_settings_of_an_earlier_one() {
     // Its commands are the earlier file's, its directory the later one's.
     assert!(found("@local:compute").unwrap_err().contains("failed"));
     fs::write(user.join("y/b.yaml"), "mine:\n  g: n1\n").unwrap();
-    assert!(found("@mine:g").unwrap_err().contains("written down twice"), "{:?}", found("@mine:g"));
+    assert!(found("@mine:g").unwrap_err().contains("is defined twice"), "{:?}", found("@mine:g"));
     fs::create_dir(user.join("groups.conf.d")).unwrap();
     fs::write(user.join("groups.conf.d/x.conf"), "nonsense\n").unwrap();
     // The earlier file's confdir is below the later one's directory.
@@ -141,7 +144,7 @@ fn a_later_configuration_replaces_settings_of_an_earlier_one() {
     fs::remove_file(user.join("groups.conf.d/x.conf")).unwrap();
     fs::write(user.join("y/b.yaml"), "mine:\n- g\n").unwrap();
     let error = found("@mine:g").unwrap_err();
-    assert!(error.contains("y/b.yaml:2: this is no group: write SOURCE:"), "{error}");
+    assert!(error.contains("y/b.yaml:2: not a group: write SOURCE:"), "{error}");
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn a_configuration_that_is_none_is_named_with_its_line() {
     );
     fs::write(&conf, "[a]\nlist: echo n1\n").unwrap();
     let error = found("@compute", places(folder.path())).unwrap_err();
-    assert!(error.contains("the group source a has no map"), "{error}");
+    assert!(error.contains("group source a has no `map` command"), "{error}");
 }
 
 #[test]
@@ -168,12 +171,12 @@ fn without_a_configuration_the_usual_files_are_read() {
     let ask = |expression| found(expression, places(folder.path()));
     assert_eq!(ask("@b").as_deref(), Ok("n[1-3]"));
     assert_eq!(ask("@*!@racks:r1").as_deref(), Ok("n[2-3]"));
-    assert!(ask("@c").unwrap_err().contains("has no group c: it has a, b"));
+    assert!(ask("@c").unwrap_err().contains("has no group c: use one of these groups: a, b"));
     // The file of older releases goes before.
     fs::write(folder.path().join("system/groups"), "a: old\n").unwrap();
     assert_eq!(ask("@a").as_deref(), Ok("old"));
     let error = found("@a", SitePlaces::default()).unwrap_err();
-    assert!(error.contains("ClusterShell has no groups on this machine"), "{error}");
+    assert!(error.contains("no ClusterShell groups are defined on this machine"), "{error}");
 }
 
 #[test]
@@ -206,12 +209,19 @@ fn genders_and_dsh_are_known_without_a_configuration() {
     assert_eq!(ask("@genders:compute").as_deref(), Ok("n[1-5]"));
     assert_eq!(ask("@genders:ib=ndr").as_deref(), Ok("n5"));
     let error = ask("@genders:gpu").unwrap_err();
-    assert!(error.contains("has no group gpu: it has broken, compute, ib,"), "{error}");
+    assert!(
+        error.contains("has no group gpu: use one of these groups: broken, compute, ib,"),
+        "{error}"
+    );
     let error = ask("@genders:broken").unwrap_err();
-    assert!(error.contains("genders:5\nx[1-\n ^^^ this bracket is never closed"), "{error}");
+    assert!(error.contains("genders:5\nx[1-\n ^^^ unclosed bracket"), "{error}");
     assert_eq!(ask("@dsh:web").as_deref(), Ok("db7,www[1-3]"));
-    assert!(ask("@dsh:wheel").unwrap_err().contains("made of itself"));
-    assert!(ask("@dsh:x").unwrap_err().contains("has no group x: it has db, web, wheel"));
+    assert!(ask("@dsh:wheel").unwrap_err().contains("contains itself"));
+    assert!(
+        ask("@dsh:x")
+            .unwrap_err()
+            .contains("has no group x: use one of these groups: db, web, wheel")
+    );
     assert!(ask("@dsh:../genders").unwrap_err().contains("has no group"));
     let error = found("@genders:x", SitePlaces::default()).unwrap_err();
     assert!(error.contains("cannot open"), "{error}");
@@ -228,10 +238,10 @@ fn the_job_is_what_slurm_or_pbs_says() {
     assert_eq!(found("@job", of(Some("n[1-3],gpu01"), None)).as_deref(), Ok("gpu01,n[1-3]"));
     assert_eq!(found("@job!n1", of(None, Some("nodefile"))).as_deref(), Ok("n2"));
     let error = found("@job", of(Some("n[1-"), None)).unwrap_err();
-    assert!(error.contains("wrong in SLURM_JOB_NODELIST\nn[1-\n ^^^"), "{error}");
+    assert!(error.contains("invalid host set in SLURM_JOB_NODELIST\nn[1-\n ^^^"), "{error}");
     assert!(found("@job", of(None, Some("broken"))).unwrap_err().contains("broken:1\n"));
     assert!(found("@job", of(None, Some("nowhere"))).unwrap_err().contains("cannot open"));
-    assert!(found("@job", of(None, None)).unwrap_err().contains("this is no job"));
+    assert!(found("@job", of(None, None)).unwrap_err().contains("not within a job"));
 }
 
 #[test]
@@ -268,13 +278,17 @@ fn a_file_of_hosts_is_read_as_its_kind() {
         assert_eq!(read(kind, name).as_deref(), Ok(expected), "{kind}{name}");
     }
     let table = [
-        ("", "counts", "counts:1: `donner:2` is a port in a list of hosts, and 2 processes"),
-        ("", "bad", "bad:3\nn[1-03]\n  ^^^^ widths differ: write [01-03] or [1-3]"),
-        ("", "empty", "names no host"),
+        ("", "counts", "counts:1: `donner:2` is ambiguous: port 2 in a list of hosts, 2 processes"),
+        (
+            "",
+            "bad",
+            "bad:3\nn[1-03]\n  ^^^^ the bounds have different widths: write [01-03] or [1-3]",
+        ),
+        ("", "empty", "contains no host"),
         ("", "nowhere", "cannot open"),
         ("", "", "cannot read"),
-        ("", "sneaky", "this file names hosts, and no groups"),
-        ("", "groups", "no group source racks"),
+        ("", "sneaky", "this kind of file cannot contain groups"),
+        ("", "groups", "unknown group source racks"),
     ];
     for (kind, name, said) in table {
         let error = read(kind, name).unwrap_err();
@@ -289,5 +303,5 @@ fn a_file_without_an_end_is_refused() {
     let folder = folder(&[]);
     fs::write(folder.path().join("bytes"), [0xff, 0xfe]).unwrap();
     let error = found(&format!("^{}/bytes", folder.path().display()), SitePlaces::default());
-    assert!(error.unwrap_err().contains("is no text"));
+    assert!(error.unwrap_err().contains("is not UTF-8 text"));
 }

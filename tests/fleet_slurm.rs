@@ -145,11 +145,11 @@ fn the_nodes_of_the_job_are_asked_by_one_srun() {
     );
     let failure = &said.hosts()[2]["failure"];
     let detail = failure["detail"].as_str().unwrap();
-    assert_eq!(detail, format!("no node of job {}, which has n[1-4]", bed.cluster.job));
+    assert_eq!(detail, format!("not a node of job {}; its nodes are n[1-4]", bed.cluster.job));
 
     let said = Said::of(bed.outside(&["devices", "--launcher", "slurm"]).spawn().unwrap());
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("needs a Slurm job, and this is none"), "{}", said.stderr);
+    assert!(said.stderr.contains("works only within a Slurm job"), "{}", said.stderr);
     assert!(said.stderr.contains("salloc -N 4 rdmactl devices --launcher slurm"));
 
     // Agents that stay, and their workers; there is nothing to ping with.
@@ -179,7 +179,7 @@ fn a_dead_slurmd_costs_its_own_row() {
         assert_eq!(ways_of(&said), ways(&expected), "{signal:?}: {}{}", said.stdout, said.stderr);
         assert_eq!(said.code, Some(3));
         let detail = said.hosts()[2]["failure"]["detail"].as_str().unwrap().to_owned();
-        assert!(detail.starts_with("Slurm started nothing on this node"), "{detail}");
+        assert!(detail.starts_with("srun started no task on this node"), "{detail}");
         wait_until("the agents are gone", || bed.processes().is_empty());
         if signal == Signal::KILL {
             bed.cluster.start_node("n3");

@@ -52,7 +52,7 @@ fn the_ssh_program_gives_the_same_pipes() {
     let server = Sshd::start();
     let session = open(&by_program(&server, "")).unwrap();
     let why = session.why_program().unwrap();
-    assert_eq!(why, "BindAddress 127.0.0.1 is in its SSH configuration");
+    assert_eq!(why, "BindAddress 127.0.0.1 is set in the SSH configuration");
     let pipe = session.exec("echo out; echo err >&2; exit 3", seconds(5)).unwrap();
     let output = pipe.exchange(b"", 1000, seconds(5)).unwrap();
     assert_eq!(
@@ -85,14 +85,14 @@ fn what_the_program_complains_of_has_the_same_reasons() {
         assert!(failure.fix.as_deref().unwrap_or_default().contains(fix), "{failure:?}");
     };
     fs::rename(server.path("authorized_keys"), server.path("aside")).unwrap();
-    check(failure(&target), Reason::Auth, "Permission denied", "try `ssh -F");
+    check(failure(&target), Reason::Auth, "Permission denied", "test the login: ssh -F");
     fs::rename(server.path("aside"), server.path("authorized_keys")).unwrap();
     server.write_known_hosts("");
     check(
         failure(&target),
         Reason::HostkeyUnknown,
         "in no known_hosts file",
-        "verify the fingerprint",
+        "compare the fingerprint",
     );
     let other = Sshd::start();
     server.write_known_hosts(&format!("{} {}\n", server.name(), other.host_key("ed25519")));
@@ -103,7 +103,7 @@ fn what_the_program_complains_of_has_the_same_reasons() {
     // Nobody listens on the discard port.
     let nowhere = Host { port: Some(9), ..Host::named(&server.address) };
     let nowhere = server.resolve(&nowhere).unwrap();
-    check(failure(&nowhere), Reason::Refused, "Connection refused", "try");
+    check(failure(&nowhere), Reason::Refused, "Connection refused", "test the login");
     let mut none = target.clone();
     none.call.as_mut().unwrap().program = "/no/ssh".into();
     check(failure(&none), Reason::Transport, "cannot start /no/ssh", "");
@@ -206,7 +206,7 @@ fn an_rsa_certificate_of_the_agent_goes_by_the_program() {
     let target = target(&server, &format!("IdentityAgent {}\n", socket.display()), &server.address);
     assert_eq!(target.transport, Transport::BuiltIn);
     let session = open(&target).unwrap();
-    assert_eq!(session.why_program(), Some("the agent holds an RSA certificate"));
+    assert_eq!(session.why_program(), Some("ssh-agent holds an RSA certificate"));
     assert_eq!(says(&session), b"hello");
 }
 
@@ -215,7 +215,7 @@ fn a_host_with_other_algorithms_goes_by_the_program() {
     let config = "KexAlgorithms sntrup761x25519-sha512@openssh.com";
     let server = Sshd::with(&Setup { config, ..Setup::default() });
     let session = server.connect().unwrap();
-    assert!(session.why_program().unwrap().contains("no algorithm in common"));
+    assert!(session.why_program().unwrap().contains("no common algorithm"));
     assert_eq!(says(&session), b"hello");
     let alone = Target { call: None, ..server.target() };
     let failure = open(&alone).unwrap_err();
@@ -370,7 +370,7 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
     let failure = open(&to("sh -c 'echo no way to %h >&2'")).unwrap_err();
     assert_eq!(failure.reason, Reason::Refused, "{failure}");
     let words = format!(
-        "its ProxyCommand ended before the host spoke SSH; it said: no way to {}",
+        "ProxyCommand ended before the SSH banner of the host; exit status 0; last output: no way to {}",
         server.address
     );
     assert_eq!(failure.detail, words);
@@ -380,7 +380,7 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
     let failure = connector().connect(&to(&hangs), Deadline::after(Duration::from_secs(1)));
     let failure = failure.unwrap_err();
     assert_eq!(failure.reason, Reason::Timeout, "{failure}");
-    assert!(failure.detail.contains("by its ProxyCommand"), "{failure}");
+    assert!(failure.detail.contains("through ProxyCommand"), "{failure}");
     let pid: i32 = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     let deadline = seconds(10);
     while std::path::Path::new(&format!("/proc/{pid}/cwd")).exists() {

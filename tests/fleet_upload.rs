@@ -99,7 +99,7 @@ fn a_real_binary_is_tried_with_its_version() {
     let nonce = Nonce::new().unwrap();
     let failure = own.upload(&session, nonce, seconds(30)).unwrap_err();
     assert_eq!(failure.reason, Reason::NoAgent);
-    assert!(failure.detail.contains("does not run there"), "{failure}");
+    assert!(failure.detail.contains("the uploaded program does not run"), "{failure}");
     assert!(left_behind(nonce).is_empty());
     let shell = Program::read(&fs::canonicalize("/bin/bash").unwrap()).unwrap();
     let uploaded = upload(&shell, &session).unwrap();
@@ -117,7 +117,7 @@ fn a_program_that_lacks_a_library_fails_with_the_loaders_words() {
         program(server.directory.path(), text).upload(&session, nonce, seconds(20)).unwrap_err();
     assert_eq!(failure.reason, Reason::NoAgent);
     assert!(
-        failure.detail.contains("exit 127") && failure.detail.contains("libssl.so.3"),
+        failure.detail.contains("exit status 127") && failure.detail.contains("libssl.so.3"),
         "{failure}"
     );
     assert!(failure.fix.unwrap().contains("release binary"));

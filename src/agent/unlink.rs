@@ -11,7 +11,7 @@ use crate::wire::UPLOAD_PREFIX;
 pub(super) fn unlink_own_binary() -> io::Result<()> {
     let file = fs::read_link("/proc/self/exe")?;
     let directory = upload_directory(&file).ok_or_else(|| {
-        let what = format!("{} was not uploaded", file.display());
+        let what = format!("{} is not an uploaded program", file.display());
         io::Error::new(io::ErrorKind::PermissionDenied, what)
     })?;
     fs::remove_file(&file)?;

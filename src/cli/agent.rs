@@ -5,13 +5,13 @@ use clap::Args;
 pub struct AgentArgs {
     /// `verbs`, `worker`, or the nonce of a session.
     pub role: String,
-    /// Remove the program's own file before the first read.
+    /// Remove the own program file before anything is read.
     #[arg(long)]
     pub unlink: bool,
-    /// Speak in lines of text, for carriers that part or label lines.
+    /// Use lines of text, for launchers that split or label lines.
     #[arg(long)]
     pub lines: bool,
-    /// The process that waits for the answer: without it there is nobody to answer.
+    /// Process that waits for the reply; the agent ends without it.
     #[arg(long)]
     pub parent: Option<u32>,
 }

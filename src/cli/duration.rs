@@ -9,14 +9,16 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("unknown unit {unit}: use ms, s, m or h")),
+        _ => return Err(format!("unknown unit {unit}; use ms, s, m or h")),
     };
-    let number: f64 = number.parse().map_err(|error| format!("{error}"))?;
+    let number: f64 = number
+        .parse()
+        .map_err(|_no_number| "expected a number and a unit, for example 10s".to_owned())?;
     let seconds = number * scale;
     if seconds > 0.0 && seconds <= 86_400.0 {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("a time above zero and up to 24h is needed".into())
+        Err("the time must be above 0 and at most 24h".into())
     }
 }
 
@@ -27,7 +29,7 @@ const LEAST: Duration = Duration::from_millis(100);
 /// The same, for a time between readings.
 pub(super) fn parse_interval(text: &str) -> Result<Duration, String> {
     let interval = parse(text)?;
-    if interval < LEAST { Err("100ms or more is needed".into()) } else { Ok(interval) }
+    if interval < LEAST { Err("the interval must be at least 100ms".into()) } else { Ok(interval) }
 }
 
 #[test]

@@ -23,11 +23,11 @@ impl Launcher {
         match text.split_once(char::is_whitespace).unwrap_or((text, "")) {
             ("ssh", "") => Ok(Self::Ssh),
             ("slurm", "") => Ok(Self::Slurm),
-            ("exec", "") => Err("exec needs a template, as in \
+            ("exec", "") => Err("exec needs a template, for example \
                 --launcher exec 'kubectl exec -i {host} -- {command}'"
                 .to_owned()),
             ("exec", template) => Ok(Self::Exec(template.trim().to_owned())),
-            _ => Err("write ssh, slurm, or exec TEMPLATE".to_owned()),
+            _ => Err("expected ssh, slurm or exec TEMPLATE".to_owned()),
         }
     }
 }
@@ -52,9 +52,9 @@ impl TypedValueParser for LauncherParser {
         let values = [
             PossibleValue::new("ssh").help("SSH"),
             PossibleValue::new("slurm")
-                .help("srun, within a Slurm job; without -H on all its nodes"),
+                .help("srun, within a Slurm job; without -H on all nodes of the job"),
             PossibleValue::new("exec")
-                .help("The next word for each host, as in 'kubectl exec -i {host} -- {command}'"),
+                .help("A command for each host, such as 'kubectl exec -i {host} -- {command}'"),
         ];
         Some(Box::new(values.into_iter()))
     }

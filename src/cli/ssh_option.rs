@@ -2,9 +2,11 @@
 pub(super) fn parse(text: &str) -> Result<String, String> {
     let (key, value) = text
         .split_once(['=', ' '])
-        .ok_or_else(|| "an option and its value are needed, as in ConnectTimeout=3".to_owned())?;
+        .ok_or_else(|| "expected KEY=VALUE, for example ConnectTimeout=3".to_owned())?;
     if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric()) {
-        return Err(format!("`{key}` is no name of an ssh option; see `man ssh_config`"));
+        return Err(format!(
+            "`{key}` is not the name of an ssh option; list the options: man ssh_config"
+        ));
     }
     let value = value.trim();
     // A second line would be a second option.

@@ -40,8 +40,8 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
         }
         role => {
             return Err(Advice::error(
-                format!("there is no agent role {role}"),
-                "leave this command to rdmactl itself",
+                format!("invalid agent role {role}"),
+                "do not run this command; rdmactl starts it on the hosts",
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Which hosts a command line names.
+//! The hosts that a command line names.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
             of_set("@job").map(Some)
         }
         cli::Launcher::Exec(_) => {
-            let fix = "name some with -H, as in -H 'pod[1-4]'";
+            let fix = "name the hosts, for example: -H 'pod[1-4]'";
             Err(Advice::error("--launcher exec needs hosts", fix))
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     some(set).map(Some)
 }
 
-/// The same without a look at how many there are.
+/// Returns the same set, which may be empty or too large.
 ///
 /// # Errors
 /// A set or a file is wrong.
@@ -71,7 +71,7 @@ fn refuse_device(word: &str) -> anyhow::Result<()> {
             return Err(Advice::error(
                 format!("{word} is an {noun} of this host, not a host")
                     .replace("an network", "a network"),
-                format!("rdmactl ports -w '{column}=={word}'"),
+                format!("show it: rdmactl ports -w '{column}=={word}'"),
             ));
         }
     }
@@ -103,18 +103,21 @@ fn file_of(file: &str, site: &Site) -> anyhow::Result<HostSet> {
         None => anyhow::Error::msg(error.message),
     })?;
     HostSet::of_lines(found, site).map_err(|LineError { place, error }| {
-        let fix = "mend the line, or say which kind of file it is with --hosts-file KIND:FILE";
-        Advice::error(format!("{place}: no host set:\n{error}"), fix)
+        let path = file.rsplit_once(':').map_or(file, |(_, path)| path);
+        let fix =
+            format!("correct the line, or name the kind of the file: --hosts-file KIND:{path}");
+        Advice::error(format!("invalid host set in {place}:\n{error}"), fix)
     })
 }
 
 fn some(set: HostSet) -> anyhow::Result<Vec<Host>> {
     if set.is_empty() {
-        return Err(Advice::error("the host set is empty", "name at least one host"));
+        let fix = "name at least one host; print a set: rdmactl hosts SET";
+        return Err(Advice::error("the host set is empty", fix));
     }
     if set.len() > HostSet::MAX_HOSTS {
-        let what = format!("{} hosts are more than 65,536", set.len());
-        return Err(Advice::error(what, "split them over several runs"));
+        let what = format!("{} hosts are over the limit of 65,536 hosts", set.len());
+        return Err(Advice::error(what, "split the hosts into several runs"));
     }
     Ok(set.into_iter().collect())
 }

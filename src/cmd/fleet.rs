@@ -10,20 +10,21 @@ use crate::clock::{self, Deadline};
 use crate::collect::host_report;
 use crate::fleet::remote_command::Privilege;
 use crate::fleet::{
-    Connector, Host, Limits, Notice, Observer, Reach, Reached, Resolver, UploadPolicy, Watchdog,
-    allow_descriptors, fan_out,
+    Connector, Host, Leftover, Limits, Notice, Observer, Reach, Reached, Resolver, UploadPolicy,
+    Watchdog, allow_descriptors, fan_out,
 };
-use crate::model::{HostFailure, HostReport, Parts, Problem, Reason, Via};
+use crate::model::{HostFailure, HostReport, Parts, Problem, Via};
 use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
 
 use super::outcome::say;
 use super::{interrupt, launcher, terminal};
+pub(super) use crate::fleet::cancelled;
 
 /// How long an agent that gave its report may take to leave.
 pub(super) const LEAVE: Duration = Duration::from_secs(1);
 
-/// Whether this program is sent where it is missing: what is read can be read without it.
+/// Returns the upload policy of listings, which can read hosts without an agent.
 pub(super) fn upload(global: &Global) -> UploadPolicy {
     if global.upload { UploadPolicy::WhereMissing } else { UploadPolicy::Never }
 }
@@ -43,8 +44,8 @@ pub(super) fn reach(
     Ok((reach, watchdog))
 }
 
-/// The same beside a screen, under a watchdog that somebody else cancels: nobody is asked for a passphrase,
-/// and `tell` is for what is to be known of the way.
+/// Returns the same beside a screen, under a watchdog that the caller cancels: no passphrase is requested,
+/// and `tell` gets the notes about the connections.
 pub(super) fn reach_beside_screen(
     watchdog: &Watchdog,
     global: &Global,
@@ -86,38 +87,33 @@ fn reach_by(
 fn note(host: &Host, notice: &Notice) -> Note {
     let text = match notice {
         Notice::Sending { bytes, why } => {
-            // Whole tenths of a megabyte: no reader wants more, and no rounding is hidden.
+            // Whole tenths of a megabyte are exact enough.
             let tenths = bytes / 100_000;
-            format!("sending {}.{} MB to {host}: {why}", tenths / 10, tenths % 10)
+            format!("uploading rdmactl ({}.{} MB) to {host}: {why}", tenths / 10, tenths % 10)
         }
-        Notice::ByProgram { why } => format!("{host}: by the ssh program: {why}"),
+        Notice::ByProgram { why } => format!("{host}: using the ssh program: {why}"),
         Notice::Unchecked => format!(
-            "{host}: has neither sha256sum nor busybox, so only the size of what arrived was checked"
+            "{host}: neither sha256sum nor busybox found; only the size of the upload was checked"
         ),
     };
     Note { text: escape(&text).into_owned(), fix: None }
-}
-
-/// A host whose turn was not over, or never came, when the run was cancelled.
-pub(super) fn cancelled() -> HostFailure {
-    HostFailure::new(Reason::Cancelled, "the run was ended before this host was done")
 }
 
 /// What one host gave, and how.
 pub(super) struct Given<T> {
     pub(super) what: T,
     pub(super) via: Via,
-    /// What its agent left there, which could neither be ended nor killed.
-    left: Option<String>,
+    /// The agent, where it could neither be ended nor killed.
+    left: Option<Leftover>,
 }
 
 /// A host with what it gave, or why it gave nothing.
 pub(super) type Asked<T> = (Host, Result<Given<T>, HostFailure>);
 
-/// Asks every host, and gives one report for each, in the same order.
+/// Queries every host, and returns one report for each, in the same order.
 ///
 /// # Errors
-/// Nobody can be asked. A host that gives no answer is a report with its failure.
+/// No host can be queried. A host that fails is a report with its failure.
 pub(super) fn report_hosts(
     global: &Global,
     hosts: Vec<Host>,
@@ -179,7 +175,7 @@ fn ask_hosts<T: Send>(
     let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
         hosts.iter().map(|_| None).collect();
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {
-        // Whatever broke then was broken by us.
+        // A cancelled run broke the connection itself.
         Err(_) if watchdog.is_cancelled() => Err(cancelled()),
         result => result,
     };
@@ -205,14 +201,14 @@ fn ask_host<T>(
     }
 }
 
-/// The report, with what its agent left on the host as a problem of it.
-fn and_left(mut report: HostReport, left: Option<String>) -> HostReport {
-    report.problems.extend(left.map(|left| Problem {
+/// Adds an agent that is still running to the problems of the report.
+fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
+    report.problems.extend(left.map(|Leftover { detail, fix }| Problem {
         key: "agent".into(),
         source: "rdmactl agent".into(),
         errno: None,
-        detail: format!("left there: {left}; it neither ended nor could be killed"),
-        fix: Some("end it there with kill -9".into()),
+        detail,
+        fix: Some(fix),
     }));
     report
 }
@@ -225,16 +221,22 @@ mod tests {
     fn an_agent_that_stays_is_a_problem_of_its_host() {
         let whole = HostReport::empty("n1", Via::Agent);
         assert!(!and_left(whole.clone(), None).is_incomplete());
-        let report = and_left(whole, Some("pid 42".into()));
+        let detail = "agent still running on n1 (pid 42)".to_owned();
+        let left = Leftover { detail, fix: "end it: ssh n1 kill 42".into() };
+        let report = and_left(whole, Some(left));
         assert!(report.is_incomplete());
         let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true);
-        assert!(notes[0].text.starts_with("n1: agent: left there: pid 42"), "{}", notes[0].text);
+        assert_eq!(notes[0].text, "n1: agent: agent still running on n1 (pid 42)");
+        assert_eq!(notes[0].fix.as_deref(), Some("end it: ssh n1 kill 42"));
     }
 
     #[test]
     fn an_upload_is_announced_with_its_size_and_reason() {
-        let notice = Notice::Sending { bytes: 8_123_456, why: "no rdmactl there".into() };
+        let notice = Notice::Sending { bytes: 8_123_456, why: "no rdmactl in the PATH".into() };
         let host = Host::named("n3");
-        assert_eq!(note(&host, &notice).text, "sending 8.1 MB to n3: no rdmactl there");
+        assert_eq!(
+            note(&host, &notice).text,
+            "uploading rdmactl (8.1 MB) to n3: no rdmactl in the PATH"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `rdmactl hosts`: the hosts that sets and files name, without asking any of them.
+//! `rdmactl hosts`: the hosts that sets and files name; no host is contacted.
 
 use crate::cli::{Format, Global, HostsArgs};
 use crate::fleet::{Host, HostSet, Site};
@@ -7,12 +7,12 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, asked};
 
-/// Prints the hosts. That there are none is an answer.
+/// Prints the hosts. An empty list is a valid result.
 pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Result<Outcome> {
     let form = global.output();
     if (args.fold || args.size) && !matches!(form, Format::Table | Format::Plain) {
         let flag = if args.fold { "--fold" } else { "--size" };
-        let fix = "leave one of them out; --json has the folded set and its size besides the hosts";
+        let fix = "omit one of the flags; --json also holds the folded set and its size";
         return Err(Advice::error(format!("{flag} contradicts --format and --json"), fix));
     }
     let site = Site::here();
@@ -21,7 +21,8 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
         sets.push(asked::set_of(set, &site)?);
     }
     if sets.is_empty() {
-        let fix = "name some, as in rdmactl hosts 'n[01-16]'; @job is the job that this runs in";
+        let fix =
+            "write for example: rdmactl hosts 'n[01-16]'; @job is the current Slurm or PBS job";
         return Err(Advice::error("hosts needs a host set", fix));
     }
     let all: HostSet = sets.into_iter().flatten().collect();
@@ -43,7 +44,7 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
                 all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>()
             }
             Format::Prom => {
-                let fix = "leave it out; rdmactl devices -H SET -f prom has a metric for each host";
+                let fix = "for a metric per host: rdmactl devices -H SET -f prom";
                 return Err(Advice::error("hosts has no use for --format prom", fix));
             }
         }

@@ -18,13 +18,14 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
             let Job { id, nodes } = job()?;
             let slurm = Slurm::job(&id, &nodes, hosts, watchdog.clone(), global.timeout);
             Launcher::Slurm(slurm.map_err(|error| {
-                let text = format!("SLURM_JOB_NODELIST is no host set:\n{error}");
-                Advice::error(text, "see what `echo $SLURM_JOB_NODELIST` says")
+                let text = format!("invalid host set in SLURM_JOB_NODELIST:\n{error}");
+                let fix = format!("compare it with the nodes of the job: scontrol show job {id}");
+                Advice::error(text, fix)
             })?)
         }
         cli::Launcher::Exec(template) => {
             Launcher::Exec(Exec::parse(template).map_err(|error| {
-                Advice::error(format!("--launcher exec: no template:\n{error}"), error.fix())
+                Advice::error(format!("invalid template of --launcher exec:\n{error}"), error.fix())
             })?)
         }
     };
@@ -34,7 +35,7 @@ pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow
         ("--ssh-option", !global.ssh_option.is_empty()),
     ];
     if let Some((flag, _)) = of_ssh.iter().find(|(_, is_given)| *is_given) {
-        let fix = "leave one of them out: the flag is for SSH";
+        let fix = format!("omit {flag}, which is only for SSH, or use --launcher ssh");
         return Err(Advice::error(format!("{flag} contradicts --launcher"), fix));
     }
     Ok(launcher)
@@ -63,9 +64,8 @@ fn job() -> anyhow::Result<Job> {
             Ok(Job { id, nodes })
         }
         _ => Err(Advice::error(
-            "--launcher slurm needs a Slurm job, and this is none: SLURM_JOB_ID and \
-             SLURM_JOB_NODELIST are not set",
-            "get one, as in salloc -N 4 rdmactl devices --launcher slurm",
+            "--launcher slurm works only within a Slurm job: SLURM_JOB_ID or SLURM_JOB_NODELIST is not set",
+            "start a job: salloc -N 4 rdmactl devices --launcher slurm",
         )),
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) document: Parts,
     /// True if --watch shows the changes between two samples.
     pub(super) shows_changes: bool,
-    /// What to say where there are devices, and nothing to list.
+    /// The note for a listing without rows on hosts with devices.
     pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
     pub(super) rows: &'recipe Rows<'recipe, L>,
@@ -81,8 +81,8 @@ pub(super) fn run<L: Listing>(
     let parts = view.parts(&recipe.parts, &recipe.document)?;
     let Some(every) = global.watch else {
         if global.count.is_some() {
-            let fix = "add --watch, or leave out --count";
-            return Err(Advice::error("--count is for --watch", fix));
+            let fix = "add --watch, or omit --count";
+            return Err(Advice::error("--count needs --watch", fix));
         }
         let mut reports = read(global, &parts)?;
         reports.hosts.iter_mut().for_each(keep);
@@ -93,7 +93,7 @@ pub(super) fn run<L: Listing>(
         return Ok(Outcome::of_listing(&reports.hosts));
     };
     if global.output() == Format::Prom {
-        let fix = "leave out --watch; Prometheus makes rates of what it reads itself";
+        let fix = "omit --watch; Prometheus computes rates itself";
         return Err(Advice::error("--watch contradicts --format prom", fix));
     }
     // With --count, a sample of changes needs one before it to compare with.
@@ -127,7 +127,7 @@ pub(super) fn run<L: Listing>(
     }
     for left in watch.end() {
         outcome = outcome.and(Outcome::Incomplete);
-        say(term, &Note { text: format!("left on {}", escape(&left)), fix: None });
+        say(term, &Note { text: escape(&left).into_owned(), fix: None });
     }
     Ok(outcome)
 }
@@ -172,8 +172,8 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     Ok(Reports { hosts, hosts_named: true, taken_ns })
 }
 
-/// What to say instead where there may be something that could not be read.
-const NOTHING_READ: &str = "nothing in what could be read";
+/// The note in its place if some data could not be read.
+const NOTHING_READ: &str = "no entry in the readable data; some data could not be read";
 
 /// Whether all that could be listed was read.
 fn is_whole(host: &HostReport) -> bool {

@@ -253,8 +253,8 @@ impl All {
         };
         let due = asked.unwrap_or(patience);
         let Some(answer) = agent.answer(&self.parts, patience, due) else {
-            let failure = HostFailure::new(Reason::Timeout, "it has not answered yet")
-                .fix(format!("give it more time with a longer {}", self.patience_flag));
+            let failure = HostFailure::new(Reason::Timeout, "no response yet")
+                .fix(format!("increase the interval: {}=10s", self.patience_flag));
             return HostReport::failed(host, failure);
         };
         match answer {
@@ -294,7 +294,7 @@ impl All {
 
     /// What becomes of a host that failed.
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
-        // Whatever broke then was broken by us.
+        // A cancelled run broke the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
         let longer = (pause * 2).min(PAUSES[1]);
         let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
@@ -310,7 +310,7 @@ impl All {
             if let Slot::Here(agent, ..) = std::mem::replace(&mut *lock(&live.slot), Slot::New)
                 && let Err(process) = agent.end(deadline)
             {
-                lock(&left).push(format!("{}: {process}", live.host));
+                lock(&left).push(process.to_string());
             }
         });
         left.into_inner().unwrap_or_else(PoisonError::into_inner)

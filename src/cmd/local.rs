@@ -70,7 +70,7 @@ pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Captu
         None => Ok(capture),
         Some(missing) => Err(Advice::error(
             format!("{} does not hold the host {missing}", path.display()),
-            format!("name hosts that the file holds: {}", held.fold()),
+            format!("name hosts of the file: -H '{}'", held.fold()),
         )),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via
 fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     Ok(if let Some(root) = &global.root {
         let live = Live::with_root(root)
-            .with_context(|| format!("cannot use {} as a root", root.display()))?;
+            .with_context(|| format!("cannot read the directory {} of --root", root.display()))?;
         (live, root.display().to_string(), Via::File)
     } else {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -114,8 +114,8 @@ fn refuse_same(from: &Path, save: &Path) -> anyhow::Result<()> {
     let is_same = fs::canonicalize(from)
         .is_ok_and(|read| fs::canonicalize(save).is_ok_and(|written| read == written));
     if is_same {
-        let text = format!("--save would overwrite {}, which is being read", save.display());
-        return Err(Advice::error(text, "save to another file"));
+        let text = format!("--save would overwrite {}, the file of --from", save.display());
+        return Err(Advice::error(text, "save to another file: --save OTHER_FILE"));
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
     }
     let tell = |text: String| say(term, &Note { text, fix: None });
     for left in ended.left.iter().chain(&ended.left_by_ping) {
-        tell(format!("left on {}", escape(left)));
+        tell(escape(left).into_owned());
     }
     if ended.is_cut {
         tell("a disk takes too long: the recording may lack its end".into());

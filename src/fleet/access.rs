@@ -20,8 +20,14 @@ pub trait Access: Send + Sync {
     /// Whether the run was cancelled, which cuts off all that was started.
     fn is_cancelled(&self) -> bool;
 
-    /// What of the host starts them, as a sentence calls it.
+    /// What starts the commands, as a message names it.
     fn service(&self) -> &'static str;
+
+    /// The host, as the operator named it.
+    fn host(&self) -> &str;
+
+    /// Returns what to type for a command on the host, after the words for its purpose.
+    fn by_hand(&self, purpose: &str, command: &str) -> String;
 
     /// Starts the agent that is installed there; its streams, and what its greeting must hold.
     ///
@@ -50,7 +56,7 @@ pub trait Access: Send + Sync {
         self.exec(&remote_command::uploaded_agent(uploaded, privilege), deadline)
     }
 
-    /// Runs a command that needs no input and whose output nobody wants.
+    /// Runs a command without input; its output is not read.
     ///
     /// # Errors
     /// As for [`Access::exec`], or it did not end by the deadline.
@@ -63,6 +69,7 @@ pub trait Access: Send + Sync {
 
 pub(super) fn fresh_nonce() -> Result<Nonce, HostFailure> {
     Nonce::new().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("no random numbers on this host: {error}"))
+        let detail = format!("cannot read random numbers on this machine: {error}");
+        HostFailure::new(Reason::Transport, detail)
     })
 }

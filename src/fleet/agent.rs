@@ -1,6 +1,6 @@
 //! The agent at the far end of a pipe, as the operator sees it.
 
-mod fate;
+pub(super) mod fate;
 mod followed;
 mod outbox;
 mod reader;
@@ -22,7 +22,8 @@ use way::Way;
 
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege};
-use super::{Access, Nonce, Pipe, Watchdog, local, sudo};
+use super::ssh::fault;
+use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
@@ -41,11 +42,11 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How long an agent that failed may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What ending an agent takes that gave no answer: goodbye, a look at it, and the way back.
+/// Time to end an agent that did not respond: goodbye, a look at it, and the way back.
 const ENDING: Duration = Duration::from_secs(4);
 
-/// What an answer is, as a sentence calls it.
-const INVENTORY: &str = "its inventory";
+/// The report of a host, as a message names it.
+const INVENTORY: &str = "the inventory";
 
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
@@ -105,10 +106,10 @@ impl Agent {
         // The greeting is read byte by byte, and what follows it belongs to the frames.
         let mut output = BufReader::with_capacity(READ, output);
         let greeting = read_greeting(&mut output, &nonce, NO_AGENT)
-            .map_err(|error| no_greeting(&error, &pipe))?;
+            .map_err(|error| no_greeting(&error, &pipe, &way))?;
         if greeting.protocol != PROTOCOL {
             let detail = format!(
-                "the rdmactl there is {} and speaks protocol {}; this one speaks {PROTOCOL}",
+                "rdmactl {} on the host uses protocol {}; this rdmactl uses protocol {PROTOCOL}",
                 greeting.version, greeting.protocol,
             );
             return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION));
@@ -187,14 +188,14 @@ impl Agent {
         Some(Ok(report))
     }
 
-    /// What its version knows nothing of must not look as if it were not there.
+    /// Reports a part that the version of the agent does not know: it must not look absent.
     fn cannot_read(&self, part: Part) -> Problem {
         let version = &self.greeting.version;
         Problem {
             key: part.word().into(),
             source: "rdmactl agent".into(),
             errno: None,
-            detail: format!("the rdmactl there is {version}, which cannot read this"),
+            detail: format!("rdmactl {version} on the host cannot read this part"),
             fix: Some(SAME_VERSION.into()),
         }
     }
@@ -204,7 +205,7 @@ impl Agent {
         self.way.set_deadline(None);
     }
 
-    /// Says that somebody is there: an agent that hears nothing for a minute leaves.
+    /// Sends a heartbeat: an agent that receives nothing for a minute ends.
     pub fn say_alive(&self) {
         self.outbox.send(&ToAgent::Alive);
     }
@@ -216,7 +217,7 @@ impl Agent {
     pub fn record(&self, parts: &Parts, deadline: Deadline) -> Result<Recording, HostFailure> {
         let limit_ms = reading_ms(deadline.remaining());
         self.outbox.send(&ToAgent::Record { parts: parts.clone(), limit_ms });
-        self.inbox.recording(deadline).ok_or_else(|| self.no_answer("its recording"))
+        self.inbox.recording(deadline).ok_or_else(|| self.no_answer("the recording"))
     }
 
     /// Starts the worker, and from then on tells the agent that the operator is there.
@@ -227,9 +228,7 @@ impl Agent {
     /// # Errors
     /// The system gives no thread.
     pub fn start_worker(&self) -> Result<(), HostFailure> {
-        let no_thread = |error: io::Error| {
-            HostFailure::new(Reason::Transport, format!("this machine: no thread: {error}"))
-        };
+        let no_thread = |error: io::Error| fault::local(&error);
         self.inbox.listen().map_err(no_thread)?;
         self.way.set_deadline(None);
         self.outbox.send(&ToAgent::StartWorker);
@@ -243,11 +242,11 @@ impl Agent {
         thread.spawn(beat).map(drop).map_err(no_thread)
     }
 
-    /// Says goodbye and makes sure that nothing stays; else the process that is left.
+    /// Says goodbye and makes sure that the agent is gone.
     ///
     /// # Errors
-    /// `pid N` of an agent that could neither be asked nor killed.
-    pub fn end(self, deadline: Deadline) -> Result<(), String> {
+    /// The agent could neither be ended nor killed.
+    pub fn end(self, deadline: Deadline) -> Result<(), Leftover> {
         self.over.store(true, Ordering::Relaxed);
         self.way.set_deadline(Some(Deadline::after(deadline.remaining() + fate::LOOK + WAY_BACK)));
         self.outbox.send(&ToAgent::Bye);
@@ -262,7 +261,7 @@ impl Agent {
     pub fn give_up(self, failure: HostFailure) -> HostFailure {
         match self.end(Deadline::after(GOODBYE)) {
             Ok(()) => failure,
-            Err(left) => and_left(failure, &left),
+            Err(left) => left.add_to(failure),
         }
     }
 
@@ -273,7 +272,7 @@ impl Agent {
         };
         let stderr = self.pipe.last_words();
         let detail = match reason {
-            Reason::Lost => format!("the agent ended before {what} came: {why}{stderr}"),
+            Reason::Lost => format!("the agent ended before {what} arrived: {why}{stderr}"),
             _ => format!("the agent did not send {what}: {why}{stderr}"),
         };
         HostFailure::new(reason, detail)
@@ -330,41 +329,46 @@ impl Node for Agent {
 }
 
 /// What to do about an agent of another version.
-const SAME_VERSION: &str = "install the same version there, or add --upload";
+const SAME_VERSION: &str =
+    concat!("install rdmactl ", env!("CARGO_PKG_VERSION"), " on the host, or add --upload");
 
-fn no_greeting(error: &GreetingError, pipe: &Pipe) -> HostFailure {
+fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
     match error {
         GreetingError::NoAgent => {
-            HostFailure::new(Reason::NoAgent, "no rdmactl in the PATH of the login there")
-                .fix("add --upload, or install rdmactl there")
+            let detail = "no rdmactl in the PATH, in /usr/local/bin or in /opt/rdmactl/bin";
+            let fix = "upload rdmactl for this run: add --upload; or install it";
+            HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", way.host()))
         }
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            // It runs still: what it said until now is all there is.
+            // It still runs: its output so far is all that is known.
             let said = last_words(&pipe.stderr());
-            HostFailure::new(Reason::Timeout, format!("the agent did not greet in time{said}"))
-                .fix("give it more time with --timeout")
+            let detail =
+                format!("the agent command was started, but no greeting arrived in time{said}");
+            let failure = HostFailure::new(Reason::Timeout, detail);
+            if matches!(way, Way::Here(_)) {
+                return failure.fix(fault::MORE_TIME);
+            }
+            let fix =
+                way.by_hand("check that the login files do not wait or print without end", "true");
+            failure.fix(format!("{fix}; or {}", fault::MORE_TIME))
         }
         GreetingError::Noise(_) => {
             let said = last_words(&pipe.stderr());
-            HostFailure::new(Reason::Garbage, format!("{error}{said}"))
+            let fix = way.by_hand("remove the output of the login files; show it", "true");
+            HostFailure::new(Reason::Garbage, format!("{error}{said}")).fix(fix)
         }
         GreetingError::Ended(_) | GreetingError::Io(_) => {
             let said = pipe.last_words();
-            sudo::refusal(&pipe.stderr())
-                .or_else(|| pipe.failure())
-                .unwrap_or_else(|| HostFailure::new(Reason::Garbage, format!("{error}{said}")))
+            sudo::refusal(&pipe.stderr()).or_else(|| pipe.failure()).unwrap_or_else(|| {
+                let fix = way.by_hand("test the login shell and rdmactl", "rdmactl --version");
+                HostFailure::new(Reason::Garbage, format!("{error}{said}")).fix(fix)
+            })
         }
     }
 }
 
 fn lost(error: &io::Error) -> HostFailure {
-    HostFailure::new(Reason::Lost, error.to_string())
-}
-
-/// A failure that also says what stays on the host.
-pub(super) fn and_left(failure: HostFailure, left: &str) -> HostFailure {
-    let detail = format!("{}; left there: {left}", failure.detail);
-    HostFailure { detail, ..failure }
+    HostFailure::new(Reason::Lost, format!("cannot use the pipe of the agent: {error}"))
 }
 
 /// How many milliseconds an agent may read until its answer must be here.

@@ -56,14 +56,14 @@ pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
             _ => all.first().filter(|value| !value.is_empty() && !harmless.contains(&&***value)),
         };
         if let Some(value) = foreign {
-            return Some(format!("{name} {value} is in its SSH configuration"));
+            return Some(format!("{name} {value} is set in the SSH configuration"));
         }
     }
     if here.has_key {
         return None;
     }
     let name = other_logins(config, here).into_iter().next()?;
-    Some(format!("{name} is in its SSH configuration, and no key is here to offer"))
+    Some(format!("{name} is set in the SSH configuration, and this machine has no key"))
 }
 
 /// Options of a connection that the built-in SSH follows.
@@ -92,13 +92,12 @@ const FOLLOWED: [&str; 22] = [
     "bindinterface",
 ];
 
-/// Why options that were asked for by `--ssh-option` need the program: what somebody types must not be
-/// passed over.
+/// Returns why options of `--ssh-option` need the program: a typed option must not be ignored.
 pub(super) fn by_options(options: &[String]) -> Option<String> {
     let mut names = options.iter().map(|option| key(option));
     // Its value may be a secret.
     let foreign = names.find(|name| !FOLLOWED.contains(&&*name.to_ascii_lowercase()))?;
-    Some(format!("--ssh-option {foreign} is asked for"))
+    Some(format!("--ssh-option {foreign} is set"))
 }
 
 /// The logins of the configuration that only the program can do and that may succeed.
@@ -113,7 +112,7 @@ pub(super) fn other_logins(config: &SshConfig, here: Here) -> Vec<&'static str> 
 pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
     match refusal.failure.reason {
         Reason::Transport if refusal.lacks.contains(&Lack::Algorithm) => {
-            Some("it has no algorithm in common with the built-in SSH".to_owned())
+            Some("the host and the built-in SSH have no common algorithm".to_owned())
         }
         Reason::Auth => {
             let credentials = refusal.lacks.iter().filter_map(|lack| match lack {
@@ -121,7 +120,7 @@ pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
                 Lack::Algorithm => None,
             });
             let logins = target.other_logins.iter().map(|name| {
-                format!("{name} is in its SSH configuration, and it takes no key of ours")
+                format!("{name} is set in the SSH configuration, and the host accepted no key")
             });
             credentials.chain(logins).next()
         }
@@ -182,9 +181,9 @@ mod tests {
         let refusal = |reason, lacks| Refusal { failure: HostFailure::new(reason, ""), lacks };
         let target = of(&plain, true);
         assert_eq!(after(&target, &refusal(Reason::Auth, Vec::new())), None);
-        let rsa = Lack::Credential("the agent holds an RSA certificate".into());
+        let rsa = Lack::Credential("ssh-agent holds an RSA certificate".into());
         let why = after(&target, &refusal(Reason::Auth, vec![rsa.clone()]));
-        assert_eq!(why.as_deref(), Some("the agent holds an RSA certificate"));
+        assert_eq!(why.as_deref(), Some("ssh-agent holds an RSA certificate"));
         for reason in [Reason::HostkeyChanged, Reason::Timeout, Reason::Refused, Reason::Cancelled]
         {
             assert_eq!(after(&target, &refusal(reason, vec![rsa.clone(), Lack::Algorithm])), None);

@@ -9,7 +9,7 @@ use super::jumps::Jumps;
 use super::known_hosts::{Accepted, KnownHosts};
 use super::session::Session;
 use super::ssh::{self, Limits, Login, Stage, fault};
-use super::ssh_program::{Master, Opening, Sockets};
+use super::ssh_program::{Master, Opening, PROGRAM_LOGIN, Sockets};
 use super::target::{Target, Transport};
 use super::unlock::Unlock;
 use super::watchdog::Watchdog;
@@ -80,8 +80,8 @@ impl Connector {
                 let call = target.call.clone().ok_or_else(no_program)?;
                 let watchdog = self.watchdog.clone();
                 let master = Master::borrowed(call, socket.clone(), watchdog, deadline);
-                let why = format!("a connection is open at ControlPath {}", socket.display());
-                return Ok(Session::program(master, &why));
+                let why = format!("an open connection exists at ControlPath {}", socket.display());
+                return Ok(Session::program(target, master, &why));
             }
         }
         let login = Login {
@@ -94,11 +94,10 @@ impl Connector {
             deadline,
             stage: Stage::default(),
         };
-        ssh::open(login).map(Session::built_in).or_else(|refusal| {
-            match choice::after(target, &refusal) {
-                Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
-                _ => Err(refusal.failure),
-            }
+        let opened = ssh::open(login).map(|session| Session::built_in(target, session));
+        opened.or_else(|refusal| match choice::after(target, &refusal) {
+            Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
+            _ => Err(refusal.failure),
         })
     }
 
@@ -132,8 +131,8 @@ impl Connector {
         })?;
         // The watchdog ends the login, so an answer comes.
         let master =
-            answer.recv().map_err(|_gone| fault::timeout("login by the ssh program"))??;
-        Ok(Session::program(master, why))
+            answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))??;
+        Ok(Session::program(target, master, why))
     }
 
     /// The files of a class of hosts, read once.
@@ -143,8 +142,10 @@ impl Connector {
             return Ok(Arc::clone(known));
         }
         let known = KnownHosts::read(files).map(Arc::new).map_err(|error| {
-            let fix =
-                format!("make {} readable: it may hold this host's key", error.file.display());
+            let file = error.file.display();
+            let fix = format!(
+                "check the owner and mode of the file, which may hold the key of the host: ls -l {file}"
+            );
             HostFailure::new(Reason::HostkeyUnknown, error.to_string()).fix(fix)
         })?;
         read.insert(files.to_vec(), Arc::clone(&known));
@@ -153,6 +154,7 @@ impl Connector {
 }
 
 fn no_program() -> HostFailure {
-    HostFailure::new(Reason::Transport, "no ssh program here, which this host needs")
-        .fix("install openssh-client")
+    let detail = "the host needs the ssh program, which is not in the PATH of this machine";
+    HostFailure::new(Reason::Transport, detail)
+        .fix("install OpenSSH: apt install openssh-client; dnf install openssh-clients")
 }

@@ -67,6 +67,12 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, said)| !said.is_empty())
 }
 
+/// The error about an inventory of Ansible in YAML.
+fn yaml(line: usize) -> FormatError {
+    FormatError::new(line, "YAML inventories are not supported")
+        .fix("let Ansible list the hosts: ansible all --list-hosts | tail -n +2 | rdmactl hosts -")
+}
+
 /// A word of a file as an error quotes it.
 fn quoted(word: &str) -> String {
     const MOST: usize = 60;

@@ -142,7 +142,7 @@ enum Operator {
 }
 
 fn too_many(term: std::ops::Range<usize>) -> Fault {
-    Fault::new(term, "more than 65,536 hosts").fix("split the set over several runs")
+    Fault::new(term, "more than 65,536 hosts").fix("split the set into several runs")
 }
 
 fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSet, Fault> {
@@ -155,14 +155,17 @@ fn read_set(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<HostSe
         let term = match cursor.peek() {
             None if operator == Operator::Union && some => return Ok(set),
             None if operator == Operator::Union => {
-                return Err(Fault::new(0..start.max(1), "no host is named")
-                    .fix("write a host, or a set such as n[1-4]"));
+                return Err(Fault::new(0..start.max(1), "no host")
+                    .fix("write a host or a set, for example n[1-4]"));
             }
             None => {
-                return Err(Fault::new(start.saturating_sub(1)..start, "nothing follows this"));
+                return Err(Fault::new(
+                    start.saturating_sub(1)..start,
+                    "no host follows this operator",
+                ));
             }
             Some(c @ ('!' | '&' | ',')) => {
-                return Err(Fault::new(start..=start, format!("no hosts before this `{c}`")));
+                return Err(Fault::new(start..=start, format!("no host before `{c}`")));
             }
             Some(_) => term::read(cursor, reading)?,
         };

@@ -72,7 +72,7 @@ impl Jumps {
                 State::Opening => {
                     let wait = deadline.remaining();
                     if wait.is_zero() {
-                        return Err(fault::timeout("login at the jump host"));
+                        return Err(fault::timeout("login at the jump host", &call.by_hand()));
                     }
                     let woken = slot.changed.wait_timeout(state, wait);
                     state = woken.unwrap_or_else(PoisonError::into_inner).0;

@@ -1,14 +1,14 @@
 /// How many characters of a line are quoted: a host may end with one of many thousands.
 const QUOTE: usize = 200;
 
-/// The last line that a command wrote to stderr, as the tail of a sentence; empty without one.
+/// Returns the last line that a command wrote, as the tail of a message; empty without one.
 pub(super) fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map_or_else(String::new, |line| format!("; it said: {}", quote(line)))
+    last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
 }
 
-/// A line of somebody else, harmless and not too long.
+/// Returns a line of another program without control characters, cut at 200 characters.
 pub(super) fn quote(line: &str) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };
@@ -28,7 +28,7 @@ mod tests {
     fn the_last_line_that_says_anything_is_quoted_harmlessly() {
         assert_eq!(
             last_words(b"first\nno such\x1b[2J file\n \n"),
-            r"; it said: no such\u{1b}[2J file"
+            r"; last output: no such\u{1b}[2J file"
         );
         assert_eq!(last_words(b" \n"), "");
     }
@@ -36,6 +36,6 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_cut() {
         let quoted = last_words("ä".repeat(70_000).as_bytes());
-        assert_eq!(quoted, format!("; it said: {}…", "ä".repeat(200)));
+        assert_eq!(quoted, format!("; last output: {}…", "ä".repeat(200)));
     }
 }

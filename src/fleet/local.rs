@@ -184,7 +184,7 @@ impl Ward {
             }),
             Err(error) => Err(HostFailure::new(
                 Reason::Lost,
-                format!("the exit code of the command cannot be read: {error}"),
+                format!("cannot read the exit status of the command: {error}"),
             )),
         }
     }

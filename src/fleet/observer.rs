@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use super::Agent;
 use super::shell::Shell;
+use super::{Agent, Leftover};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
@@ -89,18 +89,18 @@ impl Observer {
         }
     }
 
-    /// Says that somebody is there, to those who would leave otherwise.
+    /// Sends a heartbeat to an agent, which would end without.
     pub fn say_alive(&self) {
         if let Self::Agent(agent) = self {
             agent.say_alive();
         }
     }
 
-    /// Makes sure that nothing stays; else the process that is left. A shell ends with its input.
+    /// Makes sure that nothing stays on the host. A shell ends with its input.
     ///
     /// # Errors
-    /// `pid N` of an agent that could neither be asked nor killed.
-    pub fn end(self, deadline: Deadline) -> Result<(), String> {
+    /// An agent that could neither be ended nor killed.
+    pub fn end(self, deadline: Deadline) -> Result<(), Leftover> {
         match self {
             Self::Agent(agent) => agent.end(deadline),
             Self::Shell(..) => Ok(()),

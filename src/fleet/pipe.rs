@@ -10,6 +10,7 @@ mod tail;
 mod waker;
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -38,10 +39,20 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Whether the command ended with code 0.
+    /// True if the command ended with status 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.status == Some(0)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.status, &self.signal) {
+            (Some(status), _) => write!(f, "exit status {status}"),
+            (None, Some(signal)) => write!(f, "killed by signal {signal}"),
+            (None, None) => f.write_str("exit status unknown"),
+        }
     }
 }
 
@@ -109,15 +120,16 @@ impl Pipe {
         self.shared.find_in_stderr(deadline, find)
     }
 
-    /// What a command said last whose output is over, as the tail of a sentence; empty where it said
-    /// nothing.
+    /// Returns how a command ended whose output is over, and the last line of its stderr, as the tail
+    /// of a message; empty if neither is known.
     ///
-    /// Its output and its last words come by two ways, and the end of one may be here before the
-    /// other: with the end of the command itself, both are.
+    /// Stdout and stderr arrive separately, and the end of one may be here before the other: with the
+    /// end of the command itself, both are.
     #[must_use]
     pub fn last_words(&self) -> String {
-        let _ = self.wait(Deadline::after(LAST_WORDS));
-        last_words(&self.stderr())
+        let exit = self.wait(Deadline::after(LAST_WORDS));
+        let exit = exit.map_or_else(|_| String::new(), |exit| format!("; {exit}"));
+        exit + &last_words(&self.stderr())
     }
 
     /// Kills a command of this host at once. A command of another host only loses its pipe.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::last_words::last_words;
-use super::remote_command::{ANSWER_LIMIT, MACHINE, answer, machine};
+use super::last_words::{last_words, quote};
+use super::remote_command::{ANSWER_LIMIT, MACHINE, TEST_SHELL, answer, machine};
 use super::{Access, Nonce, Program};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
@@ -33,16 +33,14 @@ impl Programs {
         let output =
             session.exec(&machine(nonce), deadline)?.exchange(b"", ANSWER_LIMIT, deadline)?;
         let Some(word) = answer(&output.stdout, MACHINE, nonce) else {
-            let detail =
-                format!("the host does not say what machine it is{}", last_words(&output.stderr));
-            return Err(HostFailure::new(Reason::Garbage, detail)
-                .fix("see whether the login shell there can run /bin/sh"));
+            let (exit, said) = (&output.exit, last_words(&output.stderr));
+            let detail = format!("the host did not report its machine type; {exit}{said}");
+            return Err(HostFailure::new(Reason::Garbage, detail).fix(TEST_SHELL));
         };
         let Some(machine) = MACHINES.into_iter().find(|known| *known == word.trim()) else {
-            let seen = last_words(word.as_bytes());
-            let detail = format!("no rdmactl is built for the machine there{seen}");
-            return Err(HostFailure::new(Reason::NoAgent, detail)
-                .fix("build rdmactl there, and install it into the PATH"));
+            let detail = format!("no rdmactl is built for machine type {}", quote(word.trim()));
+            let fix = "build rdmactl on the host and install it in the PATH: cargo build --release";
+            return Err(HostFailure::new(Reason::NoAgent, detail).fix(fix));
         };
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.entry(machine).or_insert_with(|| find(machine).map(Arc::new)).clone()
@@ -53,7 +51,7 @@ impl Programs {
 fn find(machine: &str) -> Result<Program, HostFailure> {
     if machine == std::env::consts::ARCH {
         return Program::own().map_err(|error| {
-            let detail = format!("cannot read this program: {error}");
+            let detail = format!("cannot read this program (/proc/self/exe): {error}");
             HostFailure::new(Reason::Transport, detail)
         });
     }
@@ -62,10 +60,11 @@ fn find(machine: &str) -> Result<Program, HostFailure> {
     if let Some(program) = places.iter().find_map(|place| Program::read(place).ok()) {
         return Ok(program);
     }
-    let detail = format!("the host is {machine}, and this program is {}", std::env::consts::ARCH);
+    let own = std::env::consts::ARCH;
+    let detail = format!("the machine type of the host is {machine}; this program is for {own}");
     let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
     Err(HostFailure::new(Reason::NoAgent, detail).fix(format!(
-        "put the release's binary for {machine} at {}, or install rdmactl there",
+        "copy the release binary for {machine} to {}, or install rdmactl on the host",
         places.join(" or ")
     )))
 }

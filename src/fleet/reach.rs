@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::access::fresh_nonce;
-use super::agent::and_left;
+use super::agent::fate::{LIST_STOPPED, STOPPED};
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
 use super::{
@@ -156,7 +156,7 @@ impl Reach {
             // It removes itself before it greets: one that did not may lie there still.
             Err(failure) => Err(match uploaded.remove(&*session, Deadline::after(REMOVE)) {
                 Ok(()) => failure,
-                Err(left) => and_left(failure, &left),
+                Err(left) => left.add_to(failure),
             }),
         }
     }
@@ -237,13 +237,16 @@ fn greet(
     };
     match session.run(&remote_command::kill_unseen(nonce, privilege), Deadline::after(KILL)) {
         Ok(exit) if exit.is_success() => {
+            // A forced command may have run in place of both: the agent and its kill are not proven.
             let service = session.service();
             let detail = format!(
-                "the agent was started and did not run, though the {service} did; it has been killed"
+                "the agent command was started, but no greeting arrived in time, though {service} runs commands; \
+                 the command that kills the agent ended with status 0"
             );
-            Err(HostFailure::new(Reason::Hung, detail).fix(
-                "look for stopped or swapped-out processes there: ps -eo pid,stat,wchan:30,comm",
-            ))
+            let fix = session.by_hand(STOPPED, LIST_STOPPED);
+            Err(HostFailure::new(Reason::Hung, detail).fix(format!(
+                "check the account for a forced command (command=, ForceCommand); {fix}"
+            )))
         }
         _ => Err(failure),
     }

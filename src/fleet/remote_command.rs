@@ -108,6 +108,10 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     }
 }
 
+/// What to do about a host that does not run our commands.
+pub(super) const TEST_SHELL: &str =
+    "check that the login shell of the host runs /bin/sh: /bin/sh -c 'echo ok'";
+
 /// What a host may say around an answer of one line: login files may print anything.
 pub(super) const ANSWER_LIMIT: usize = 256 * 1024;
 

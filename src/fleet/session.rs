@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::ssh::BuiltIn;
 use super::ssh_program::Master;
+use super::target::Target;
 use super::{Access, Pipe};
 use crate::clock::Deadline;
 use crate::model::HostFailure;
@@ -12,6 +13,10 @@ use crate::model::HostFailure;
 #[derive(Debug, Clone)]
 pub struct Session {
     line: Line,
+    /// The host, as the operator named it.
+    host: Arc<str>,
+    /// The `ssh` call for the host, as the operator would type it.
+    call: Arc<str>,
 }
 
 #[derive(Debug, Clone)]
@@ -21,12 +26,16 @@ enum Line {
 }
 
 impl Session {
-    pub(super) fn built_in(session: BuiltIn) -> Self {
-        Self { line: Line::BuiltIn(session) }
+    pub(super) fn built_in(target: &Target, session: BuiltIn) -> Self {
+        Self::new(target, Line::BuiltIn(session))
     }
 
-    pub(super) fn program(master: Master, why: &str) -> Self {
-        Self { line: Line::Program { master: Arc::new(master), why: why.into() } }
+    pub(super) fn program(target: &Target, master: Master, why: &str) -> Self {
+        Self::new(target, Line::Program { master: Arc::new(master), why: why.into() })
+    }
+
+    fn new(target: &Target, line: Line) -> Self {
+        Self { line, host: target.host.to_string().into(), call: target.by_hand().into() }
     }
 
     /// Why it is made by the `ssh` program; `None` where the built-in library will do.
@@ -62,6 +71,17 @@ impl Access for Session {
     }
 
     fn service(&self) -> &'static str {
-        "SSH service"
+        "SSH"
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn by_hand(&self, purpose: &str, command: &str) -> String {
+        // The local shell must pass on what only the shell of the host may expand.
+        let is_plain = !command.contains(['$', '"']);
+        let quoted = shlex::try_quote(command).ok().filter(|_| !is_plain);
+        format!("{purpose}: {} {}", self.call, quoted.as_deref().unwrap_or(command))
     }
 }

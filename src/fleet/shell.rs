@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
+use super::ssh::fault;
 use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
@@ -164,8 +165,9 @@ impl State {
             }
             said += line.len() as u64;
             if said > NOISE_LIMIT {
-                let detail = "the login there says more than 64 kB, and no shell answers";
-                return Err(HostFailure::new(Reason::Garbage, detail));
+                let detail = "more than 64 KiB of output came before the shell started";
+                return Err(HostFailure::new(Reason::Garbage, detail)
+                    .fix("remove the output of the login files (.bashrc, .profile) on the host"));
             }
         }
     }
@@ -210,8 +212,7 @@ impl State {
                 return Ok((text, at_ns.and_then(|(since, start)| start.checked_add(since))));
             }
             if line.len() as u64 >= room {
-                let detail = format!("its answer is over {REPORT_LIMIT} bytes");
-                return Err(HostFailure::new(Reason::TooBig, detail));
+                return Err(fault::too_big(REPORT_LIMIT));
             }
             text.extend(line);
         }
@@ -227,7 +228,7 @@ impl State {
             .and_then(|()| (&mut self.stream).take(limit).read_until(b'\n', &mut line));
         match read {
             Ok(0) => {
-                let detail = format!("the shell there has ended{}", self.pipe.last_words());
+                let detail = format!("the shell on the host ended{}", self.pipe.last_words());
                 Err(HostFailure::new(Reason::Lost, detail))
             }
             Ok(_) => Ok(line),
@@ -246,9 +247,9 @@ fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
         let said = last_words(&pipe.stderr());
         return HostFailure::new(
             Reason::Timeout,
-            format!("the shell there did not answer in time{said}"),
+            format!("the shell on the host did not respond in time{said}"),
         )
-        .fix("give it more time with --timeout, or add --upload");
+        .fix(format!("{}; or use an agent: --upload", fault::MORE_TIME));
     }
-    HostFailure::new(Reason::Lost, error.to_string())
+    HostFailure::new(Reason::Lost, format!("the connection to the shell broke: {error}"))
 }

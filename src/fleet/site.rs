@@ -131,8 +131,10 @@ impl Site {
         let read = |kind: HostsFileKind| kind.read(&text).map(|entries| (kind, entries));
         let (kind, entries) = kind.and_then(read).map_err(|error| wrong_line(&place, error))?;
         if entries.is_empty() {
-            return Err(LookupError::new(format!("{place} names no host"))
-                .fix("write a host a line, or say which kind of file it is"));
+            return Err(LookupError::new(format!("{place} contains no host")).fix(format!(
+                "write one host per line, or name the kind of the file: KIND:{path}; {}",
+                kinds()
+            )));
         }
         let within = match kind {
             HostsFileKind::List => Within::Groups(None),
@@ -206,8 +208,8 @@ impl Lookup for Site {
             _ => {
                 let known = sources.names().chain(["genders", "dsh", "slurm", "slurmstate"]);
                 let known: Vec<&str> = known.collect();
-                Err(LookupError::new(format!("there is no group source {source}"))
-                    .fix(format!("write one of {}", few(known))))
+                Err(LookupError::new(format!("unknown group source {source}"))
+                    .fix(format!("use one of: {}", few(known))))
             }
         }
     }
@@ -222,13 +224,18 @@ impl Lookup for Site {
     }
 }
 
-/// A name before a colon that is no kind is a part of the file's name, or a slip.
+/// A word before a colon that is not a kind is part of the file name, or misspelled.
 fn with_kinds(error: LookupError, name: &str) -> LookupError {
     if !name.contains(':') {
         return error;
     }
+    error.fix(format!("check the file name, or write KIND:FILE; {}", kinds()))
+}
+
+/// Returns the kinds of files that can stand before a file name.
+fn kinds() -> String {
     let kinds: Vec<&str> = HostsFileKind::ALL.iter().map(|(word, _)| *word).collect();
-    error.fix(format!("a kind before the file is one of {}", kinds.join(", ")))
+    format!("kinds: {}", kinds.join(", "))
 }
 
 fn placed(place: &str, entries: Vec<Entry>) -> Vec<Line> {
@@ -251,9 +258,9 @@ fn unknown<'a>(name: &str, place: &str, known: impl IntoIterator<Item = &'a str>
     let known: Vec<&str> = known.into_iter().collect();
     let error = LookupError::new(format!("{place} has no group {name}"));
     if known.is_empty() {
-        return error.fix("it has none at all");
+        return error.fix("define the group, or write the hosts");
     }
-    error.fix(format!("it has {}", few(known)))
+    error.fix(format!("use one of these groups: {}", few(known)))
 }
 
 /// Some of the names, and how many there are besides.

@@ -27,6 +27,7 @@ use super::pipe::{Pipe, Waker};
 use super::watchdog::Guard;
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
+pub use fault::cancelled;
 pub(super) use login::{Login, RETRIES, Stage, jitter};
 use pump::{Pump, Request};
 
@@ -64,6 +65,8 @@ struct Handle {
     requests: Option<Sender<Request>>,
     waker: Arc<Waker>,
     guard: Arc<Guard>,
+    /// The `ssh` call for the host, for messages.
+    call: String,
 }
 
 impl Drop for Handle {
@@ -82,6 +85,7 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     let waker = Arc::new(Waker::new().map_err(|error| fault::local(&error))?);
     let (watchdog, deadline) = (login.watchdog.clone(), login.deadline);
     let (stage, name) = (login.stage.clone(), login.target.host.name.clone());
+    let call = login.target.by_hand();
     let (requests, inbox) = mpsc::channel();
     let (ready, answer) = mpsc::sync_channel(1);
     let ready = Arc::new(ready);
@@ -93,13 +97,13 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
             let _ = ready.try_send(Err(fault::cancelled().into()));
         }
     });
-    let for_pump = Arc::clone(&waker);
+    let (for_pump, for_pump_call) = (Arc::clone(&waker), call.clone());
     let serve = move || match login.run() {
         Ok(wire) => {
             let guard = wire.guard();
             // Nobody waits any more when the host took too long.
             if ready.send(Ok(guard)).is_ok() {
-                Pump::new(wire, inbox, for_pump).run();
+                Pump::new(wire, inbox, for_pump, for_pump_call).run();
             }
         }
         Err(refusal) => {
@@ -114,13 +118,13 @@ pub(super) fn open(login: Login) -> Result<BuiltIn, Refusal> {
     // A look-up and an agent may hang where no shut socket ends them.
     let guard = match answer.recv_timeout(deadline.remaining() + GRACE) {
         Ok(answer) => answer?,
-        Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name()).into()),
+        Err(RecvTimeoutError::Timeout) => return Err(fault::timeout(stage.name(), &call).into()),
         Err(RecvTimeoutError::Disconnected) => {
-            let detail = format!("the SSH library gave up: {}", stage.name());
+            let detail = format!("the SSH library failed during the {}", stage.name());
             return Err(HostFailure::new(Reason::Garbage, detail).into());
         }
     };
-    let handle = Handle { requests: Some(requests), waker, guard };
+    let handle = Handle { requests: Some(requests), waker, guard, call };
     Ok(BuiltIn { handle: Arc::new(handle) })
 }
 
@@ -141,7 +145,9 @@ impl BuiltIn {
         match answer.recv_timeout(deadline.remaining()) {
             Ok(Ok(())) => Ok(pipe.keep(Arc::clone(&self.handle) as _)),
             Ok(Err(failure)) => Err(failure),
-            Err(RecvTimeoutError::Timeout) => Err(fault::timeout("start of the command")),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(fault::timeout("start of a remote command", &self.handle.call))
+            }
             Err(RecvTimeoutError::Disconnected) => Err(lost()),
         }
     }

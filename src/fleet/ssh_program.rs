@@ -13,5 +13,5 @@ mod sockets;
 pub use call::SshCall;
 pub(super) use call::key;
 pub(super) use master::Master;
-pub(super) use process::Opening;
+pub(super) use process::{Opening, PROGRAM_LOGIN};
 pub(super) use sockets::Sockets;

@@ -4,9 +4,8 @@ use super::last_words::quote;
 use crate::model::{HostFailure, Reason};
 
 /// A rule without the pattern would allow every command of rdmactl, and with it programs of the user's choice.
-const ALLOW: &str = "allow only the agent, with visudo: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl ^agent \
-                     [0-9a-f]{32}( --lines)?$` (sudo 1.9.10 or newer, with the user and path of that host); or \
-                     leave out --sudo";
+const ALLOW: &str = "allow only the agent, with visudo on the host: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl ^agent \
+                     [0-9a-f]{32}( --lines)?$` (sudo 1.9.10 or newer; replace USER and the path); or omit --sudo";
 
 /// Words of sudo in its own language, which our commands ask for, and of `env`.
 const ASKS: [&str; 4] =
@@ -22,22 +21,22 @@ pub(super) fn refusal(stderr: &[u8]) -> Option<HostFailure> {
     };
     let failure = |detail: String| HostFailure::new(Reason::Auth, detail);
     if has(&ASKS).is_some_and(|line| line.starts_with("sudo:")) {
-        return Some(failure("sudo there asks for a password".to_owned()).fix(ALLOW));
+        return Some(failure("sudo requires a password".to_owned()).fix(ALLOW));
     }
     let is_missing = |line: &&str| {
         line.starts_with("env:") && line.contains("sudo") || line.contains("sudo: not found")
     };
     if text.lines().find(is_missing).is_some() {
         return Some(
-            failure("there is no sudo there".to_owned())
-                .fix("log in as root with `-l root`, or leave out --sudo"),
+            failure("sudo is not installed on the host".to_owned())
+                .fix("log in as root: -l root; or omit --sudo"),
         );
     }
     if let Some(line) = has(&FORBIDS) {
-        return Some(failure(format!("sudo there forbids it: {}", quote(line))).fix(ALLOW));
+        return Some(failure(format!("sudo denied the agent: {}", quote(line))).fix(ALLOW));
     }
     let other = text.lines().map(str::trim).find(|line| line.starts_with("sudo:"))?;
-    Some(failure(format!("sudo there refuses: {}", quote(other))).fix(ALLOW))
+    Some(failure(format!("sudo failed: {}", quote(other))).fix(ALLOW))
 }
 
 #[cfg(test)]
@@ -47,19 +46,22 @@ mod tests {
     #[test]
     fn each_no_of_sudo_is_one_sentence() {
         for (said, detail) in [
-            ("motd\nsudo: a password is required\n", "sudo there asks for a password"),
-            ("sudo: sorry, you must have a tty to run sudo\n", "sudo there asks for a password"),
+            ("motd\nsudo: a password is required\n", "sudo requires a password"),
+            ("sudo: sorry, you must have a tty to run sudo\n", "sudo requires a password"),
             (
                 "Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.\n",
-                "sudo there forbids it: Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.",
+                "sudo denied the agent: Sorry, user u is not allowed to execute '/usr/bin/rdmactl agent 0' as root on n1.",
             ),
             (
                 "u is not in the sudoers file.\n",
-                "sudo there forbids it: u is not in the sudoers file.",
+                "sudo denied the agent: u is not in the sudoers file.",
             ),
-            ("env: 'sudo': No such file or directory\n", "there is no sudo there"),
-            ("env: can't execute 'sudo': No such file or directory\n", "there is no sudo there"),
-            ("sudo: \x1b]0;x\n", r"sudo there refuses: sudo: \u{1b}]0;x"),
+            ("env: 'sudo': No such file or directory\n", "sudo is not installed on the host"),
+            (
+                "env: can't execute 'sudo': No such file or directory\n",
+                "sudo is not installed on the host",
+            ),
+            ("sudo: \x1b]0;x\n", r"sudo failed: sudo: \u{1b}]0;x"),
         ] {
             let failure = refusal(said.as_bytes()).unwrap();
             assert_eq!((failure.reason, failure.detail.as_str()), (Reason::Auth, detail));

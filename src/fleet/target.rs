@@ -89,6 +89,14 @@ pub struct Target {
     pub call: Option<SshCall>,
 }
 
+impl Target {
+    /// Returns the `ssh` call for the host, as the operator would type it.
+    #[must_use]
+    pub fn by_hand(&self) -> String {
+        self.call.as_ref().map_or_else(|| format!("ssh {}", self.host), SshCall::by_hand)
+    }
+}
+
 /// Who speaks SSH with a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
@@ -194,10 +202,10 @@ fn ask_ssh(call: &SshCall, watchdog: &Watchdog) -> Result<String, HostFailure> {
         return Ok(String::from_utf8_lossy(&answer.stdout).into_owned());
     }
     let words = String::from_utf8_lossy(&answer.stderr);
-    let detail = format!("ssh refuses its configuration: {}", words.trim());
+    let detail = format!("ssh rejected the SSH configuration: {}", words.trim());
     let by_hand = call.by_hand().replacen("ssh", "ssh -G", 1);
     Err(HostFailure::new(Reason::Transport, detail)
-        .fix(format!("try `{by_hand}` and mend what it names")))
+        .fix(format!("correct the option or the line that ssh names, then test: {by_hand}")))
 }
 
 /// Whether the operator's own `ssh` holds a connection to this host open.

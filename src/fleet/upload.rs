@@ -10,8 +10,8 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::last_words::last_words;
-use super::remote_command::{self, ANSWER_LIMIT, PLACES, UP, answer, in_sh};
-use super::{Access, Nonce, Output};
+use super::remote_command::{self, ANSWER_LIMIT, PLACES, TEST_SHELL, UP, answer, in_sh};
+use super::{Access, Leftover, Nonce, Output};
 use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 use crate::wire::UPLOAD_PREFIX;
@@ -52,7 +52,10 @@ impl Program {
         let mut bytes = Vec::new();
         File::open(path)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
         if bytes.is_empty() || bytes.len() as u64 > MAX_SIZE {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not the size of an agent"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file is empty or larger than 256 MiB",
+            ));
         }
         let sha256 = format!("{:x}", Sha256::digest(&bytes));
         Ok(Self { bytes, sha256 })
@@ -124,11 +127,11 @@ impl Uploaded {
     /// Removes it, unless it was run and has done so itself.
     ///
     /// # Errors
-    /// Where it still lies.
-    pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), String> {
+    /// It is still there.
+    pub fn remove(&self, access: &dyn Access, deadline: Deadline) -> Result<(), Leftover> {
         match access.run(&remote_command::remove_uploaded(self), deadline) {
             Ok(exit) if exit.is_success() => Ok(()),
-            _ => Err(self.directory().trim_matches('"').to_owned()),
+            _ => Err(Leftover::upload(access, self.directory().trim_matches('"'))),
         }
     }
 
@@ -177,9 +180,9 @@ impl<'a> Answer<'a> {
             Some(Self { word, number: number.trim().parse().ok()? })
         });
         found.ok_or_else(|| {
-            let detail = format!("the upload ended without a word{}", last_words(&output.stderr));
-            HostFailure::new(Reason::Garbage, detail)
-                .fix("see whether the login shell there can run /bin/sh")
+            let (exit, said) = (&output.exit, last_words(&output.stderr));
+            let detail = format!("the upload ended without a result; {exit}{said}");
+            HostFailure::new(Reason::Garbage, detail).fix(TEST_SHELL)
         })
     }
 }
@@ -188,16 +191,23 @@ fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
     let said = last_words(&output.stderr);
     let failure = |detail: String| HostFailure::new(Reason::NoAgent, detail);
     match word {
-        "place" => failure("no directory there takes a program that may run".to_owned()).fix(
-            "free one of $XDG_RUNTIME_DIR, /dev/shm, /tmp, /var/tmp, $HOME from noexec, or install rdmactl there",
+        "place" => failure("no writable directory on the host allows execution".to_owned()).fix(
+            "mount one of $XDG_RUNTIME_DIR, /dev/shm, /tmp, /var/tmp, $HOME without noexec, or install rdmactl on \
+             the host; list the mounts: findmnt -o TARGET,OPTIONS",
         ),
-        "write" => failure(format!("the program cannot be written there{said}")).fix("see `df` there"),
+        "write" => {
+            let place = PLACES.get(number).copied().unwrap_or("its directory");
+            failure(format!("the program cannot be written to {place}{said}"))
+                .fix(format!("on the host, free space: df -h {place}"))
+        }
         "size" => failure(format!("only {number} bytes of the program arrived{said}"))
-            .fix("see `df` there, and what the login files read from stdin"),
-        "hash" => failure("the program arrived changed".to_owned())
-            .fix("try again; if it stays, install rdmactl there"),
-        "run" => failure(format!("the uploaded program does not run there (exit {number}){said}"))
-            .fix("use the release binary, which needs no library of the host but libc"),
-        _ => failure(format!("the upload failed there{said}")),
+            .fix("on the host, check the free space, and that no login file reads standard input: df -h"),
+        "hash" => failure("upload checksum mismatch (SHA-256)".to_owned())
+            .fix("retry; if the upload fails again, install rdmactl on the host"),
+        "run" => {
+            failure(format!("the uploaded program does not run: exit status {number}{said}"))
+                .fix("use the release binary, which needs no library of the host but libc")
+        }
+        _ => failure(format!("the upload failed{said}")),
     }
 }

@@ -57,7 +57,7 @@ pub struct PingReport {
     pub taken_ns: Option<u64>,
     /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
     pub elapsed_ms: u64,
-    /// Agents that could not be confirmed gone: `HOST: pid N`.
+    /// Agents that may still be running, each with the command that ends it.
     pub left_behind: Vec<String>,
 }
 

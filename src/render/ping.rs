@@ -130,7 +130,7 @@ pub fn render_findings(report: &PingReport) -> String {
     outliers::write(&mut text, report);
     write_recovered(&mut text, report);
     for left in &report.left_behind {
-        let _ = writeln!(text, "! left on {}", escape(left));
+        let _ = writeln!(text, "! {}", escape(left));
     }
     let _ = writeln!(text, "{}", sum(report));
     if let Some(coverage) = report.coverage.as_ref().filter(|coverage| coverage.is_partial()) {

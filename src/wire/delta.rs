@@ -18,7 +18,7 @@ struct Splice(usize, usize, String);
 
 /// A change that does not fit the text it is said to be of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the change is not one of the last answer")]
+#[error("the delta does not fit the last report")]
 pub struct Misfit;
 
 /// How far apart two texts may be where something came or went, in pieces of both.

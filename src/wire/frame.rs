@@ -19,10 +19,10 @@ pub enum WireError {
     #[error("the stream ended in the middle of a frame")]
     Truncated,
     /// A frame says that it is larger than [`FRAME_LIMIT`].
-    #[error("a frame of {0} bytes is over the limit of {FRAME_LIMIT}")]
+    #[error("a frame of {0} bytes is over the limit of {FRAME_LIMIT} bytes")]
     TooBig(usize),
     /// A frame does not hold a message of this protocol.
-    #[error("a frame holds no message of this protocol: {0}")]
+    #[error("a frame does not hold a message of this protocol: {0}")]
     Malformed(#[from] serde_json::Error),
 }
 

@@ -32,13 +32,13 @@ impl Greeting {
 #[derive(Debug, thiserror::Error)]
 pub enum GreetingError {
     /// The host has no rdmactl.
-    #[error("no agent")]
+    #[error("no rdmactl on the host")]
     NoAgent,
-    /// The stream ended; what it said instead.
-    #[error("the host said {0:?} instead of greeting")]
+    /// The stream ended; the output that came instead.
+    #[error("the command ended without the greeting of an agent{}", output(.0))]
     Ended(String),
-    /// The host never stopped talking.
-    #[error("the host said {0:?} and more, over {NOISE_LIMIT} bytes, instead of greeting")]
+    /// The output without a greeting is over the limit.
+    #[error("more than {NOISE_LIMIT} bytes came before the greeting of an agent{}", output(.0))]
     Noise(String),
     /// The stream broke.
     #[error("the connection broke: {0}")]
@@ -92,6 +92,11 @@ pub fn read_greeting(
             return Err(GreetingError::Noise(quote(&said)));
         }
     }
+}
+
+/// Quotes the beginning of the output, as the tail of a message; empty without output.
+fn output(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!("; the output begins with {said:?}") }
 }
 
 fn quote(said: &[u8]) -> String {

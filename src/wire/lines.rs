@@ -51,7 +51,7 @@ pub enum LineError {
     #[error("line {0} arrived damaged")]
     Damaged(u64),
     /// A line is missing, or came twice.
-    #[error("line {got} came where line {due} was due")]
+    #[error("line {got} arrived instead of line {due}")]
     OutOfOrder {
         /// The number that was to come.
         due: u64,
@@ -220,7 +220,7 @@ mod tests {
         let lost = format!("{}\n{}\n", lines[0], lines[2]);
         assert_eq!(
             read_all(lost.as_bytes()).unwrap_err().to_string(),
-            "line 2 came where line 1 was due"
+            "line 2 arrived instead of line 1"
         );
     }
 

@@ -63,7 +63,7 @@ impl Lease {
 
 /// Tells an operator that only stood still why its agent is gone.
 fn say_why(limit: Duration) {
-    let text = format!("no word came from the operator for {} s\n", limit.as_secs());
+    let text = format!("no message from the operator for {} s\n", limit.as_secs());
     let say = move || rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
     // In a thread, because stderr may take nothing any more, and this process must end.
     if let Ok(said) = thread::Builder::new().spawn(say) {

@@ -13,7 +13,7 @@ pub(super) fn within_limit(mut report: HostReport, limit: usize) -> serde_json::
         && let Some(consumers) = report.consumers.take()
     {
         let count = consumers.sockets.map_or(0, |sockets| sockets.len());
-        leave_out(&mut report, "connections", count, "sockets and what belongs to them", limit);
+        leave_out(&mut report, "connections", count, "sockets and related entries", limit);
         json = serde_json::to_string(&report)?;
     }
     Ok(json)
@@ -24,8 +24,10 @@ fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, l
         key: command.into(),
         source: "the agent".into(),
         errno: None,
-        detail: format!("{count} {what} make a report over the limit of {limit} bytes"),
-        fix: Some(format!("run rdmactl {command} on that host itself")),
+        detail: format!(
+            "{count} {what} are left out: the report would be over the limit of {limit} bytes"
+        ),
+        fix: Some(format!("log in to the host and run: rdmactl {command}")),
     });
 }
 

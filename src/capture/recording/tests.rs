@@ -125,7 +125,7 @@ fn a_wrong_line_is_named_and_what_is_before_it_can_still_be_seen() {
         (r#"{"host":9,"answered_ns":1,"failure":null}"#, "line 10: the header has no host 9"),
         (
             r#"{"host":1,"answered_ns":1,"failure":null,"change":[[9999,0,""]]}"#,
-            "line 10: the change is not",
+            "line 10: the delta does not fit",
         ),
         (r#"{"host":1,"answered_ns":1,"failure":null,"report":{}}"#, "line 10: missing field"),
         (

@@ -78,8 +78,7 @@ impl<'a> Answer<'a> {
                 say(self.term, &Note { text, fix: None });
             }
             for left in &report.left_behind {
-                let text = format!("left on {}", escape(left));
-                say(self.term, &Note { text, fix: None });
+                say(self.term, &Note { text: escape(left).into_owned(), fix: None });
             }
         }
         Ok(())

@@ -120,7 +120,7 @@ impl Real {
         let results = matrix::run(&members, &self.plan, effort, &watcher);
         drop(members);
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let left_behind = leave(&self.places, reached);
+        let left_behind = leave(reached);
         // Not every two hosts have the same rails: what is covered counts them together.
         let ends = |is_of: fn(&Pair) -> bool| -> BTreeSet<(usize, usize)> {
             let pairs = results.pairs.iter().filter(|pair| is_of(pair));
@@ -206,7 +206,10 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
 
 fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
     let nonce = Nonce::new().map_err(|error| {
-        HostFailure::new(Reason::Transport, format!("cannot read random numbers: {error}"))
+        HostFailure::new(
+            Reason::Transport,
+            format!("cannot read random numbers on this machine: {error}"),
+        )
     })?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", &nonce.to_string()]);
@@ -245,18 +248,15 @@ fn overrides(args: &PingArgs) -> Overrides {
     }
 }
 
-/// Ends all agents at once; which of them could not be ended.
-fn leave(places: &[Place], reached: Vec<Reached>) -> Vec<String> {
+/// Ends all agents at once; returns those that could not be ended.
+fn leave(reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
-    let agents = places
-        .iter()
-        .zip(reached)
-        .filter_map(|(place, reached)| Some((place.name(), reached.ok()?.agent)));
+    let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
     let left_behind = Mutex::new(Vec::new());
-    at_once(agents.collect(), |(name, agent)| {
+    at_once(agents.collect(), |agent| {
         if let Err(left) = agent.end(deadline) {
             let mut left_behind = left_behind.lock().unwrap_or_else(PoisonError::into_inner);
-            left_behind.push(format!("{name}: {left}"));
+            left_behind.push(left.to_string());
         }
     });
     left_behind.into_inner().unwrap_or_else(PoisonError::into_inner)

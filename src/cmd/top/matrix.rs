@@ -62,7 +62,7 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &Teller) ->
                 teller.send(Input::Matrix(Arc::new(report)));
             }
             for left in &left {
-                teller.complain(format!("left on {left}"));
+                teller.complain(left.clone());
             }
             left
         }

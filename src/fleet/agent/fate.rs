@@ -4,8 +4,9 @@ use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
-use crate::fleet::Access;
 use crate::fleet::remote_command;
+use crate::fleet::ssh::fault::MORE_TIME;
+use crate::fleet::{Access, Leftover};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
 use crate::wire::Loss;
@@ -14,12 +15,19 @@ use crate::wire::Loss;
 /// to end a killed child of this process.
 pub(super) const LOOK: Duration = Duration::from_secs(2);
 
-/// How long a host of which nothing is heard may take to show that it only stood still: an emulated one
+/// How long an unresponsive host may take to show that it only stood still: an emulated one
 /// stood for four seconds, and a virtual one that moves to another machine may as well.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// How long an agent may take to speak on a host that answers: some of its heartbeats.
 const RECOVERY: Duration = Duration::from_millis(750);
+
+/// What is known of a host whose agent failed.
+const HOST_RESPONDS: &str = "the host responds";
+/// The purpose of [`LIST_STOPPED`], as a message names it.
+pub(in crate::fleet) const STOPPED: &str = "look for stopped or swapped-out processes";
+/// The command that shows why processes do not run.
+pub(in crate::fleet) const LIST_STOPPED: &str = "ps -eo pid,stat,wchan:30,comm";
 
 /// What became of an agent.
 pub(super) struct Fate {
@@ -65,29 +73,26 @@ impl Agent {
         let given_up = matches!(look, Look::Silent(_)).then(clock::now);
         let life = match (ended, look) {
             (false, Look::There) => {
-                let others = match &self.way {
-                    Way::Here(_) => "this rdmactl on the same host".to_owned(),
-                    Way::There(access, _) => format!("the host's {}", access.service()),
-                };
                 let seconds = SILENCE.as_secs();
-                Life::Hung(format!("its agent did not run for {seconds} s, though {others} did"))
+                let service = self.way.service();
+                Life::Hung(format!("agent unresponsive for {seconds} s; {service} still responds"))
             }
             (true, Look::There) | (_, Look::Gone) => {
                 let said = self.pipe.last_words();
-                Life::Dead(format!(
-                    "its agent was killed or crashed{said}; the host itself answers"
-                ))
+                Life::Dead(format!("the agent ended unexpectedly{said}; {HOST_RESPONDS}"))
             }
             (_, Look::Silent(why)) => {
                 let service = self.way.service();
-                Life::Dead(format!("neither its agent nor its {service} answers: {why}"))
+                Life::Dead(format!(
+                    "the agent does not respond, and a test command over {service} failed: {why}"
+                ))
             }
         };
         Fate { life, given_up }
     }
 
-    /// Whether nothing came for too long, or nothing more will. When this process itself stood still, the
-    /// agent has its patience anew.
+    /// True if nothing came for too long, or nothing more will come. Time in which this process did not
+    /// run is not counted.
     fn is_silent(&self) -> bool {
         self.inbox.broken().is_some() || self.inbox.silence() >= SILENCE
     }
@@ -106,46 +111,51 @@ impl Agent {
         Some(match lost? {
             None => Life::Alive,
             Some(Loss::Hung) => {
-                Life::Hung("its worker did not run, though its supervisor did".into())
+                Life::Hung("the worker of the agent is unresponsive; its supervisor runs".into())
             }
             Some(Loss::Ended) => {
-                Life::Dead("its worker was killed or crashed; the host itself answers".into())
+                Life::Dead(format!("the worker of the agent ended unexpectedly; {HOST_RESPONDS}"))
             }
         })
     }
 
-    /// Why an agent that says nothing wrong did not send something in time: a host that answers is
-    /// not dead. Its agent is killed.
+    /// Returns why an agent without an error did not send something in time: a host that responds is not
+    /// dead. Its agent is killed.
     pub(super) fn too_late(&self, what: &str) -> HostFailure {
-        let more = "give it more time with --timeout";
         match self.look(LOOK) {
             Look::There => {
                 let _ = self.kill();
-                let detail = "in time, though the host itself answers";
-                HostFailure::new(Reason::Hung, format!("the agent did not send {what} {detail}"))
-                    .fix(format!(
-                        "{more}, or look for stopped processes there: ps -eo pid,stat,wchan:30,comm"
-                    ))
+                let detail = format!("the agent did not send {what} in time; {HOST_RESPONDS}");
+                let fix = self.way.by_hand(STOPPED, LIST_STOPPED);
+                HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}"))
             }
             Look::Gone | Look::Silent(_) => {
-                HostFailure::new(Reason::Timeout, format!("the agent did not send {what}"))
-                    .fix(more)
+                let detail = format!("the agent did not send {what} in time");
+                let fix = self.way.by_hand("check that the host responds", "uptime");
+                HostFailure::new(Reason::Timeout, detail).fix(format!("{fix}; or {MORE_TIME}"))
             }
         }
     }
 
     /// Makes sure that an agent that no longer listens is gone.
-    pub(super) fn bury(&self) -> Result<(), String> {
+    pub(super) fn bury(&self) -> Result<(), Leftover> {
         if matches!(self.way, Way::There(..)) && self.way.is_cancelled() {
             // The connection is cut: that ends the agent's input, and with it the agent.
             return Ok(());
         }
+        let pid = self.inbox.lock().process.map(|process| process.pid);
+        // Without a process id, the end of the command itself is all that can be known.
+        if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
+            return Ok(());
+        }
+        let access = match &self.way {
+            Way::Here(_) => None,
+            Way::There(access, privilege) => Some((&**access, *privilege)),
+        };
         match self.kill() {
             Look::Gone => Ok(()),
-            Look::There | Look::Silent(_) => Err(match self.inbox.lock().process {
-                Some(process) => format!("pid {}", process.pid),
-                None => "an agent that never said its pid".into(),
-            }),
+            Look::There => Err(Leftover::agent(access, pid, None)),
+            Look::Silent(why) => Err(Leftover::agent(access, pid, Some(&why))),
         }
     }
 
@@ -159,9 +169,9 @@ impl Agent {
                 status.map_or_else(Look::Silent, |status| match status {
                     Some(0) => Look::There,
                     Some(3 | 4) => Look::Gone,
-                    // A launcher that reaches nobody, and a connection that others have ended, say so too.
-                    Some(code) => Look::Silent(format!("exit code {code} instead of an answer")),
-                    None => Look::Silent("what was asked there was killed".into()),
+                    // A launcher without a host, and a connection that was ended, exit so, too.
+                    Some(code) => Look::Silent(format!("exit status {code}")),
+                    None => Look::Silent("killed by a signal".into()),
                 })
             }
         }
@@ -187,7 +197,7 @@ impl Agent {
         }
     }
 
-    /// Runs a command on the agent's process over a new channel; its exit status, or why the host gave none.
+    /// Runs a command on the agent's process over a new channel; returns its exit status, or why none came.
     fn run_there(
         &self,
         access: &dyn Access,
@@ -195,7 +205,7 @@ impl Agent {
         command: impl FnOnce(u32, u64) -> String,
     ) -> Result<Option<i32>, String> {
         let process = self.inbox.lock().process;
-        let process = process.ok_or("it never said which process it is")?;
+        let process = process.ok_or("the agent sent no process id")?;
         let command = command(process.pid, process.start_ticks);
         let exit = access.run(&command, Deadline::after(patience));
         exit.map(|exit| exit.status).map_err(|failure| failure.detail)

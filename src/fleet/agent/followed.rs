@@ -16,9 +16,9 @@ pub(super) struct Followed {
 /// Why a change makes no report.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FollowError {
-    #[error("a change, and nobody asked for changes")]
+    #[error("the agent sent a delta instead of a full report")]
     NotAsked,
-    #[error("a change of answer {0}, and {1} was the last one")]
+    #[error("the agent sent a delta of report {0}, but the last report is {1}")]
     OtherBase(u64, u64),
     #[error(transparent)]
     Misfit(#[from] Misfit),

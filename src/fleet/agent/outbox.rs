@@ -33,7 +33,7 @@ impl Outbox {
             && error.kind() == io::ErrorKind::WouldBlock
         {
             let seconds = UNREAD.as_secs();
-            self.inbox.give_up(format!("it read nothing of what it was told for {seconds} s"));
+            self.inbox.give_up(format!("it read no request for {seconds} s"));
         }
         false
     }

@@ -201,7 +201,7 @@ impl Inbox {
     /// What a text says, which holds no such thing when there is an error.
     fn made<T, E: Display>(&self, what: &str, made: Result<T, E>) -> Option<T> {
         made.map_err(|error| {
-            let why = format!("its {what} is no {what}: {error}");
+            let why = format!("invalid {what}: {error}");
             self.lock().broken = Some((Reason::Garbage, why));
         })
         .ok()
@@ -269,7 +269,7 @@ impl State {
     fn take_part(&mut self, what: &str, text: &str, is_last: bool, limit: usize) -> Option<String> {
         self.text.push_str(text);
         if self.text.len() > limit {
-            let why = format!("its {what} is over the limit of {limit} bytes");
+            let why = format!("the {what} is over the limit of {limit} bytes");
             self.broken = Some((Reason::TooBig, why));
             return None;
         }
@@ -281,7 +281,7 @@ impl State {
         let is_first = self.frames == 0;
         self.frames += 1;
         if is_first != matches!(message, FromAgent::Hello(_)) {
-            let why = "it did not say once, and first, which process it is";
+            let why = "the process id of the agent must come once, in the first frame";
             self.broken = Some((Reason::Garbage, why.into()));
             return;
         }
@@ -309,7 +309,7 @@ impl State {
             FromAgent::End { frames } if frames == self.frames - 1 => self.ended = true,
             FromAgent::End { frames } => {
                 let came = self.frames - 1;
-                let why = format!("only {came} of its {frames} frames came");
+                let why = format!("only {came} of its {frames} frames arrived");
                 self.broken = Some((Reason::Garbage, why));
             }
         }

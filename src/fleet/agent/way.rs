@@ -21,11 +21,27 @@ impl Way {
         }
     }
 
-    /// What else of the host could answer.
+    /// What starts commands beside the agent, as a message names it.
     pub(super) fn service(&self) -> &'static str {
         match self {
-            Self::Here(_) => "process",
+            Self::Here(_) => "this machine",
             Self::There(access, _) => access.service(),
+        }
+    }
+
+    /// The host, as a message names it.
+    pub(super) fn host(&self) -> &str {
+        match self {
+            Self::Here(_) => "this host",
+            Self::There(access, _) => access.host(),
+        }
+    }
+
+    /// Returns what to type for a command on the host, after the words for its purpose.
+    pub(super) fn by_hand(&self, purpose: &str, command: &str) -> String {
+        match self {
+            Self::Here(_) => format!("{purpose}: {command}"),
+            Self::There(access, _) => access.by_hand(purpose, command),
         }
     }
 

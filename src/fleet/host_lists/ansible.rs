@@ -42,9 +42,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             continue;
         }
         if line == "---" {
-            return Err(FormatError::new(number, "this is YAML, which is not read here").fix(
-                "list the hosts of an inventory with `ansible all --list-hosts`, and read it with -",
-            ));
+            return Err(super::yaml(number));
         }
         let head = line.split(" #").next().unwrap_or_default().trim_end();
         if head.starts_with('[') && head.ends_with(']') {
@@ -55,7 +53,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<Entry>, FormatError> {
             continue;
         }
         let Some(words) = shlex::split(line) else {
-            return Err(FormatError::new(number, "a quote is never closed"));
+            return Err(FormatError::new(number, "unclosed quote"));
         };
         let Some((name, variables)) = words.split_first() else { continue };
         let place = *places.entry(name.clone()).or_insert(described.len());
@@ -75,16 +73,18 @@ fn section_names_hosts(line: usize, head: &str) -> Result<bool, FormatError> {
     match head.trim_matches(['[', ']']).split_once(':') {
         None => Ok(true),
         Some((_, "children" | "vars")) => Ok(false),
-        Some((group, _)) => Err(FormatError::new(line, format!("{} is no section", quoted(head)))
-            .fix(format!("write [{group}], [{group}:children] or [{group}:vars]"))),
+        Some((group, _)) => {
+            Err(FormatError::new(line, format!("{} is not a section", quoted(head)))
+                .fix(format!("write [{group}], [{group}:children] or [{group}:vars]")))
+        }
     }
 }
 
 fn describe(line: usize, host: &mut Described, variables: &[String]) -> Result<(), FormatError> {
     for variable in variables {
         let Some((key, value)) = variable.split_once('=') else {
-            return Err(FormatError::new(line, format!("{} is no variable", quoted(variable)))
-                .fix("write one host a line, and NAME=VALUE behind it"));
+            return Err(FormatError::new(line, format!("{} is not a variable", quoted(variable)))
+                .fix("write one host per line, with NAME=VALUE after it"));
         };
         let kept = match key {
             "ansible_host" | "ansible_ssh_host" => &mut host.address,
@@ -93,8 +93,8 @@ fn describe(line: usize, host: &mut Described, variables: &[String]) -> Result<(
             _ => continue,
         };
         if value.contains("{{") {
-            return Err(FormatError::new(line, format!("{key} is a template"))
-                .fix("write its value, or list the hosts with `ansible-inventory --list`"));
+            return Err(FormatError::new(line, format!("the value of {key} is a template"))
+                .fix("write the value, or list the hosts: ansible all --list-hosts"));
         }
         *kept = Some(value.to_owned()).filter(|value| !value.is_empty());
     }
@@ -126,14 +126,14 @@ impl Described {
 /// The names that a pattern of Ansible stands for, numbers still as a range of this program.
 fn spell_out(line: usize, pattern: &str, left: &mut usize) -> Result<Vec<String>, FormatError> {
     if pattern.len() > LONGEST {
-        return Err(FormatError::new(line, "longer than a host name may be"));
+        return Err(FormatError::new(line, "the pattern is longer than 1,000 characters"));
     }
     let mut names = vec![String::new()];
     let mut rest = pattern;
     while let Some((before, behind)) = rest.split_once('[') {
         let Some((range, after)) = behind.split_once(']') else {
-            let message = format!("the bracket in {} is never closed", quoted(pattern));
-            return Err(FormatError::new(line, message).fix("write www[01:05]"));
+            let message = format!("unclosed bracket in {}", quoted(pattern));
+            return Err(FormatError::new(line, message).fix("write for example www[01:05]"));
         };
         let choices = if range.parse::<std::net::Ipv6Addr>().is_ok() {
             vec![format!("[{range}]")]
@@ -162,24 +162,24 @@ fn read_range(line: usize, range: &str) -> Result<Vec<String>, FormatError> {
     let (low, high, step) = match parts[..] {
         [low, high] => (low, high, "1"),
         [low, high, step] => (low, high, step),
-        _ => return wrong("is no range of Ansible", "write [01:16], [01:16:2] or [a:f]"),
+        _ => return wrong("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]"),
     };
     let Some(step) = step.parse::<usize>().ok().filter(|step| *step > 0) else {
-        return wrong("has no step above 0", "write [01:16:2]");
+        return wrong("has an invalid step", "write [01:16:2]");
     };
     if let (&[low @ (b'a'..=b'z' | b'A'..=b'Z')], &[high]) = (low.as_bytes(), high.as_bytes()) {
         if low > high || low.is_ascii_uppercase() != high.is_ascii_uppercase() {
-            return wrong("counts backwards", "write [a:f] or [A:F]");
+            return wrong("is descending", "write [a:f] or [A:F]");
         }
         let letters = (low..=high).step_by(step);
         return Ok(letters.map(|letter| char::from(letter).to_string()).collect());
     }
     let low = if low.is_empty() { "0" } else { low };
     let (Ok(first), Ok(last)) = (low.parse::<u64>(), high.parse::<u64>()) else {
-        return wrong("is no range of Ansible", "write [01:16], [01:16:2] or [a:f]");
+        return wrong("is not an Ansible range", "write [01:16], [01:16:2] or [a:f]");
     };
     if first > last {
-        return wrong("counts backwards", "write the lower number first");
+        return wrong("is descending", "write the lower number first");
     }
     if low.len() > 1 && low.starts_with('0') && low.len() != high.len() {
         return wrong("has bounds of different widths", "write [01:16] or [1:16]");
@@ -230,14 +230,14 @@ mod tests {
     fn what_is_wrong_is_named_with_its_line() {
         let table = [
             ("h1\nh[01:3]", 2, "different widths"),
-            ("h[5:1]", 1, "counts backwards"),
-            ("h[c:a]", 1, "counts backwards"),
-            ("h[1-3]", 1, "is no range of Ansible"),
-            ("h[1:3:0]", 1, "no step above 0"),
-            ("h[1:3", 1, "never closed"),
-            ("h1 h2", 1, "`h2` is no variable"),
+            ("h[5:1]", 1, "is descending"),
+            ("h[c:a]", 1, "is descending"),
+            ("h[1-3]", 1, "is not an Ansible range"),
+            ("h[1:3:0]", 1, "has an invalid step"),
+            ("h[1:3", 1, "unclosed bracket"),
+            ("h1 h2", 1, "`h2` is not a variable"),
             ("h1 x='a", 1, "quote"),
-            ("[a:b]\n", 1, "is no section"),
+            ("[a:b]\n", 1, "is not a section"),
             ("h1 ansible_host={{x}}", 1, "template"),
             ("---\nall:", 1, "YAML"),
             (

@@ -53,12 +53,11 @@ impl ClusterShellConf {
             }
             let Some((key, value)) = said.split_once([':', '=']) else {
                 let message = format!("{} is neither a section nor a setting", quoted(said));
-                return Err(
-                    FormatError::new(line, message).fix("write `map: COMMAND` below [SOURCE]")
-                );
+                return Err(FormatError::new(line, message)
+                    .fix("write a setting, for example `map: COMMAND`, below [SOURCE]"));
             };
             let Some(section) = &section else {
-                return Err(FormatError::new(line, "this setting belongs to no section")
+                return Err(FormatError::new(line, "this setting is outside of a section")
                     .fix("write [Main] or [SOURCE] above it"));
             };
             settings.push(Setting {
@@ -99,5 +98,7 @@ fn what_is_no_setting_is_named_with_its_line() {
         (error.line, error.message.as_str()),
         (2, "`nonsense` is neither a section nor a setting")
     );
-    assert!(ClusterShellConf::parse("map: x\n").unwrap_err().message.contains("no section"));
+    assert!(
+        ClusterShellConf::parse("map: x\n").unwrap_err().message.contains("outside of a section")
+    );
 }

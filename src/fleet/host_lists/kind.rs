@@ -50,9 +50,7 @@ impl HostsFileKind {
             return Ok(kind);
         }
         if let Some((line, _)) = lines(text).find(|(_, line)| *line == "---" || *line == "all:") {
-            return Err(FormatError::new(line, "this is YAML, which is not read here").fix(
-                "list the hosts of an inventory with `ansible all --list-hosts`, and read it with -",
-            ));
+            return Err(super::yaml(line));
         }
         let words = || {
             lines(text)
@@ -62,11 +60,11 @@ impl HostsFileKind {
             None => Ok(Self::List),
             Some((line, word, number)) => {
                 let message = format!(
-                    "{} is a port in a list of hosts, and {number} processes in a hostfile of MPICH",
+                    "{} is ambiguous: port {number} in a list of hosts, {number} processes in an MPICH hostfile",
                     quoted(word)
                 );
                 Err(FormatError::new(line, message)
-                    .fix("write list:FILE for the one, mpich:FILE for the other"))
+                    .fix("name the kind of the file: list:FILE or mpich:FILE"))
             }
         }
     }
@@ -162,7 +160,7 @@ mod tests {
     fn a_number_that_may_be_a_port_or_a_count_is_refused() {
         for text in ["n0\nn1:4\n", "n1:22,n2", "n[1-4]:22"] {
             let error = HostsFileKind::of_text(text).unwrap_err();
-            assert!(error.message.contains("a port in a list of hosts, and"), "{error:?}");
+            assert!(error.message.contains("is ambiguous: port"), "{error:?}");
             let fix = error.fix.unwrap();
             assert!(fix.contains("list:FILE") && fix.contains("mpich:FILE"), "{fix}");
         }

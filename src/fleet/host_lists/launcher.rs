@@ -10,12 +10,12 @@ pub(super) fn open_mpi(text: &str) -> Result<Vec<Entry>, FormatError> {
         let mut words = said.split_whitespace();
         let Some(host) = words.next() else { continue };
         if host.starts_with('^') {
-            return Err(FormatError::new(line, "hosts that are left out are not read here")
-                .fix("take the line out, and name the hosts behind `!` in -H"));
+            return Err(FormatError::new(line, "excluded hosts (^) are not supported")
+                .fix("remove the line, and exclude the hosts with `!` in -H"));
         }
         if let Some((name, slots)) = host.split_once(':').filter(|(_, slots)| is_number(slots)) {
-            return Err(FormatError::new(line, format!("{} has a number", quoted(host)))
-                .fix(format!("write `{name} slots={slots}`, or read it as mpich:FILE")));
+            return Err(FormatError::new(line, format!("{} has a number after `:`", quoted(host)))
+                .fix(format!("write `{name} slots={slots}`, or read the file as mpich:FILE")));
         }
         refuse_bare(line, words)?;
         entries.push(Entry { line, hosts: host.to_owned() });
@@ -32,9 +32,9 @@ pub(super) fn mpich(text: &str) -> Result<Vec<Entry>, FormatError> {
         let name = match host.rsplit_once(':') {
             Some((name, count)) if !name.contains(':') || name.ends_with(']') => {
                 if !is_number(count) {
-                    let message = format!("{} has no number behind its `:`", quoted(host));
+                    let message = format!("{} has no number after `:`", quoted(host));
                     return Err(FormatError::new(line, message)
-                        .fix("write how many processes the host takes, as in n1:4"));
+                        .fix("write the number of processes, for example n1:4"));
                 }
                 name
             }
@@ -65,8 +65,8 @@ fn refuse_bare<'a>(line: usize, words: impl Iterator<Item = &'a str>) -> Result<
     let mut bare = words.filter(|word| !word.contains('='));
     match bare.next() {
         None => Ok(()),
-        Some(word) => Err(FormatError::new(line, format!("{} is no setting", quoted(word)))
-            .fix("write one host a line, or read the file as list:FILE")),
+        Some(word) => Err(FormatError::new(line, format!("{} is not a setting", quoted(word)))
+            .fix("write one host per line, or read the file as list:FILE")),
     }
 }
 
@@ -94,8 +94,8 @@ mod tests {
     fn what_is_of_another_kind_is_refused_with_its_line() {
         let error = open_mpi("n1\nn2:4\n").unwrap_err();
         assert_eq!(error.line, 2);
-        assert_eq!(error.fix.unwrap(), "write `n2 slots=4`, or read it as mpich:FILE");
-        assert_eq!(open_mpi("n1 n2").unwrap_err().message, "`n2` is no setting");
+        assert_eq!(error.fix.unwrap(), "write `n2 slots=4`, or read the file as mpich:FILE");
+        assert_eq!(open_mpi("n1 n2").unwrap_err().message, "`n2` is not a setting");
         assert!(open_mpi("^n1").is_err());
         assert!(mpich("n1:x").unwrap_err().message.contains("no number"));
         assert!(mpich("n1:4 n2:4").is_err());

@@ -15,7 +15,7 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
     let mut at = Place::Top;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            FormatError::new(error.marker().line(), format!("this is no YAML: {}", error.info()))
+            FormatError::new(error.marker().line(), format!("invalid YAML: {}", error.info()))
         })?;
         let line = span.start.line();
         at = match (at, event) {
@@ -56,12 +56,12 @@ pub fn read_yaml_groups(text: &str) -> Result<Vec<(String, Vec<Group>)>, FormatE
                 if at == Place::Group { Place::Groups } else { Place::List }
             }
             (_, Event::Alias(_)) => {
-                return Err(FormatError::new(line, "aliases are not read")
-                    .fix("name the group instead, as in '@group'"));
+                return Err(FormatError::new(line, "YAML aliases are not supported")
+                    .fix("name the group instead, for example '@group'"));
             }
             _ => {
-                return Err(FormatError::new(line, "this is no group")
-                    .fix("write SOURCE: and below it, indented, GROUP: 'n[1-4]'"));
+                return Err(FormatError::new(line, "not a group")
+                    .fix("write SOURCE: and, indented below it, GROUP: 'n[1-4]'"));
             }
         };
     }
@@ -118,13 +118,13 @@ mod tests {
     #[test]
     fn anything_else_is_refused_with_its_line() {
         let table = [
-            ("a:\n  b: [1\n", 3, "no YAML"),
-            ("- a\n", 1, "no group"),
-            ("a: n1\n", 1, "no group"),
-            ("a:\n  b:\n    c: n1\n", 3, "no group"),
-            ("a:\n  b: [[n1]]\n", 2, "no group"),
+            ("a:\n  b: [1\n", 3, "invalid YAML"),
+            ("- a\n", 1, "not a group"),
+            ("a: n1\n", 1, "not a group"),
+            ("a:\n  b:\n    c: n1\n", 3, "not a group"),
+            ("a:\n  b: [[n1]]\n", 2, "not a group"),
             ("a:\n  b: &x [n1]\n  c: *x\n", 3, "aliases"),
-            ("a:\n  [b]: n1\n", 2, "no group"),
+            ("a:\n  [b]: n1\n", 2, "not a group"),
         ];
         for (text, line, said) in table {
             let error = read_yaml_groups(text).unwrap_err();

@@ -124,15 +124,15 @@ pub(super) struct Nowhere;
 
 impl Lookup for Nowhere {
     fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
-        Err(LookupError::new("groups are not looked up here").fix("write the hosts"))
+        Err(LookupError::new("groups are not allowed here").fix("write the hosts"))
     }
 
     fn file(&self, _: &str) -> Result<Found, LookupError> {
-        Err(LookupError::new("files are not read here").fix("write the hosts"))
+        Err(LookupError::new("files are not allowed here").fix("write the hosts"))
     }
 
     fn stdin(&self) -> Result<Found, LookupError> {
-        Err(LookupError::new("a lone `-` is stdin, which is not read here")
-            .fix("to take hosts away, write `!`"))
+        Err(LookupError::new("`-` means standard input, which is not allowed here")
+            .fix("to remove hosts, write `!`"))
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn read_bracket(cursor: &mut Cursor<'_>, open: usize) -> Result<Vec<N
             }
             Some(c) => {
                 let fault =
-                    Fault::new(cursor.at..=cursor.at, format!("`{c}` is no part of a range"));
+                    Fault::new(cursor.at..=cursor.at, format!("`{c}` is not allowed in a range"));
                 return Err(fault.fix("write [1-3], [1,5] or [1-9/2]"));
             }
             None => return Err(unclosed(open, cursor)),
@@ -64,20 +64,19 @@ fn read_range(cursor: &mut Cursor<'_>, open: usize) -> Result<Numbers, Fault> {
     let bounds = start..cursor.at;
     if padding(&high_text) > 0 && low_text.len() != high_text.len() {
         let width = high_text.len();
-        return Err(Fault::new(bounds, "widths differ")
+        return Err(Fault::new(bounds, "the bounds have different widths")
             .fix(format!("write [{low:0width$}-{high:0width$}] or [{low}-{high}]")));
     }
     if high < low {
-        return Err(
-            Fault::new(bounds, "counts backwards").fix(format!("write [{high_text}-{low_text}]"))
-        );
+        return Err(Fault::new(bounds, "the range is descending")
+            .fix(format!("write [{high_text}-{low_text}]")));
     }
     cursor.skip_while(char::is_whitespace);
     let step = if cursor.eat('/') {
         cursor.skip_while(char::is_whitespace);
         let at = cursor.at;
         match read_number(cursor, open)? {
-            (_, 0) => return Err(Fault::new(at..cursor.at, "a step of 0 never ends")),
+            (_, 0) => return Err(Fault::new(at..cursor.at, "the step must not be 0")),
             (_, step) => step,
         }
     } else {
@@ -91,26 +90,26 @@ fn read_number(cursor: &mut Cursor<'_>, open: usize) -> Result<(String, u64), Fa
     if cursor.skip_while(|c| c.is_ascii_digit()) == 0 {
         return Err(match cursor.peek() {
             None => unclosed(open, cursor),
-            Some(']' | ',') => Fault::new(start..=start, "a number is missing here"),
+            Some(']' | ',') => Fault::new(start..=start, "a number is missing"),
             Some('-') => {
-                Fault::new(start..=start, "a range begins with a number").fix("write [1-3]")
+                Fault::new(start..=start, "a range starts with a number").fix("write [1-3]")
             }
-            Some(c) => Fault::new(start..=start, format!("`{c}` is no digit"))
-                .fix("ranges count in decimal, as in [1-3]"),
+            Some(c) => Fault::new(start..=start, format!("`{c}` is not a digit"))
+                .fix("write decimal numbers, for example [1-3]"),
         });
     }
     let text = cursor.text(start, cursor.at);
     match text.parse() {
         Ok(number) => Ok((text, number)),
-        Err(_) => Err(Fault::new(start..cursor.at, "this number is too big")),
+        Err(_) => Err(Fault::new(start..cursor.at, "the number is too large")),
     }
 }
 
-/// The width that leading zeros ask for; 0 without any.
+/// Returns the width that leading zeros request; 0 without any.
 fn padding(digits: &str) -> usize {
     if digits.len() > 1 && digits.starts_with('0') { digits.len() } else { 0 }
 }
 
 fn unclosed(open: usize, cursor: &Cursor<'_>) -> Fault {
-    Fault::new(open..cursor.at, "this bracket is never closed").fix("add `]`")
+    Fault::new(open..cursor.at, "unclosed bracket").fix("add `]`")
 }

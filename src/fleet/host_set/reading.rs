@@ -53,7 +53,7 @@ impl<'lookup> Reading<'lookup> {
             None => {}
             Some(Within::Groups(source)) => group.source = group.source.or_else(|| source.clone()),
             Some(Within::Hosts) => {
-                return Err(Fault::new(term.clone(), "this file names hosts, and no groups")
+                return Err(Fault::new(term.clone(), "this kind of file cannot contain groups")
                     .fix("write the hosts, or read it as list:FILE"));
             }
         }
@@ -65,11 +65,11 @@ impl<'lookup> Reading<'lookup> {
         let open = self.levels.iter().filter_map(|level| level.group.as_ref());
         if open.clone().any(|one| *one == group) {
             let way: Vec<String> = open.chain([&group]).map(ToString::to_string).collect();
-            let message = format!("this group is made of itself, by way of {}", way.join(" > "));
+            let message = format!("the group contains itself: {}", way.join(" > "));
             return Err(Fault::new(term.clone(), message));
         }
         if self.levels.len() >= MAX_DEPTH {
-            return Err(Fault::new(term.clone(), "groups within groups, more than 32 deep"));
+            return Err(Fault::new(term.clone(), "groups are nested more than 32 levels deep"));
         }
         if self.groups.len() >= MAX_GROUPS {
             return Err(Fault::new(term.clone(), "more than 4,096 groups"));
@@ -83,7 +83,7 @@ impl<'lookup> Reading<'lookup> {
     /// The hosts of a file.
     pub(super) fn file(&mut self, name: &str, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
         if !self.levels.is_empty() {
-            return Err(Fault::new(term.clone(), "a file is named on the command line only"));
+            return Err(Fault::new(term.clone(), "files can be named only on the command line"));
         }
         let found = self.lookup.file(name).map_err(|error| not_found(error, term))?;
         self.found(None, found, term)
@@ -92,8 +92,11 @@ impl<'lookup> Reading<'lookup> {
     /// The hosts on stdin.
     pub(super) fn stdin(&mut self, term: &Range<usize>) -> Result<Vec<Host>, Fault> {
         if !self.levels.is_empty() {
-            return Err(Fault::new(term.clone(), "stdin is named on the command line only")
-                .fix("to take hosts away, write `!`"));
+            return Err(Fault::new(
+                term.clone(),
+                "standard input can be named only on the command line",
+            )
+            .fix("to remove hosts, write `!`"));
         }
         let found = self.lookup.stdin().map_err(|error| not_found(error, term))?;
         self.found(None, found, term)
@@ -106,7 +109,7 @@ impl<'lookup> Reading<'lookup> {
         term: &Range<usize>,
     ) -> Result<Vec<Host>, Fault> {
         let hosts = self.lines(group, found).map_err(|LineError { place, error }| {
-            Fault::new(term.clone(), format!("wrong in {place}")).within(error)
+            Fault::new(term.clone(), format!("invalid host set in {place}")).within(error)
         })?;
         self.take(hosts.len(), term)?;
         Ok(hosts)

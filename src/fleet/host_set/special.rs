@@ -18,17 +18,17 @@ pub(super) fn read(
     let hosts = match cursor.peek() {
         Some('@') => read_group(&mut cursor.until(end), reading)?,
         Some('^') if end == start + 1 => {
-            return Err(Fault::new(span, "no file is named").fix("write ^FILE"));
+            return Err(Fault::new(span, "no file after `^`").fix("write ^FILE"));
         }
         Some('^') => reading.file(&cursor.text(start + 1, end), &span)?,
         // `a - b` is meant to take away, and would wait for what nobody types.
         Some('-') if end == start + 1 && cursor.is_behind_blanks() => {
-            return Err(Fault::new(span, "a lone `-` between blanks is no operator")
-                .fix("write `!` to take hosts away, `,-` for stdin"));
+            return Err(Fault::new(span, "`-` is not an operator")
+                .fix("write `!` to remove hosts, `,-` for standard input"));
         }
         Some('-') if end == start + 1 => reading.stdin(&span)?,
         Some('-') => {
-            return Err(Fault::new(start..=start, "a host name does not begin with `-`"));
+            return Err(Fault::new(start..=start, "a host name cannot start with `-`"));
         }
         _ => return Ok(None),
     };
@@ -41,7 +41,7 @@ fn read_group(inner: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<Vec<H
     let (start, end) = (inner.at, inner.end());
     inner.at += 1;
     if inner.peek() == Some('@') {
-        return Err(Fault::new(start..end, "the names of groups are no hosts")
+        return Err(Fault::new(start..end, "`@@` is not supported")
             .fix("write one `@` for the hosts of a group"));
     }
     let source = read_source(inner)?;
@@ -59,7 +59,7 @@ fn read_source(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
     }
     let source = inner.text(inner.at, colon);
     if source.is_empty() {
-        return Err(Fault::new(colon..=colon, "no source of groups before this `:`"));
+        return Err(Fault::new(colon..=colon, "no group source before `:`"));
     }
     while inner.at < colon {
         refuse_character(inner)?;
@@ -75,7 +75,7 @@ fn read_names(
 ) -> Result<Vec<String>, Fault> {
     let (from, end) = (inner.at, inner.end());
     match inner.text(from, end).as_str() {
-        "" => return Err(Fault::new(start..end, "no group is named").fix("write @GROUP")),
+        "" => return Err(Fault::new(start..end, "no group after `@`").fix("write @GROUP")),
         GroupName::ALL => return Ok(vec![GroupName::ALL.into()]),
         _ => {}
     }
@@ -87,7 +87,7 @@ fn read_names(
             let at = inner.at;
             // What is a word of an option to a command that is asked for the group.
             if at == from && c == '-' {
-                return Err(Fault::new(at..=at, "the name of a group does not begin with `-`"));
+                return Err(Fault::new(at..=at, "a group name cannot start with `-`"));
             }
             refuse_character(inner)?;
             parts.push(Part::Text(inner.text(at, inner.at)));
@@ -108,8 +108,8 @@ fn refuse_character(inner: &mut Cursor<'_>) -> Result<(), Fault> {
             inner.at += 1;
             Ok(())
         }
-        Some('*' | '?') => Err(Fault::new(at..=at, "wildcards are not offered")
-            .fix("write @* or @SOURCE:* for every host, or a range, as in @rack[1-4]")),
-        _ => Err(Fault::new(at..=at, "this character is not allowed in the name of a group")),
+        Some('*' | '?') => Err(Fault::new(at..=at, "wildcards are not supported")
+            .fix("write @* or @SOURCE:* for every host, or a range, for example @rack[1-4]")),
+        _ => Err(Fault::new(at..=at, "this character is not allowed in a group name")),
     }
 }

@@ -54,8 +54,7 @@ fn find_end(cursor: &Cursor<'_>) -> Result<usize, Fault> {
             '[' => {
                 let open = ahead.at;
                 let Some(close) = ahead.find(|c| c == ']') else {
-                    return Err(Fault::new(open..ahead.end(), "this bracket is never closed")
-                        .fix("add `]`"));
+                    return Err(Fault::new(open..ahead.end(), "unclosed bracket").fix("add `]`"));
                 };
                 ahead.at = close;
             }
@@ -82,7 +81,7 @@ fn read_user(inner: &mut Cursor<'_>) -> Result<Option<String>, Fault> {
     }
     inner.at = at + 1;
     if matches!(inner.peek(), None | Some('-')) {
-        return Err(Fault::new(at..=at, "no host name follows this `@`"));
+        return Err(Fault::new(at..=at, "no host name after `@`"));
     }
     Ok(Some(user))
 }
@@ -101,7 +100,7 @@ fn read_bracketed_ipv6(inner: &mut Cursor<'_>) -> Result<Option<(String, Option<
         None => None,
         Some(':') => Some(read_port(inner, close + 1)?),
         Some(_) => {
-            return Err(Fault::new(close + 1..inner.end(), "only `:port` may follow an address"));
+            return Err(Fault::new(close + 1..inner.end(), "only :PORT can follow an address"));
         }
     };
     Ok(Some((name, port)))
@@ -148,14 +147,13 @@ fn read_pattern(inner: &mut Cursor<'_>) -> Result<Pattern, Fault> {
 fn refuse_character(c: char, at: usize) -> Fault {
     let here = at..=at;
     match c {
-        ']' => Fault::new(here, "no bracket is open here"),
+        ']' => Fault::new(here, "no opening bracket"),
         '*' | '?' => {
-            Fault::new(here, "wildcards are not offered").fix("write a range, as in n[1-4]")
+            Fault::new(here, "wildcards are not supported").fix("write a range, for example n[1-4]")
         }
-        '(' | ')' => {
-            Fault::new(here, "parentheses are not offered").fix("operators work from left to right")
-        }
-        '{' | '}' => Fault::new(here, "not a bracket of host sets").fix("write [1-3]"),
+        '(' | ')' => Fault::new(here, "parentheses are not supported")
+            .fix("write operators in order; they apply from left to right"),
+        '{' | '}' => Fault::new(here, "braces are not supported").fix("write [1-3]"),
         '@' => Fault::new(here, "a second `@`"),
         _ => Fault::new(here, "this character is not allowed in a host name"),
     }
@@ -177,7 +175,7 @@ fn split_port(
         text.truncate(keep);
     }
     if colon == start {
-        return Err(Fault::new(colon..=colon, "no host name before this port"));
+        return Err(Fault::new(colon..=colon, "no host name before the port"));
     }
     pattern.colons.clear();
     Ok((pattern, Some(port)))
@@ -200,8 +198,8 @@ impl Pattern {
         match names.iter().find(|name| !legal(name)) {
             None => Ok(names),
             Some(_) if self.colons.is_empty() => Err(Fault::new(span, "not a host name")),
-            Some(name) => Err(Fault::new(span, format!("`{name}` is no IPv6 address"))
-                .fix("with a port, write [address]:port")),
+            Some(name) => Err(Fault::new(span, format!("`{name}` is not an IPv6 address"))
+                .fix("write an address with a port as [ADDRESS]:PORT")),
         }
     }
 
@@ -225,8 +223,8 @@ impl Pattern {
                     && is_number(low)
                     && is_number(high) =>
             {
-                Err(Fault::new(span.clone(), "not a range of addresses")
-                    .fix(format!("write [{low}-{high}] in brackets")))
+                Err(Fault::new(span.clone(), "a range of addresses needs brackets")
+                    .fix(format!("write [{low}-{high}]")))
             }
             _ => Ok(()),
         }
@@ -260,7 +258,7 @@ pub(super) fn refuse_length(parts: &[Part], span: &Range<usize>) -> Result<(), F
         })
     });
     if longest > MAX_NAME {
-        return Err(Fault::new(span.clone(), "longer than a name may be (253 characters)"));
+        return Err(Fault::new(span.clone(), "the name is longer than 253 characters"));
     }
     Ok(())
 }

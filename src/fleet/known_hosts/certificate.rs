@@ -18,7 +18,7 @@ pub(super) fn check(
     unix_s: u64,
 ) -> Result<(), String> {
     if certificate.cert_type() != CertType::Host {
-        return Err("it is the certificate of a user".into());
+        return Err("it is a user certificate".into());
     }
     if unix_s < certificate.valid_after() {
         return Err("it is not valid yet".into());
@@ -27,14 +27,14 @@ pub(super) fn check(
         return Err("it has expired".into());
     }
     if !certificate.critical_options().is_empty() {
-        return Err("it has critical options that nobody here knows".into());
+        return Err("it has unsupported critical options".into());
     }
     let principals = certificate.valid_principals();
     if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
-        return Err(format!("it names {}, not {name}", principals.join(", ")));
+        return Err(format!("its principals are {}, not {name}", principals.join(", ")));
     }
     if signature::is_valid(certificate, blob) {
         return Ok(());
     }
-    Err("the authority's signature on it is wrong".into())
+    Err("the signature of the authority is invalid".into())
 }

@@ -72,7 +72,10 @@ fn line(lookup: &Lookup, key: &HostKey, is_hashed: bool) -> io::Result<String> {
     let name = lookup.spelled();
     // Any of them would make another line of it.
     if name.is_empty() || name.contains([',', ' ', '\t', '\n', '#', '|', '*', '?', '!', '@']) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name for a line"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "known_hosts cannot hold this host name",
+        ));
     }
     let name = if is_hashed { hashed(name)? } else { name.to_owned() };
     Ok(format!("{name} {} {}\n", key.kind(), STANDARD.encode(key.plain())))
@@ -125,7 +128,7 @@ fn lock(file: &File) -> io::Result<()> {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) if !deadline.is_over() => thread::park_timeout(TRY_AGAIN),
             Err(Errno::WOULDBLOCK) => {
-                return Err(io::Error::other("another program has it locked"));
+                return Err(io::Error::other("another program holds the lock"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -190,7 +193,7 @@ mod tests {
         flock(&held, FlockOperation::LockExclusive).unwrap();
         let take =
             |file: &Path| Accepted::default().take(file, &Lookup::host("n1", 22), &key(1), false);
-        assert!(take(&file).unwrap_err().to_string().contains("locked"));
+        assert!(take(&file).unwrap_err().to_string().contains("holds the lock"));
         assert!(matches!(take(Path::new("/dev/null")).unwrap(), Taken::Noted));
     }
 

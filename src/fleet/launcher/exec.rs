@@ -44,30 +44,34 @@ impl Exec {
         watchdog: &Watchdog,
     ) -> Result<Arc<dyn Access>, HostFailure> {
         if host.user.is_some() || host.port.is_some() {
-            let detail = "a launcher takes names only, and this host has a user or a port";
-            return Err(HostFailure::new(Reason::Unresolved, detail)
-                .fix("write the user or the port into the template"));
+            let detail = "--launcher exec takes host names without a user or a port";
+            return Err(HostFailure::new(Reason::Unresolved, detail).fix(format!(
+                "write {} in the host set, and the user or the port in the template of --launcher",
+                host.name
+            )));
         }
         let words = self.template.words(&host.name, &[SHELL]);
         let program = self.template.program().to_owned();
-        Ok(Arc::new(ExecAccess { words, program, children: Children::new(watchdog.clone()) }))
+        let (host, children) = (host.name.clone(), Children::new(watchdog.clone()));
+        Ok(Arc::new(ExecAccess { host, words, program, children }))
     }
 }
 
 struct ExecAccess {
+    host: String,
     words: Vec<String>,
     program: String,
     children: Children,
 }
 
 impl ExecAccess {
-    /// Starts a command; what the carrier writes before each line of it.
+    /// Starts a command; returns what the launcher writes before each line of it.
     fn start(&self, command: &str, deadline: Deadline) -> Result<(Pipe, Vec<u8>), HostFailure> {
         let mut words = self.words.iter();
         let mut process = Command::new(words.next().map_or("", String::as_str));
         process.args(words);
         let pipe = local::spawn(process).map_err(|failure| {
-            failure.fix("see whether it is installed here, or mend --launcher exec")
+            failure.fix(format!("check the program of --launcher: command -v {}", self.program))
         })?;
         self.children.adopt(&pipe, deadline)?;
         // A shell may take in more than one line at once: the next one is sent when this one is done,
@@ -79,7 +83,7 @@ impl ExecAccess {
 
     /// Has the shell say a word, and then run the command; what stood before the word on its line.
     fn say(&self, pipe: &Pipe, command: &str, deadline: Deadline) -> Result<Vec<u8>, HostFailure> {
-        // In two halves: a carrier that sends back what it was sent says something else.
+        // In two halves: a launcher that echoes its input prints something else.
         let nonce = fresh_nonce()?.to_string();
         let (first, second) = nonce.split_at(nonce.len() / 2);
         let line = format!("a={first}; echo RDMACTL/go ${{a}}{second}; {command}\n");
@@ -111,7 +115,8 @@ impl ExecAccess {
                 begin = said.len();
             }
             if said.len() > NOISE_LIMIT {
-                let detail = format!("{} says more than 64 kB, and no shell answers", self.program);
+                let program = &self.program;
+                let detail = format!("{program} printed more than 64 KiB before the shell started");
                 return Err(HostFailure::new(Reason::Garbage, detail).fix(self.by_itself()));
             }
         }
@@ -120,7 +125,7 @@ impl ExecAccess {
     fn silent(&self, pipe: &Pipe) -> HostFailure {
         let said = last_words(&pipe.stderr());
         let detail = format!(
-            "no shell answered through {} in time: either it hangs, or it passes no input on{said}",
+            "{} started no shell in time; it probably hangs or does not forward stdin{said}",
             self.program
         );
         HostFailure::new(Reason::Timeout, detail).fix(self.by_itself())
@@ -128,25 +133,17 @@ impl ExecAccess {
 
     /// It ended before a shell spoke: its code and its words say why.
     fn ended(&self, pipe: &Pipe, said: &[u8]) -> HostFailure {
-        let words = match (pipe.last_words(), last_words(said)) {
-            (stderr, stdout) if stderr.is_empty() => stdout,
-            (stderr, _) => stderr,
+        let how = pipe.last_words();
+        let stdout = match last_words(&pipe.stderr()) {
+            stderr if stderr.is_empty() => last_words(said),
+            _ => String::new(),
         };
-        let how = match pipe.wait(Deadline::after(Duration::ZERO)) {
-            Ok(exit) => match (exit.status, exit.signal) {
-                (Some(status), _) => format!(" with exit code {status}"),
-                (None, Some(signal)) => format!(" by signal {signal}"),
-                (None, None) => String::new(),
-            },
-            Err(_) => String::new(),
-        };
-        let detail = format!("{} ended{how} before a shell answered{words}", self.program);
+        let detail = format!("{} ended before the shell started{how}{stdout}", self.program);
         HostFailure::new(Reason::Transport, detail).fix(self.by_itself())
     }
 
-    /// Other words of the template may be secrets.
     fn by_itself(&self) -> String {
-        format!("try it by itself: echo hostname | {} …, as --launcher has it", self.program)
+        self.by_hand("test the launcher", "hostname")
     }
 }
 
@@ -158,11 +155,13 @@ impl Access for ExecAccess {
         }
         let label = String::from_utf8_lossy(&label).into_owned();
         let detail = format!(
-            "{} writes {label:?} before each line: only an rdmactl that is installed there can be used",
+            "{} writes {label:?} before each line; this works only with an installed rdmactl",
             self.program
         );
-        Err(HostFailure::new(Reason::NoAgent, detail)
-            .fix("install rdmactl there, or have it label no lines"))
+        Err(HostFailure::new(Reason::NoAgent, detail).fix(format!(
+            "install rdmactl on {}, or turn off the labels of {}",
+            self.host, self.program
+        )))
     }
 
     fn set_deadline(&self, deadline: Option<Deadline>) {
@@ -174,7 +173,20 @@ impl Access for ExecAccess {
     }
 
     fn service(&self) -> &'static str {
-        "shell"
+        "the launcher"
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The arguments of the template may be secrets and are left out.
+    fn by_hand(&self, purpose: &str, command: &str) -> String {
+        let (host, program) = (&self.host, &self.program);
+        let command = shlex::try_quote(command).unwrap_or_default();
+        format!(
+            "{purpose}, with the ARGUMENTS of --launcher for {host}: echo {command} | {program} ARGUMENTS"
+        )
     }
 
     fn installed_agent(

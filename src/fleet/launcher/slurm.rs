@@ -22,7 +22,7 @@ use step::{Arrived, Step};
 
 /// How many nodes one `srun` serves: each gets every line for any of them.
 const TOGETHER: usize = 128;
-/// How long nothing new may come, once something came, before nodes that said nothing are left out.
+/// How long nothing new may come, once something came, before nodes without output are left out.
 const QUIET: Duration = Duration::from_secs(2);
 
 /// A job, and those of its nodes that are asked.
@@ -109,15 +109,18 @@ impl Job {
     /// Why a host cannot be asked.
     fn refusal(&self, host: &Host) -> Option<HostFailure> {
         if host.user.is_some() || host.port.is_some() {
-            let detail = "srun takes names of nodes only, and this host has a user or a port";
+            let detail = "--launcher slurm takes node names without a user or a port";
             let failure = HostFailure::new(Reason::Unresolved, detail);
-            return Some(failure.fix("write the name of the node by itself"));
+            return Some(failure.fix(format!("write {} in the host set", host.name)));
         }
         if self.nodes.contains(&host.name) {
             return None;
         }
-        let detail = format!("no node of job {}, which has {}", self.id, self.written);
-        let fix = "name nodes of the job only, as @job does, or get a job that has this one";
+        let detail = format!("not a node of job {}; its nodes are {}", self.id, self.written);
+        let fix = format!(
+            "query the nodes of the job: -H @job; or request a job with this node: salloc -w {}",
+            host.name
+        );
         Some(HostFailure::new(Reason::Unreachable, detail).fix(fix))
     }
 }
@@ -182,11 +185,11 @@ impl SlurmAccess {
     fn nothing(&self, step: &Step) -> HostFailure {
         let node = &self.node;
         let detail = match step.words_of(node) {
-            Some(words) => format!("Slurm started nothing on this node: {words}"),
-            None => "Slurm started nothing on this node in time".to_owned(),
+            Some(words) => format!("srun started no task on this node: {words}"),
+            None => "srun started no task on this node in time".to_owned(),
         };
         HostFailure::new(Reason::Unreachable, detail)
-            .fix(format!("see whether slurmd runs there: scontrol show node {node}"))
+            .fix(format!("check the state of the node and its slurmd: scontrol show node {node}"))
     }
 }
 
@@ -204,7 +207,17 @@ impl Access for SlurmAccess {
     }
 
     fn service(&self) -> &'static str {
-        "slurmd"
+        "Slurm"
+    }
+
+    fn host(&self) -> &str {
+        &self.node
+    }
+
+    fn by_hand(&self, purpose: &str, command: &str) -> String {
+        let (id, node) = (&self.job.id, &self.node);
+        let command = shlex::try_quote(command).unwrap_or_default();
+        format!("{purpose}: srun --jobid={id} --overlap -N 1 -n 1 -w {node} /bin/sh -c {command}")
     }
 
     fn installed_agent(

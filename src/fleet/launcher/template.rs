@@ -51,30 +51,32 @@ impl Template {
             message: message.to_owned(),
             fix: fix.to_owned(),
         };
-        let example = "write it as in 'kubectl exec -i {host} -- {command}'";
+        let example = "write for example --launcher exec 'kubectl exec -i {host} -- {command}'";
         let Some(words) = shlex::split(text) else {
             return Err(match open_quote(text) {
-                Some(at) => wrong(at, "this quote is not closed", "close it"),
-                None => wrong(text.len(), "nothing follows the backslash", "leave it out"),
+                Some(at) => wrong(at, "this quote is not closed", "add the closing quote"),
+                None => {
+                    wrong(text.len(), "no character follows the backslash", "remove the backslash")
+                }
             });
         };
         if words.first().is_none_or(String::is_empty) {
-            return Err(wrong(0, "no command", example));
+            return Err(wrong(0, "the template is empty", example));
         }
         if words.first().is_some_and(|word| word.contains(HOST) || word.contains(COMMAND)) {
-            return Err(wrong(0, "the first word is the program to start", example));
+            return Err(wrong(0, "the first word must be a program", example));
         }
         for (place, message) in [
-            (HOST, "{host} is missing: all hosts would be one"),
-            (COMMAND, "{command} is missing: nothing says where the command to run there goes"),
+            (HOST, "{host} is missing: every host would get the same command"),
+            (COMMAND, "{command} is missing: it stands for the command that the host runs"),
         ] {
             if words.iter().any(|word| word.contains(place)) {
                 continue;
             }
-            // A slip of the pen is shown where it is; else braces are the command's own.
+            // A misspelled placeholder is shown in its place; other braces belong to the command.
             return Err(match unknown_place(text) {
                 Some((at, slip)) => {
-                    wrong(at, &format!("there is no {slip}"), "write {host} and {command}")
+                    wrong(at, &format!("unknown placeholder {slip}"), "write {host} and {command}")
                 }
                 None => wrong(text.len(), message, example),
             });
@@ -161,11 +163,11 @@ mod tests {
     fn what_is_wrong_is_pointed_at() {
         let wrong = |text: &str| Template::parse(text).unwrap_err().to_string();
         assert_eq!(wrong("x 'y"), "  x 'y\n    ^ this quote is not closed");
-        assert_eq!(wrong("x \\"), "  x \\\n     ^ nothing follows the backslash");
-        assert_eq!(wrong(""), "  \n  ^ no command");
-        assert_eq!(wrong("x {hots}"), "  x {hots}\n    ^ there is no {hots}");
+        assert_eq!(wrong("x \\"), "  x \\\n     ^ no character follows the backslash");
+        assert_eq!(wrong(""), "  \n  ^ the template is empty");
+        assert_eq!(wrong("x {hots}"), "  x {hots}\n    ^ unknown placeholder {hots}");
         assert!(wrong("x {command}").contains("^ {host} is missing"), "{}", wrong("x {command}"));
         assert!(wrong("ssh {host}").contains("^ {command} is missing"));
-        assert!(wrong("{host} {command}").contains("^ the first word is the program"));
+        assert!(wrong("{host} {command}").contains("^ the first word must be a program"));
     }
 }

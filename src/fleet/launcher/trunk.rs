@@ -20,7 +20,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::clock::Deadline;
 use crate::fleet::ssh::fault;
 use crate::fleet::{Nonce, Pipe, poll};
-use crate::model::{HostFailure, Reason};
+use crate::model::HostFailure;
 use crate::wire::LineSplitter;
 
 pub(super) use branch::{Branch, Direction};
@@ -93,9 +93,7 @@ impl<S: Sorter + 'static> Trunk<S> {
         let splitter = LineSplitter::default();
         let trunk = Self { stream, branches, sorter, splitter, out: Vec::new(), is_over: false };
         let thread = thread::Builder::new().name("trunk".into()).stack_size(256 * 1024);
-        thread.spawn(move || trunk.run()).map(drop).map_err(|error| {
-            HostFailure::new(Reason::Transport, format!("this machine: no thread: {error}"))
-        })
+        thread.spawn(move || trunk.run()).map(drop).map_err(|error| fault::local(&error))
     }
 
     fn run(mut self) {

@@ -7,6 +7,7 @@ use super::super::pipe::Output;
 use super::super::watchdog::Watchdog;
 use super::spawn;
 use crate::clock::Deadline;
+use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
 /// What they say is a few kB.
@@ -23,22 +24,21 @@ pub(in crate::fleet) fn look_up(
     watchdog: &Watchdog,
 ) -> Result<Output, HostFailure> {
     let pipe = spawn(command)?;
-    let broken = |error| HostFailure::new(Reason::Transport, format!("cannot be watched: {error}"));
+    let broken =
+        |error| HostFailure::new(Reason::Transport, format!("cannot watch the command: {error}"));
     let guard = watchdog.guard(pipe.stream(), deadline).map_err(broken)?;
     pipe.close_input();
     let mut stdout = Vec::new();
     let read = pipe.stream().take(ANSWER_LIMIT + 1).read_to_end(&mut stdout);
     if guard.is_expired() {
         pipe.kill();
-        let detail = format!("no full answer in time, {} bytes came", stdout.len());
-        return Err(HostFailure::new(Reason::Timeout, detail));
+        return Err(fault::incomplete(stdout.len()));
     }
     if stdout.len() as u64 > ANSWER_LIMIT {
-        let detail = format!("its answer is over {ANSWER_LIMIT} bytes");
-        return Err(HostFailure::new(Reason::TooBig, detail));
+        return Err(fault::too_big(ANSWER_LIMIT));
     }
     if let Err(error) = read {
-        let detail = format!("its answer cannot be read: {error}");
+        let detail = format!("cannot read the output: {error}");
         return Err(HostFailure::new(Reason::Lost, detail));
     }
     let exit = pipe.wait(deadline)?;

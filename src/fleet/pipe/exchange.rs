@@ -9,6 +9,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use super::{Exit, Pipe};
 use crate::clock::Deadline;
 use crate::fleet::poll;
+use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
 /// What a command wrote, and how it ended.
@@ -48,8 +49,7 @@ impl Pipe {
                 return Ok(Output { stdout, stderr: self.stderr(), exit });
             }
             if stdout.len() > limit {
-                let detail = format!("its answer is over {limit} bytes");
-                return Err(HostFailure::new(Reason::TooBig, detail));
+                return Err(fault::too_big(limit));
             }
             if blocked {
                 self.wait_ready(rest.is_some(), deadline, stdout.len())?;
@@ -101,12 +101,7 @@ impl Pipe {
     ) -> Result<(), HostFailure> {
         let wait = deadline.remaining();
         if wait.is_zero() {
-            return Err(self.shared.failure().unwrap_or_else(|| {
-                HostFailure::new(
-                    Reason::Timeout,
-                    format!("no full answer in time, {received} bytes came"),
-                )
-            }));
+            return Err(self.shared.failure().unwrap_or_else(|| fault::incomplete(received)));
         }
         let interest = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         poll::wait(&mut [PollFd::new(self.stream(), interest)], Some(wait))

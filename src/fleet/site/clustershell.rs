@@ -30,7 +30,8 @@ const MOST_FILES: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     sources: Vec<Source>,
-    default: Option<String>,
+    /// The usual one, and the file that names it.
+    default: Option<(String, PathBuf)>,
 }
 
 /// The settings of one section, each with the file that has it.
@@ -55,6 +56,11 @@ impl Sources {
             };
             sections.iter().find_map(find).filter(|value| !value.is_empty())
         };
+        let default_file = sections
+            .iter()
+            .filter(|(name, _)| *name == MAIN)
+            .find_map(|(_, section)| Some(section.get("default")?.1.path.clone()))
+            .unwrap_or_default();
         for folder in directories(main("groupsdir").or_else(|| main("confdir")), folder) {
             for path in files(&folder, "conf") {
                 let Some(conf) = read_conf(&path)? else { continue };
@@ -65,7 +71,7 @@ impl Sources {
             sources.add_yaml(&folder)?;
         }
         sources.add_sections(&sections, folder)?;
-        sources.default = main("default");
+        sources.default = main("default").map(|value| (value, default_file));
         Ok(sources)
     }
 
@@ -94,8 +100,10 @@ impl Sources {
             let Some(map) = command("map") else {
                 let origin = section.values().next().map(|(_, origin)| origin.path.display());
                 let place = origin.map_or(String::new(), |path| format!("{path}: "));
-                return Err(LookupError::new(format!("{place}the group source {name} has no map"))
-                    .fix(format!("write `map: COMMAND` below [{name}]")));
+                return Err(LookupError::new(format!(
+                    "{place}group source {name} has no `map` command"
+                ))
+                .fix(format!("write `map: COMMAND` below [{name}]")));
             };
             for name in name.split(',') {
                 let (all, list) = (command("all"), command("list"));
@@ -124,26 +132,26 @@ impl Sources {
         let mut found = self.sources.iter().filter(|source| source.name == name);
         match (found.next(), found.next()) {
             (Some(one), Some(other)) => Err(LookupError::new(format!(
-                "the group source {name} is written down twice, in {} and {}",
+                "group source {name} is defined twice, in {} and {}",
                 one.place(),
                 other.place()
             ))
-            .fix("take one of them out")),
+            .fix("remove one of the definitions")),
             (found, _) => Ok(found),
         }
     }
 
     /// The source of groups that are named without one.
     pub(super) fn default_source(&self) -> Result<&Source, LookupError> {
-        if let Some(name) = &self.default {
+        if let Some((name, file)) = &self.default {
             return self.of_name(name)?.ok_or_else(|| {
-                LookupError::new(format!("the usual group source {name} is not written down"))
-                    .fix(format!("mend `default` in {CONF}: there is {}", self.list()))
+                LookupError::new(format!("the default group source {name} is not defined"))
+                    .fix(format!("set `default` in {} to one of: {}", file.display(), self.list()))
             });
         }
         self.sources.first().ok_or_else(|| {
-            LookupError::new("ClusterShell has no groups on this machine").fix(
-                "write groups into ~/.config/clustershell/groups.d/local.cfg as `compute: n[1-16]`, or the hosts here",
+            LookupError::new("no ClusterShell groups are defined on this machine").fix(
+                "define the group in ~/.config/clustershell/groups.d/local.cfg, for example `compute: n[1-16]`, or write the hosts",
             )
         })
     }

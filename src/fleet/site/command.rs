@@ -20,6 +20,9 @@ const ONE: Duration = Duration::from_secs(10);
 /// How long all of them may take.
 const ALL: Duration = Duration::from_secs(30);
 
+/// What to do about a command that fails.
+const BY_HAND: &str = "run the command by hand, or write the hosts";
+
 /// Runs commands until their common deadline, which begins with the first.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
@@ -48,8 +51,9 @@ impl Commands {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn();
-        let mut child = started
-            .map_err(|error| LookupError::new(format!("cannot run {name}: {}", plain(&error))))?;
+        let mut child = started.map_err(|error| {
+            LookupError::new(format!("cannot run {name}: {}", plain(&error))).fix(BY_HAND)
+        })?;
         let mut tail = Tail::default();
         let heard = listen(&mut child, &mut tail, deadline);
         if heard.is_err() {
@@ -57,16 +61,20 @@ impl Commands {
         }
         let status = child.wait();
         let bytes = heard.map_err(|stop| match stop {
-            Stop::Late => LookupError::new(format!("{name} takes too long, and was ended"))
-                .fix("write the hosts, or try it by itself"),
-            Stop::Long => LookupError::new(format!("{name} prints more than 4 MiB, and was ended"))
-                .fix("write the hosts, or try it by itself"),
+            Stop::Late => {
+                LookupError::new(format!("{name} did not end in time and was killed")).fix(BY_HAND)
+            }
+            Stop::Long => {
+                LookupError::new(format!("{name} printed more than 4 MiB and was killed"))
+                    .fix(BY_HAND)
+            }
             Stop::Broken(error) => {
-                LookupError::new(format!("cannot read what {name} prints: {}", plain(&error)))
+                LookupError::new(format!("cannot read the output of {name}: {}", plain(&error)))
             }
         })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| LookupError::new(format!("what {name} prints is no text: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            LookupError::new(format!("the output of {name} is not UTF-8 text: {error}"))
+        })?;
         let said = tail.bytes();
         let said = String::from_utf8_lossy(&said);
         let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
@@ -144,8 +152,8 @@ mod tests {
     #[test]
     fn a_command_that_never_ends_is_ended_with_its_children() {
         let error = run("sleep 1000 | cat", Duration::from_millis(50)).err().unwrap();
-        assert_eq!(error.message, "it takes too long, and was ended");
+        assert_eq!(error.message, "it did not end in time and was killed");
         let error = run("cat /dev/zero", Duration::from_secs(30)).err().unwrap();
-        assert_eq!(error.message, "it prints more than 4 MiB, and was ended");
+        assert_eq!(error.message, "it printed more than 4 MiB and was killed");
     }
 }

@@ -11,9 +11,9 @@ pub(super) fn nodes(places: &SitePlaces) -> Result<Found, LookupError> {
         return Ok(Found { lines: vec![line], within: Within::Hosts });
     }
     let Some(path) = &places.pbs_job else {
-        let message = "this is no job: neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set";
+        let message = "not within a job: neither SLURM_JOB_NODELIST nor PBS_NODEFILE is set";
         return Err(LookupError::new(message)
-            .fix("run it in a job (salloc, srun, qsub), or write the hosts"));
+            .fix("start a job first (salloc -N 4, qsub -I), or write the hosts"));
     };
     let place = path.display().to_string();
     let entries = HostsFileKind::Pbs

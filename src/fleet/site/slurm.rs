@@ -38,12 +38,12 @@ fn sinfo(arguments: &[&str], commands: &Commands) -> Result<String, LookupError>
     if ended.is_success {
         return Ok(ended.text);
     }
-    Err(LookupError::new(format!("sinfo gives no answer: {}", ended.last_words))
-        .fix("try sinfo by itself, or write the hosts"))
+    Err(LookupError::new(format!("sinfo failed: {}", ended.last_words))
+        .fix("test it: sinfo; or write the hosts"))
 }
 
 fn found(nodes: &str) -> Found {
-    let line = |text: &str| Line { text: text.to_owned(), place: "what sinfo prints".into() };
+    let line = |text: &str| Line { text: text.to_owned(), place: "the output of sinfo".into() };
     let lines = nodes.lines().map(str::trim).filter(|line| !line.is_empty());
     Found { lines: lines.map(line).collect(), within: Within::Hosts }
 }

@@ -16,8 +16,8 @@ pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     let file = File::open(path).map_err(|error| {
         let what = LookupError::new(format!("cannot open {place}: {}", plain(&error)));
         what.fix(match error.kind() {
-            io::ErrorKind::NotFound => "look for a slip in its name",
-            _ => "look at its name and rights",
+            io::ErrorKind::NotFound => "check the file name".to_owned(),
+            _ => format!("check the owner and mode of the file: ls -l {place}"),
         })
     })?;
     of(file, &place)
@@ -33,14 +33,14 @@ pub(super) fn of(from: impl Read, place: &str) -> Result<String, LookupError> {
     let mut bytes = Vec::new();
     from.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
         LookupError::new(format!("cannot read {place}: {}", plain(&error)))
-            .fix("look at its name and rights")
+            .fix(format!("check the file: ls -l {place}"))
     })?;
     if bytes.len() > MOST_BYTES {
         return Err(LookupError::new(format!("{place} is larger than 4 MiB"))
-            .fix("fold its hosts with rdmactl hosts --fold, or split it"));
+            .fix("split the file, and name each part with its own -H ^FILE"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        LookupError::new(format!("{place} is no text: {error}")).fix("name a file of text")
+        LookupError::new(format!("{place} is not UTF-8 text: {error}")).fix("name a text file")
     })
 }
 

@@ -23,7 +23,7 @@ enum Offer {
 impl Offer {
     fn name(&self) -> String {
         match self {
-            Self::Agent(key) => format!("agent key {}", key.comment()),
+            Self::Agent(key) => format!("ssh-agent key {}", key.comment()),
             Self::File { key, certificate: None, .. } => key.display().to_string(),
             Self::File { certificate: Some(file), .. } => file.display().to_string(),
         }
@@ -42,15 +42,19 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
     let mut tried = Vec::new();
     for offer in offers(&identities, agent_keys, target.identities_only) {
         if tried.len() == MAX_TRIES {
-            tried.push("no more, because a host takes six at most".to_owned());
+            tried.push("no further key, because sshd closes the connection after six".to_owned());
             break;
         }
         match try_one(wire, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
             Err(error) if fault::is_closed(&error) => {
-                let detail = format!("closed the connection while {} was offered", offer.name());
-                let failure = HostFailure::new(Reason::Auth, detail)
-                    .fix(format!("see sshd's log there; try `ssh {}`", target.host));
+                let detail =
+                    format!("sshd closed the connection when {} was offered", offer.name());
+                let failure = HostFailure::new(Reason::Auth, detail).fix(format!(
+                    "test the login: {}; on {}, check the log of sshd: journalctl -u ssh -u sshd",
+                    target.by_hand(),
+                    target.host
+                ));
                 return Err(Refusal { failure, lacks });
             }
             Err(error) => tried.push(format!("{} ({})", offer.name(), error.message())),
@@ -62,14 +66,14 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
 /// What is here to log in with that the library cannot use.
 fn lacks(identities: &[Identity], agent_keys: &[ssh2::PublicKey]) -> Vec<Lack> {
     let agent = agent_keys.iter().filter_map(foreign);
-    let agent = agent.map(|what| format!("the agent holds {what}"));
+    let agent = agent.map(|what| format!("ssh-agent holds {what}"));
     let files = identities.iter().filter_map(|identity| {
         let file = identity.file.display();
         if identity.is_security_key {
             return Some(format!("{file} is a security key"));
         }
         let certificate = identity.certificates.first().filter(|_| identity.is_locked)?;
-        Some(format!("{} is for a key that only the agent holds", certificate.display()))
+        Some(format!("the key of {} is only in ssh-agent", certificate.display()))
     });
     agent.chain(files).map(Lack::Credential).collect()
 }
@@ -158,23 +162,30 @@ fn refused(
     if let Ok(methods) = &methods
         && !methods.split(',').any(|method| method == "publickey")
     {
-        let detail = format!("takes no keys from {user}, only {}", methods.escape_debug());
-        return Err(
-            failure(detail).fix("passwords are not offered: allow a key in sshd_config there")
-        );
+        let methods = methods.escape_debug();
+        let detail = format!("sshd accepts no public keys from user {user}, only {methods}");
+        return Err(failure(detail).fix(format!(
+            "allow public keys in sshd_config on {}, because rdmactl offers no passwords; show the setting: sudo \
+             sshd -T | grep -i pubkeyauthentication",
+            target.host
+        )));
     }
     Err(match (locked, tried) {
         (Some(key), []) => {
             let file = key.file.display();
-            failure(format!("the key {file} is encrypted, and no agent holds it"))
-                .fix(format!("ssh-add {file}"))
+            failure(format!("key {file} is encrypted and not loaded in ssh-agent"))
+                .fix(format!("load the key: ssh-add {file}"))
         }
-        (None, []) => failure("no key here to offer: no agent with keys, no key file".to_owned())
-            .fix("start an agent and ssh-add a key, or name an IdentityFile in ~/.ssh/config"),
+        (None, []) => failure("this machine has no key: none in ssh-agent, no key file".to_owned())
+            .fix("load a key: ssh-add FILE; or set IdentityFile in ~/.ssh/config"),
         (_, tried) => {
             let host = &target.host.name;
-            failure(format!("refuses {user}; offered: {}", tried.join(", ")))
-                .fix(format!("ssh-copy-id {user}@{host}, or name another user with -l"))
+            let port = target.host.port.map_or(String::new(), |port| format!("-p {port} "));
+            failure(format!("permission denied for user {user}; offered: {}", tried.join(", "))).fix(
+                format!(
+                    "install a key: ssh-copy-id {port}{user}@{host}; or log in as another user: -l USER"
+                ),
+            )
         }
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
         let words = error.to_string();
         let words = words.strip_prefix("failed to lookup address information: ").unwrap_or(&words);
         HostFailure::new(Reason::Unresolved, format!("no address for {name}: {words}"))
-            .fix(format!("try `getent hosts {name}`"))
+            .fix(format!("check the name: getent hosts {name}"))
     })?;
     let wanted = |address: &SocketAddr| match target.family {
         AddressFamily::Any => true,
@@ -32,14 +32,16 @@ pub(super) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, HostFailure> {
     };
     let addresses: Vec<SocketAddr> = found.filter(wanted).collect();
     if addresses.is_empty() {
-        let detail = format!("{name} has no address of the family that AddressFamily asks for");
-        return Err(HostFailure::new(Reason::Unresolved, detail));
+        let detail = format!("{name} has no address of the AddressFamily in the SSH configuration");
+        return Err(HostFailure::new(Reason::Unresolved, detail)
+            .fix(format!("list its addresses: getent ahosts {name}")));
     }
     Ok(addresses)
 }
 
 /// The first connection that one of the addresses gives; they share the time fairly.
 pub(super) fn dial(
+    target: &Target,
     addresses: &[SocketAddr],
     watchdog: &Watchdog,
     deadline: Deadline,
@@ -53,7 +55,7 @@ pub(super) fn dial(
             Err(error) => failure = Some(name_failure(*address, &error)),
         }
     }
-    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection")))
+    Err(failure.unwrap_or_else(|| fault::timeout("TCP connection", &target.by_hand())))
 }
 
 fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io::Result<TcpStream> {
@@ -85,23 +87,30 @@ fn dial_one(address: SocketAddr, watchdog: &Watchdog, deadline: Deadline) -> io:
 
 fn name_failure(address: SocketAddr, error: &io::Error) -> HostFailure {
     let errno = Errno::from_io_error(error);
+    let (ip, port) = (address.ip(), address.port());
     let (reason, words, fix) = match (error.kind(), errno) {
         (io::ErrorKind::TimedOut, _) => (
             Reason::Timeout,
-            "no answer".to_owned(),
-            "see whether the host is up and no firewall drops it",
+            "no response to the TCP connection request".to_owned(),
+            format!("check that the host is up and that no firewall blocks SSH: ping -c 3 {ip}"),
         ),
         (io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset, _) => (
             Reason::Refused,
             "connection refused".to_owned(),
-            "see whether sshd runs there, and on this port",
+            format!(
+                "on the host, check that sshd listens on port {port}: systemctl status ssh sshd"
+            ),
         ),
         (_, Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN)) => {
             let words = errno.map_or_else(String::new, |errno| errno.to_string());
-            (Reason::Unreachable, words, "see whether the host is up and a route leads to it")
+            let fix = format!("check that the host is up, and the route to it: ip route get {ip}");
+            (Reason::Unreachable, words, fix)
         }
         (_, Some(Errno::MFILE | Errno::NFILE)) => return fault::local(error),
-        _ => (Reason::Unreachable, error.to_string(), "try `ssh -v`"),
+        _ => {
+            let fix = format!("test the connection: ssh -v -p {port} {ip}");
+            (Reason::Unreachable, error.to_string(), fix)
+        }
     };
     HostFailure::new(reason, format!("{address}: {words}")).fix(fix)
 }

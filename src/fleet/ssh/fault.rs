@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use ssh2::ErrorCode;
 
 use crate::model::{HostFailure, Reason};
@@ -48,35 +49,84 @@ pub(super) fn is_channel_refused(error: &ssh2::Error) -> bool {
 
 /// The host opened a channel and started no command on it.
 pub(super) fn exec_refused() -> HostFailure {
-    HostFailure::new(Reason::Refused, "runs no command for this user")
-        .fix("see ForceCommand and the account's shell there")
+    HostFailure::new(Reason::Refused, "sshd did not run the command for this user")
+        .fix("on the host, check ForceCommand and the login shell: sudo sshd -T | grep -i forcecommand; getent passwd USER")
 }
 
 /// The host's `MaxSessions` is reached.
 pub(in crate::fleet) fn channel_refused() -> HostFailure {
-    HostFailure::new(Reason::Refused, "opens no further channel")
-        .fix("raise MaxSessions in sshd_config there")
+    HostFailure::new(Reason::Refused, "sshd refused another session on the connection").fix(
+        "raise MaxSessions in sshd_config on the host; show it: sudo sshd -T | grep -i maxsessions",
+    )
 }
 
-/// A step that did not end in time.
-pub(in crate::fleet) fn timeout(step: &str) -> HostFailure {
-    HostFailure::new(Reason::Timeout, format!("timed out: {step}"))
-        .fix("see whether the host hangs, or give it longer with --timeout")
+/// Returns the failure of a step that did not end in time; `call` is the `ssh` call to test it with.
+pub(in crate::fleet) fn timeout(step: &str, call: &str) -> HostFailure {
+    HostFailure::new(Reason::Timeout, format!("{step} timed out"))
+        .fix(format!("test the login: {call}; or {MORE_TIME}"))
 }
 
-/// The run was ended by a signal.
-pub(in crate::fleet) fn cancelled() -> HostFailure {
-    HostFailure::new(Reason::Cancelled, "the run was stopped before this host was done")
+/// What to do about a host that is only slow.
+pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout 60s";
+
+/// The step after the login.
+pub(in crate::fleet) const USE: &str = "use of the SSH connection";
+
+/// Returns the failure of a command whose output did not end in time.
+pub(in crate::fleet) fn incomplete(bytes: usize) -> HostFailure {
+    let detail = format!("the output did not end in time; {bytes} bytes arrived");
+    HostFailure::new(Reason::Timeout, detail)
 }
 
-/// Our own machine gave no thread, descriptor or socket.
+/// Returns the failure of a command that prints too much.
+pub(in crate::fleet) fn too_big(limit: impl std::fmt::Display) -> HostFailure {
+    let detail = format!("the output is over the limit of {limit} bytes");
+    HostFailure::new(Reason::TooBig, detail)
+}
+
+/// What to do about a revoked host key.
+pub(in crate::fleet) const REVOKED: &str =
+    "do not connect; request the current fingerprint from the administrator of the host";
+
+/// Command that prints the fingerprints of a host's keys, for its console.
+pub(in crate::fleet) const SHOW_KEYS: &str =
+    "for key in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done";
+
+/// Returns how to verify a changed key, and how to replace it then.
+pub(in crate::fleet) fn changed_key(remove: &str, call: &str) -> String {
+    format!(
+        "if the host was reinstalled, verify the new fingerprint on its console: {SHOW_KEYS}; then remove the \
+         old key: {remove}; and accept the new key: {call}; otherwise suspect a man-in-the-middle attack"
+    )
+}
+
+/// Returns how to verify the key of an unknown host, and how to accept it then.
+pub(in crate::fleet) fn unknown_key(call: &str) -> String {
+    format!(
+        "compare the fingerprint with those on the host's console: {SHOW_KEYS}; if one is equal, accept the \
+         key: {call}"
+    )
+}
+
+/// Returns the failure of a host that was not done when a signal ended the run.
+#[must_use]
+pub fn cancelled() -> HostFailure {
+    HostFailure::new(Reason::Cancelled, "the run was canceled before this host was done")
+}
+
+/// Returns the failure of this machine to give a thread, a descriptor or a socket.
 pub(in crate::fleet) fn local(error: &io::Error) -> HostFailure {
-    let failure = HostFailure::new(Reason::Transport, format!("this machine: {error}"));
-    // EMFILE and ENFILE
-    if matches!(error.raw_os_error(), Some(24 | 23)) {
-        return failure.fix("raise `ulimit -n`, or lower --fanout");
+    let detail = format!("cannot open a socket or start a thread on this machine: {error}");
+    let failure = HostFailure::new(Reason::Transport, detail);
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => {
+            failure.fix("lower --fanout, or raise the limit of open files; show it: ulimit -Hn")
+        }
+        Some(Errno::AGAIN) => {
+            failure.fix("lower --fanout, or raise the limit of processes; show it: ulimit -Hu")
+        }
+        _ => failure,
     }
-    failure
 }
 
 /// Whether the library and the host found no way to make keys.
@@ -85,12 +135,11 @@ pub(super) fn is_no_algorithm(error: &ssh2::Error) -> bool {
 }
 
 /// The key exchange ended without keys.
-pub(super) fn handshake(error: &ssh2::Error) -> HostFailure {
-    let failure =
-        HostFailure::new(Reason::Transport, format!("SSH handshake: {}", error.message()));
+pub(super) fn handshake(error: &ssh2::Error, call: &str) -> HostFailure {
+    let detail = format!("SSH handshake failed: {}", error.message());
+    let failure = HostFailure::new(Reason::Transport, detail);
     if is_no_algorithm(error) {
-        return failure
-            .fix("try `ssh -v`: the host may offer only algorithms that OpenSSL here lacks");
+        return failure.fix(format!("compare the algorithms of both sides: {call} -vv"));
     }
     failure
 }
@@ -100,6 +149,6 @@ pub(super) fn session(error: &ssh2::Error) -> HostFailure {
     if is_closed(error) {
         return HostFailure::new(Reason::Lost, "the host closed the SSH connection");
     }
-    let detail = format!("SSH: {} ({})", error.message(), code(error));
+    let detail = format!("SSH failed: {} (libssh2 error {})", error.message(), code(error));
     HostFailure::new(Reason::Transport, detail)
 }

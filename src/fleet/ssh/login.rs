@@ -11,12 +11,12 @@ use super::road::Helper;
 use super::wire::Wire;
 use super::{Limits, auth, connect, fault, road, verify};
 use crate::clock::Deadline;
-use crate::fleet::Target;
 use crate::fleet::choice::{Lack, Refusal};
 use crate::fleet::jumps::Jumps;
 use crate::fleet::known_hosts::{Accepted, KnownHosts};
 use crate::fleet::target::Route;
 use crate::fleet::watchdog::Watchdog;
+use crate::fleet::{Host, Target};
 use crate::model::{HostFailure, Reason};
 
 /// How often a host is tried again that closed the connection before it spoke SSH: an sshd
@@ -28,11 +28,11 @@ pub(in crate::fleet) const RETRIES: u32 = 2;
 pub(in crate::fleet) struct Stage(Arc<AtomicUsize>);
 
 const STAGES: [&str; 5] = [
-    "look-up of its name",
+    "name lookup",
     "TCP connection",
     "SSH handshake",
-    "no answer of the ssh-agent here",
-    "authentication",
+    "query of the local ssh-agent",
+    "SSH authentication",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Login {
         if let Err(error) = wire.drive(ssh2::Session::handshake) {
             let greeting = wire.greeting();
             if greeting.is_garbage() {
-                return Err(garbage(greeting).into());
+                return Err(garbage(greeting, &self.target).into());
             }
             if fault::is_closed(&error) && !wire.is_expired() && !greeting.speaks_ssh() {
                 return Err(match wire.helper() {
@@ -140,10 +140,10 @@ impl Login {
                     Some(helper) if greeting.words().is_empty() => {
                         helper.why_closed(&self.target).into()
                     }
-                    _ => Ended::Closed(closed(greeting)),
+                    _ => Ended::Closed(closed(greeting, &self.target.host)),
                 });
             }
-            let failure = self.in_time(wire, fault::handshake(&error));
+            let failure = self.in_time(wire, fault::handshake(&error, &self.target.by_hand()));
             let lack = fault::is_no_algorithm(&error).then_some(Lack::Algorithm);
             return Err(Ended::For(Refusal { failure, lacks: lack.into_iter().collect() }));
         }
@@ -155,7 +155,7 @@ impl Login {
         if wire.is_expired() {
             let behind = wire.helper().map_or_else(String::new, Helper::behind);
             let step = format!("{}{behind}", self.stage.name());
-            return self.unless_cancelled(fault::timeout(&step));
+            return self.unless_cancelled(fault::timeout(&step, &self.target.by_hand()));
         }
         failure
     }
@@ -172,19 +172,25 @@ pub(in crate::fleet) fn jitter() -> Duration {
 }
 
 /// A host that closed before it spoke SSH, with its own words where it had some.
-fn closed(greeting: &Greeting) -> HostFailure {
+fn closed(greeting: &Greeting, host: &Host) -> HostFailure {
     let words = greeting.words();
     let detail = match words.as_str() {
-        "" => "closed the connection before speaking SSH".to_owned(),
-        words => format!("closed the connection, saying `{words}`"),
+        "" => "the host closed the connection before its SSH banner".to_owned(),
+        words => format!("the host closed the connection with the message `{words}`"),
     };
     HostFailure::new(Reason::Refused, detail)
-        .fix("see sshd's log there: MaxStartups, PerSourcePenalties, or not ready yet")
+        .fix(format!(
+            "on {host}, check the log of sshd for MaxStartups and PerSourcePenalties: journalctl -u ssh -u sshd"
+        ))
 }
 
-fn garbage(greeting: &Greeting) -> HostFailure {
-    let detail = format!("speaks no SSH; it begins with `{}`", greeting.words());
-    HostFailure::new(Reason::Garbage, detail).fix("see what listens on that port there")
+fn garbage(greeting: &Greeting, target: &Target) -> HostFailure {
+    let Target { host, port, .. } = target;
+    let words = greeting.words();
+    let detail = format!("no SSH server on port {port}; its output begins with `{words}`");
+    HostFailure::new(Reason::Garbage, detail).fix(format!(
+        "on {host}, list the program that listens on the port: ss -ltnp sport = :{port}"
+    ))
 }
 
 impl fmt::Debug for Login {

@@ -38,19 +38,26 @@ pub(super) struct Pump {
     waiting: Vec<Request>,
     requests: Receiver<Request>,
     waker: Arc<Waker>,
+    /// The `ssh` call for the host, for messages.
+    call: String,
     wire: Wire,
 }
 
 impl Pump {
-    pub(super) fn new(wire: Wire, requests: Receiver<Request>, waker: Arc<Waker>) -> Self {
-        Self { lines: Vec::new(), waiting: Vec::new(), requests, waker, wire }
+    pub(super) fn new(
+        wire: Wire,
+        requests: Receiver<Request>,
+        waker: Arc<Waker>,
+        call: String,
+    ) -> Self {
+        Self { lines: Vec::new(), waiting: Vec::new(), requests, waker, call, wire }
     }
 
     /// Serves until the session is given up or breaks.
     pub(super) fn run(mut self) {
         let failure = match self.serve() {
-            Ok(()) => HostFailure::new(Reason::Lost, "the SSH connection was closed here"),
-            Err(_) if self.wire.is_expired() => fault::timeout("its work over SSH"),
+            Ok(()) => HostFailure::new(Reason::Lost, "rdmactl closed the SSH connection"),
+            Err(_) if self.wire.is_expired() => fault::timeout(fault::USE, &self.call),
             Err(error) => fault::session(&error),
         };
         for request in self.waiting.drain(..) {

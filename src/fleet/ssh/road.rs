@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::{connect, fault};
 use crate::clock::Deadline;
 use crate::fleet::jumps::Jumps;
-use crate::fleet::last_words::last_words;
 use crate::fleet::ssh_program::Master;
 use crate::fleet::target::{Route, Target};
 use crate::fleet::watchdog::Watchdog;
@@ -43,7 +42,7 @@ pub(super) fn open(
 ) -> Result<Road, HostFailure> {
     let helper = match &target.route {
         Route::Direct => {
-            let socket = connect::dial(addresses, watchdog, by)?.into();
+            let socket = connect::dial(target, addresses, watchdog, by)?.into();
             return Ok(Road { socket, helper: None });
         }
         Route::Command(command) => {
@@ -71,11 +70,11 @@ pub(super) fn open(
 }
 
 impl Helper {
-    /// Behind whom the host is, as the tail of a sentence.
+    /// Returns how the host is reached, as the tail of a message.
     pub(super) fn behind(&self) -> String {
         match &self.jump {
-            Some((_, name)) => format!(", by jump host {name}"),
-            None => ", by its ProxyCommand".to_owned(),
+            Some((_, name)) => format!(" through jump host {name}"),
+            None => " through ProxyCommand".to_owned(),
         }
     }
 
@@ -84,16 +83,20 @@ impl Helper {
         let _ = self.pipe.wait(Deadline::after(LAST_WORDS));
         let to = format!("{}:{}", target.address, target.port);
         let Some((master, name)) = &self.jump else {
-            let said = last_words(&self.pipe.stderr());
-            let detail = format!("its ProxyCommand ended before the host spoke SSH{said}");
+            let said = self.pipe.last_words();
+            let detail = format!("ProxyCommand ended before the SSH banner of the host{said}");
             return HostFailure::new(Reason::Refused, detail)
-                .fix(format!("try `ssh {}`", target.host));
+                .fix(format!("test the ProxyCommand: {}", target.by_hand()));
         };
         if let Some(failure) = master.failure(Duration::ZERO) {
             let detail = format!("jump host {name}: {}", failure.detail);
-            return HostFailure::new(failure.reason, detail);
+            return HostFailure { detail, ..failure };
         }
-        let fix = format!("see there whether sshd of {to} answers, and AllowTcpForwarding of sshd");
+        let (address, port) = (&target.address, target.port);
+        let fix = format!(
+            "on {name}, check the path and AllowTcpForwarding: nc -zv {address} {port}; sudo sshd -T | grep -i \
+             allowtcpforwarding"
+        );
         let (reason, why) = match master.why_unreached() {
             Some((reason, why)) => (reason, format!(": {why}")),
             None => (Reason::Unreachable, String::new()),

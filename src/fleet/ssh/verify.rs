@@ -2,6 +2,7 @@
 
 use ssh2::MethodType;
 
+use super::fault;
 use super::wire::Wire;
 use crate::clock;
 use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdict};
@@ -34,30 +35,29 @@ pub(super) fn check(
 ) -> Result<(), HostFailure> {
     let key = wire.session.host_key().and_then(|(blob, _)| HostKey::from_blob(blob));
     let Some(key) = key else {
-        return Err(HostFailure::new(Reason::Transport, "the host's key cannot be read"));
+        return Err(HostFailure::new(Reason::Transport, "cannot parse the host key"));
     };
     let verdict = record.judge(&key, clock::wall_ns() / 1_000_000_000);
-    let (name, shown) = (lookup.spelled(), format!("{} key {}", key.kind(), key.fingerprint()));
+    let (name, shown) = (lookup.spelled(), show(&key));
     let failure = match verdict {
         Verdict::Known => return Ok(()),
         Verdict::Revoked(place) => {
-            let detail = format!("its {shown} is marked as revoked in {place}");
-            return Err(HostFailure::new(Reason::HostkeyRevoked, detail)
-                .fix("do not connect: ask who runs the host for its present key"));
+            let detail = format!("{shown} is marked as revoked in {place}");
+            return Err(HostFailure::new(Reason::HostkeyRevoked, detail).fix(fault::REVOKED));
         }
         _ if target.host_keys == HostKeyPolicy::Off => return Ok(()),
         Verdict::Changed(place) => {
-            let detail = format!("its {shown} is not the one on record in {place}");
-            HostFailure::new(Reason::HostkeyChanged, detail).fix(format!(
-                "if the host was reinstalled, verify the new fingerprint on its console: {SHOW_KEYS}; then \
-                 remove the old key: ssh-keygen -f {} -R '{name}'; otherwise suspect a man-in-the-middle attack",
-                place.file.display()
-            ))
+            let detail = format!("{shown} is not the one on record in {place}");
+            let remove = format!("ssh-keygen -f {} -R '{name}'", place.file.display());
+            let fix = fault::changed_key(&remove, &accept_by(target));
+            HostFailure::new(Reason::HostkeyChanged, detail).fix(fix)
         }
         Verdict::BadCertificate(why) => {
-            let detail = format!("its host certificate for {shown} does not hold: {why}");
-            HostFailure::new(Reason::HostkeyUnknown, detail)
-                .fix("have the host's certificate renewed")
+            let detail = format!("the host certificate of the {shown} is invalid: {why}");
+            let address = &target.address;
+            HostFailure::new(Reason::HostkeyUnknown, detail).fix(format!(
+                "sign the host key again: ssh-keygen -s CA_KEY -I {address} -h -n {address} KEY.pub"
+            ))
         }
         // The host shows a key that is on record where it has one: another type is no new host.
         Verdict::Unknown { ref other_types }
@@ -66,47 +66,55 @@ pub(super) fn check(
             return accept(target, lookup, &key, accepted);
         }
         Verdict::Unknown { other_types } => {
-            let mut detail = format!("its {shown} is in no known_hosts file");
+            let mut detail = format!("{shown} is in no known_hosts file");
             if !other_types.is_empty() {
                 detail = format!("{detail}, only {}", other_types.join(", "));
             }
-            HostFailure::new(Reason::HostkeyUnknown, detail).fix(verify_first(target))
+            let fix = fault::unknown_key(&accept_by(target));
+            HostFailure::new(Reason::HostkeyUnknown, detail).fix(fix)
         }
     };
     Err(failure)
 }
 
-/// Takes the key of a host that nothing is known of, as the configuration wants it.
+/// Accepts the key of an unknown host, as the configuration allows.
 fn accept(
     target: &Target,
     lookup: &Lookup,
     key: &HostKey,
     accepted: &Accepted,
 ) -> Result<(), HostFailure> {
-    let shown = format!("{} key {}", key.kind(), key.fingerprint());
-    // None is a configuration that wants nothing written down.
+    let shown = show(key);
+    // None is a configuration without a known_hosts file.
     let Some(file) = &target.note_in else { return Ok(()) };
     match accepted.take(file, lookup, key, target.hash_known_hosts) {
         Ok(Taken::Noted) => Ok(()),
         Ok(Taken::Changed) => {
-            let detail = format!("its {shown} is not the one that was taken for it a moment ago");
+            let detail =
+                format!("{shown} is not the one that this run accepted for the host before");
             Err(HostFailure::new(Reason::HostkeyChanged, detail)
-                .fix("find out why two keys are shown for one name: two hosts, or a man-in-the-middle attack"))
+                .fix(format!(
+                    "compare both fingerprints with those on the host's console: {}; two hosts may share the name, \
+                     otherwise suspect a man-in-the-middle attack",
+                    fault::SHOW_KEYS
+                )))
         }
         Err(error) => {
             let file = file.display();
-            let detail = format!("its {shown} is new and cannot be written to {file}: {error}");
+            let detail = format!("the new {shown} cannot be written to {file}: {error}");
             Err(HostFailure::new(Reason::HostkeyUnknown, detail)
-                .fix(format!("make {file} writable, or see StrictHostKeyChecking in ssh_config")))
+                .fix(format!("check the owner and mode of the file: ls -l {file}")))
         }
     }
 }
 
-/// Command that prints the fingerprints of a host's keys, for its console.
-const SHOW_KEYS: &str = "for key in /etc/ssh/ssh_host_*_key.pub; do ssh-keygen -lf $key; done";
+/// Returns the type and fingerprint of a host key.
+fn show(key: &HostKey) -> String {
+    format!("{} host key {}", key.kind(), key.fingerprint())
+}
 
-/// Returns how to verify the key of an unknown host and how to accept it then.
-fn verify_first(target: &Target) -> String {
+/// Returns the `ssh` call that accepts the key of the host.
+fn accept_by(target: &Target) -> String {
     let port = match target.port {
         22 => String::new(),
         port => format!(" -p {port}"),
@@ -114,8 +122,5 @@ fn verify_first(target: &Target) -> String {
     let alias = target.host_key_alias.as_ref();
     let alias = alias.map_or(String::new(), |alias| format!(" -o HostKeyAlias={alias}"));
     let address = &target.address;
-    format!(
-        "compare the fingerprint with those on the host's console: {SHOW_KEYS}; if one is equal, accept the \
-         key: ssh{port}{alias} {address}"
-    )
+    format!("ssh{port}{alias} {address}")
 }

@@ -99,12 +99,12 @@ impl SshCall {
         command
     }
 
-    /// The same call, as somebody would type it; values of options may be secrets, and are left out.
+    /// Returns the call as the operator would type it. Values of options may be secrets and are left out.
     #[must_use]
     pub fn by_hand(&self) -> String {
         let mut words = vec!["ssh".to_owned()];
         words.extend(self.config.iter().map(|file| format!("-F {}", file.display())));
-        words.extend(self.options.iter().map(|option| format!("-o {}=…", key(option))));
+        words.extend(self.options.iter().map(|option| format!("-o {}=VALUE", key(option))));
         words.extend(self.jumps.iter().map(|jumps| format!("-J {jumps}")));
         words.extend(self.port.iter().map(|port| format!("-p {port}")));
         let at = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::SshCall;
 use crate::fleet::last_words::quote;
+use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
 /// Words of OpenSSH, the most telling first: a connection over other hosts has several that
@@ -38,7 +39,8 @@ pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure 
     let text = String::from_utf8_lossy(stderr);
     let (reason, line) = find(&text);
     let by_hand = call.by_hand();
-    let said = |line: &str| format!("ssh: {}", quote(line));
+    let try_login = format!("test the login: {by_hand}");
+    let said = |line: &str| format!("ssh: {}", quote(line.strip_prefix("ssh: ").unwrap_or(line)));
     match reason {
         Reason::HostkeyChanged | Reason::HostkeyRevoked => {
             // `Offending ED25519 key in FILE:LINE`
@@ -46,28 +48,22 @@ pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure 
             let place = offending.and_then(|line| line.trim().split_once(" key in "));
             let place = place.map_or(String::new(), |(_, place)| format!(" in {}", quote(place)));
             if reason == Reason::HostkeyRevoked {
-                let detail = format!("ssh: its key is marked as revoked{place}");
-                return HostFailure::new(reason, detail)
-                    .fix("do not connect: ask who runs the host for its present key");
+                let detail = format!("ssh: the host key is marked as revoked{place}");
+                return HostFailure::new(reason, detail).fix(fault::REVOKED);
             }
             let remove = text.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
             let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", call.host), quote);
-            HostFailure::new(reason, format!("ssh: its key is not the one on record{place}")).fix(
-                format!(
-                    "if the host was reinstalled, verify the new fingerprint on its console; then remove the old \
-                     key: `{remove}`, and accept the new key: `{by_hand}`; otherwise suspect a man-in-the-middle attack"
-                ),
-            )
+            let detail = format!("ssh: the host key is not the one on record{place}");
+            HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &by_hand))
         }
         Reason::HostkeyUnknown => {
-            let detail = "ssh: its key is in no known_hosts file";
-            HostFailure::new(reason, detail).fix(format!(
-                "verify the fingerprint on the host's console, then accept the key: `{by_hand}`"
-            ))
+            let detail = "ssh: the host key is in no known_hosts file";
+            HostFailure::new(reason, detail).fix(fault::unknown_key(&by_hand))
         }
-        _ if line.is_empty() => HostFailure::new(Reason::Transport, "ssh ended without a word")
-            .fix(format!("try `{by_hand}`")),
-        _ => HostFailure::new(reason, said(line)).fix(format!("try `{by_hand}`")),
+        _ if line.is_empty() => {
+            HostFailure::new(Reason::Transport, "ssh ended without a message").fix(try_login)
+        }
+        _ => HostFailure::new(reason, said(line)).fix(try_login),
     }
 }
 
@@ -127,7 +123,7 @@ mod tests {
 
     #[test]
     fn each_complaint_has_its_reason_and_what_to_type() {
-        let by_hand = "ssh -F /c -o A=… -p 7 u@n1";
+        let by_hand = "ssh -F /c -o A=VALUE -p 7 u@n1";
         for (stderr, reason, detail, fix) in [
             ("root@n1: Permission denied (publickey).\r\n", Reason::Auth, "root@n1", by_hand),
             (
@@ -143,7 +139,7 @@ mod tests {
               \x20 remove with:\n  ssh-keygen -f \"/k\" -R \"n1\"\nHost key verification failed.\n",
                 Reason::HostkeyChanged,
                 "on record in /k:3",
-                r#"`ssh-keygen -f "/k" -R "n1"`"#,
+                r#"remove the old key: ssh-keygen -f "/k" -R "n1"; and accept"#,
             ),
             (
                 "@ WARNING: REVOKED HOST KEY DETECTED! @\n",
@@ -155,40 +151,40 @@ mod tests {
                 "ssh: Could not resolve hostname n1: Name or service not known\n",
                 Reason::Unresolved,
                 "n1",
-                "try",
+                "test the login",
             ),
             (
                 "ssh: connect to host n1 port 22: Connection refused\n",
                 Reason::Refused,
                 "refused",
-                "try",
+                "test the login",
             ),
             (
                 "ssh: connect to host n1 port 22: Connection timed out\n",
                 Reason::Timeout,
                 "timed",
-                "try",
+                "test the login",
             ),
             (
                 "ssh: connect to host n1 port 22: No route to host\n",
                 Reason::Unreachable,
                 "route",
-                "try",
+                "test the login",
             ),
             (
                 "kex_exchange_identification: Connection closed by remote host\nConnection closed by ::1\n",
                 Reason::Refused,
                 "kex_exchange",
-                "try",
+                "test the login",
             ),
             (
                 "root@b: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535\n",
                 Reason::Auth,
                 "root@b",
-                "try",
+                "test the login",
             ),
-            ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "try"),
-            ("", Reason::Transport, "without a word", by_hand),
+            ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "test the login"),
+            ("", Reason::Transport, "without a message", by_hand),
         ] {
             let failure = of(stderr);
             assert_eq!(failure.reason, reason, "{failure}");

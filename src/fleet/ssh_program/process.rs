@@ -22,6 +22,8 @@ use crate::sys::child;
 
 /// The process needs a moment to die; nobody waits longer for its last words.
 pub(super) const END: Duration = Duration::from_millis(500);
+/// The step that a login by the program is, as a message names it.
+pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
 /// More on stdout before our word is no `ssh`.
 const NOISE: usize = 64 * 1024;
 
@@ -95,8 +97,9 @@ impl Opening {
         opened: impl FnOnce(Result<Master, HostFailure>) + Send + 'static,
     ) -> Result<(), HostFailure> {
         let socket = self.sockets.fresh().map_err(|error| {
-            let detail = format!("no directory for the sockets of ssh: {error}");
-            HostFailure::new(Reason::Transport, detail).fix("make /tmp writable")
+            let detail = format!("cannot create a directory for the sockets of ssh: {error}");
+            HostFailure::new(Reason::Transport, detail)
+                .fix("check the free space and the mode of /tmp: df /tmp; ls -ld /tmp")
         })?;
         let nonce = Nonce::new().map_err(|error| fault::local(&io::Error::other(error)))?;
         thread::Builder::new()
@@ -140,13 +143,13 @@ impl Opening {
         opened(Ok(Master::own(call.clone(), socket, watchdog, process)));
         drain(pipe.stream());
         let failure = if guard.is_expired() {
-            fault::timeout("its work over SSH")
+            fault::timeout(fault::USE, &call.by_hand())
         } else {
             let _ = pipe.wait(Deadline::after(END));
             let said = complaint(&pipe.stderr(), &call).detail;
             HostFailure::new(
                 Reason::Lost,
-                format!("the connection by the ssh program ended; {said}"),
+                format!("the connection of the ssh program ended; {said}"),
             )
         };
         *end.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
@@ -194,7 +197,7 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall) -> HostFailure {
     }
     if guard.is_expired() {
         pipe.kill();
-        return fault::timeout("login by the ssh program");
+        return fault::timeout(PROGRAM_LOGIN, &call.by_hand());
     }
     // Its output is over, and so is it, or it said far too much.
     if pipe.wait(Deadline::after(END)).is_err() {

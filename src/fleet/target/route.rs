@@ -20,9 +20,10 @@ pub(super) fn check_for_shell(name: &str) -> Result<(), HostFailure> {
     if name.chars().all(harmless) && !name.starts_with('-') {
         return Ok(());
     }
-    let detail = format!("`{}` cannot be given to its ProxyCommand", name.escape_debug());
-    Err(HostFailure::new(Reason::Transport, detail)
-        .fix("name the host by letters, digits, dots and dashes, and set HostName for it"))
+    let detail = format!("ProxyCommand cannot take the name `{}` safely", name.escape_debug());
+    Err(HostFailure::new(Reason::Transport, detail).fix(
+        "use a name of letters, digits, dots and dashes, and set its HostName in ~/.ssh/config",
+    ))
 }
 
 /// `a,user@b:22`: the last is the one that reaches the host, over the others.

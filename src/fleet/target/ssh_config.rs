@@ -27,7 +27,7 @@ struct Told {
 impl Told {
     fn choose(self, config: &SshConfig, here: Here) -> Target {
         let why = match self.unknown {
-            Some(token) => Some(format!("`{token}` is in its SSH configuration")),
+            Some(token) => Some(format!("the SSH configuration contains `{token}`")),
             None => choice::before(config, here),
         };
         let transport = why.map_or(Transport::BuiltIn, Transport::Program);

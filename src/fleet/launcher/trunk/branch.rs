@@ -93,10 +93,10 @@ impl Branch {
             }
             Ok(Line::Noise) => {}
             Ok(Line::End) => self.is_ended = true,
-            Err(error) => self.fail(&format!("what came from it is damaged: {error}")),
+            Err(error) => self.fail(&format!("damaged data from the agent: {error}")),
         }
         if self.waiting.len() > MOST_WAITING {
-            self.fail("it says more than any answer is long");
+            self.fail("the agent sent more data than a report may have");
         }
     }
 

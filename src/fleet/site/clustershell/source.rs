@@ -143,7 +143,7 @@ impl Source {
             return Ok(self.found(&self.ask(all, "", commands)?, &all.1));
         }
         let Some(list) = list else {
-            let message = format!("the group source {} cannot say what all hosts are", self.name);
+            let message = format!("group source {} has no `all` and no `list` command", self.name);
             return Err(LookupError::new(message).fix(format!(
                 "write `all: COMMAND` below [{}] in {}",
                 self.name,
@@ -168,10 +168,10 @@ impl Source {
     ) -> Result<(), LookupError> {
         let Some(list) = list else {
             return Err(LookupError::new(format!(
-                "the group source {} names no host for {name}",
+                "group source {} returned no host for group {name}",
                 self.name
             ))
-            .fix("look for a slip, or write the hosts"));
+            .fix("check the group name, or write the hosts"));
         };
         let known = self.ask(list, "", commands)?;
         if known.split_whitespace().any(|known| known == name) {
@@ -192,30 +192,33 @@ impl Source {
         let path = origin.path.display();
         if let Writers::Others = origin.metadata {
             return Err(LookupError::new(format!(
-                "the commands in {path} are not run: others than root and you may write to it"
+                "the commands in {path} are not run, because other users own the file or can write to it"
             ))
-            .fix(format!("chmod go-w {path}, and let it be root's or yours")));
+            .fix(format!("restrict the file: sudo chown root {path}; sudo chmod go-w {path}")));
         }
         // What a name may hold is harmless in a shell, and a slash would end an expression of sed.
         if group.contains('/') {
-            return Err(LookupError::new(format!("{} has no group with a `/`", self.name)));
+            return Err(LookupError::new(format!(
+                "group names of source {} cannot contain `/`",
+                self.name
+            )));
         }
         let directory = folder.display().to_string();
         let values = [("GROUP", group), ("CFGDIR", &*directory), ("SOURCE", &*self.name)];
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(substitute(template, &values)).current_dir(folder);
-        let name = format!("the command of the group source {} in {path}", self.name);
+        let name = format!("the command of group source {} in {path}", self.name);
         let ended = commands.run(command, &name)?;
         if ended.is_success {
             return Ok(ended.text);
         }
         Err(LookupError::new(format!("{name} failed: {}", ended.last_words))
-            .fix("look for a slip in the group, or run the command by itself"))
+            .fix("check the group name, or run the command by hand"))
     }
 
     /// Each line of an answer is a host set of its own, as for `ClusterShell`.
     fn found(&self, answer: &str, origin: &Origin) -> Found {
-        let place = format!("what {} answers ({})", self.name, origin.path.display());
+        let place = format!("the output of group source {} ({})", self.name, origin.path.display());
         let lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
         let line = |text: &str| Line { text: text.to_owned(), place: place.clone() };
         let within = Within::Groups(Some(self.name.clone()));
