@@ -199,15 +199,15 @@ fn a_flag_without_effect_is_wrong_usage() {
             "needs one host set, which it halves",
         ),
         (&["ping", "--matrix", "n[1-4]", "--peers", "2", "--schedule", "bisection"], "--peers"),
-        (&["ping", "--matrix", "n[1-16385]", "--plan"], "a plan has 16384 at most"),
+        (&["ping", "--matrix", "n[1-16385]", "--plan"], "the limit is 16384"),
         (
             &["ping", "--matrix", "n[1-2]", "--gid-index", "n3=0", "--plan"],
-            "--gid-index names n3, which is not of this run",
+            "--gid-index names n3, which is not a host of this run",
         ),
         (&["ping", "--matrix", "n[1-4000]"], "of messages through this host"),
         (
             &["ping", "--matrix", "n[1-66]", "--test", "bw"],
-            "--test bw fills the links of 66 hosts at a time, and 64 is the limit",
+            "--test bw would fill the links of 66 hosts",
         ),
         (&["devices", "-f", "html"], "heat maps of ping"),
         (&["ping", "n2", "--root", "/"], "ping has no use for --root"),

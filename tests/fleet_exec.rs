@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use bed::{Said, rdmactl, write_program};
+use bed::{NOT_INSTALLED, Said, rdmactl, write_program};
 use rdmactl::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -51,6 +51,7 @@ impl Bed {
             .args(arguments)
             .args(["--launcher", "exec", template])
             .env("PATH", path)
+            .env("RDMACTL_PATH", NOT_INSTALLED)
             .env("XDG_RUNTIME_DIR", self.programs.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

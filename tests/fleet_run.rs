@@ -32,7 +32,7 @@ impl Node {
         let path = programs.path().display();
         // The runtime directory is the first place that an upload tries.
         let mut config = format!(
-            "SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin XDG_RUNTIME_DIR={path} {environment}\n"
+            "SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin RDMACTL_PATH=/nonexistent XDG_RUNTIME_DIR={path} {environment}\n"
         );
         if !forced.is_empty() {
             let script = programs.path().join("forced");

@@ -18,7 +18,7 @@ fn of_512_hosts_each_has_its_answer_and_of_the_8_that_never_answer_each_has_its_
     let programs = TempDir::new().unwrap();
     fs::copy(env!("CARGO_BIN_EXE_rdmactl"), programs.path().join("rdmactl")).unwrap();
     let path = programs.path().display();
-    let config = format!("SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin\n");
+    let config = format!("SetEnv SHLVL=2 PATH={path}:/usr/bin:/bin RDMACTL_PATH=/nonexistent\n");
     let sshd = Sshd::with(&Setup { config: &config, is_many: true, ..Setup::default() });
     sshd.write_known_hosts(&format!("[127.*]:{} {}\n", sshd.port, sshd.host_key("ed25519")));
     // It is connected to, and says nothing.

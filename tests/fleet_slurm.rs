@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use slurm::bed::{Said, rdmactl, wait_until, write_program};
+use slurm::bed::{NOT_INSTALLED, Said, rdmactl, wait_until, write_program};
 use slurm::{Cluster, JOB_NODES};
 use tempfile::TempDir;
 
@@ -69,6 +69,7 @@ impl Bed {
         command
             .args(arguments)
             .env("PATH", path)
+            .env("RDMACTL_PATH", NOT_INSTALLED)
             .env("SLURM_CONF", self.cluster.config())
             .env("XDG_RUNTIME_DIR", self.programs.path())
             .env_remove("SLURM_JOB_ID")

@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, shell_line};
 use rdmactl::fleet::{Access as _, Nonce, Program, Session, spawn_local};
 use rdmactl::model::Reason;
-use sshd::bed::tool;
+use sshd::bed::{NOT_INSTALLED, tool};
 use sshd::{Sshd, seconds};
 
 /// The shells that people log in with, and what runs `/bin/sh` on small systems.
@@ -30,7 +30,8 @@ fn in_shell(shell: &str, package: &str, command: &str, input: Stdio) -> Output {
     if shell == "busybox" {
         program.arg("sh");
     }
-    program.args(["-c", command]).env("SHLVL", "2").stdin(input).output().unwrap()
+    program.env("PATH", "/usr/bin:/bin").env("RDMACTL_PATH", NOT_INSTALLED).env("SHLVL", "2");
+    program.args(["-c", command]).stdin(input).output().unwrap()
 }
 
 /// A program that says who it is and what it was asked.

@@ -231,10 +231,10 @@ fn usage_errors_exit_with_2_and_name_the_mistake() {
         (&["devices", "-o", "speed"][..], "there is no column speed"),
         (&["devices", "--bogus"], "--bogus"),
         (&["devices", "--from", "/nowhere"], "cannot open /nowhere"),
-        (&["devices", "--root", "/nowhere"], "cannot use /nowhere as a root"),
+        (&["devices", "--root", "/nowhere"], "cannot read the directory /nowhere of --root"),
         (&["devices", "--from", "make_fixtures.py"], "make_fixtures.py: line 1: not a header"),
         (&["devices", "--timeout", "5 parsecs"], "unknown unit"),
-        (&["agent", "emperor"], "no agent role emperor"),
+        (&["agent", "emperor"], "invalid agent role emperor"),
         (&["--json"], "the summary has no use for --json"),
     ] {
         let output = rdmactl(args);

@@ -335,7 +335,7 @@ const SAME_VERSION: &str =
 fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
     match error {
         GreetingError::NoAgent => {
-            let detail = "no rdmactl in the PATH, in /usr/local/bin or in /opt/rdmactl/bin";
+            let detail = "no rdmactl in the PATH of the host, in /usr/local/bin or /opt/rdmactl/bin (RDMACTL_PATH)";
             let fix = "upload rdmactl for this run: add --upload; or install it";
             HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", way.host()))
         }

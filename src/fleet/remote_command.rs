@@ -50,10 +50,13 @@ pub(super) fn installed_agents(nonce: Nonce, privilege: Privilege) -> String {
     in_sh(&format!("n=$(printf %08x $SLURM_PROCID); echo {AT} {common} $SLURMD_NODENAME; {agent}"))
 }
 
+/// Directories in which rdmactl is looked for after those of PATH, unless the host sets `RDMACTL_PATH`.
+const DIRECTORIES: &str = "/usr/local/bin:/opt/rdmactl/bin";
+
 fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
     let sudo = sudo(privilege);
     format!(
-        "PATH=$PATH:/usr/local/bin:/opt/rdmactl/bin; export PATH; \
+        "PATH=$PATH:${{RDMACTL_PATH:-{DIRECTORIES}}}; export PATH; \
          a=$(command -v rdmactl) && exec {sudo}$a agent {nonce}{flag}; echo {NO_AGENT} {nonce}"
     )
 }

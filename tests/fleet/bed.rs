@@ -13,6 +13,9 @@ use std::time::Duration;
 use rdmactl::clock::Deadline;
 use serde_json::Value;
 
+/// `RDMACTL_PATH` of a host on which rdmactl is not installed, whatever this machine has.
+pub(crate) const NOT_INSTALLED: &str = "/nonexistent";
+
 /// The program with signals as a person's shell leaves them: a test that is itself started in the
 /// background inherits SIGINT ignored, and rdmactl keeps it so.
 pub(crate) fn rdmactl() -> Command {

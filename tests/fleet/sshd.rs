@@ -89,7 +89,7 @@ impl Sshd {
              AuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n\
              PasswordAuthentication no\nKbdInteractiveAuthentication no\nUseDNS no\n\
              # with it bash reads no .bashrc, which may take long and say anything\n\
-             SetEnv SHLVL=2\nPidFile none\nPrintMotd no\n{startups}",
+             SetEnv SHLVL=2 RDMACTL_PATH=/nonexistent\nPidFile none\nPrintMotd no\n{startups}",
             setup.config,
             at("authorized_keys").display(),
         );
