@@ -31,8 +31,8 @@ mod wanted_gid;
 
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
-    Evidence, KnownBy, Peer, PinnedMemory, RdmaChannel, Role, Strength, TcpChannel, Transport,
-    Wanted,
+    Evidence, KnownBy, Peer, PinnedMemory, RdmaChannel, Requested, Role, Strength, TcpChannel,
+    Transport,
 };
 pub use consumers::{
     BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,

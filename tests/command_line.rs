@@ -214,7 +214,10 @@ fn a_flag_without_effect_is_wrong_usage() {
         (&["-H", "n1", "ping", "--matrix"], "n1 is one host; a matrix needs two"),
         (&["ping", "--matrix"], "--matrix needs hosts"),
         (&["--root", "/", "devices", "n1"], "--hosts contradicts --root"),
-        (&["--from", "/tmp/x", "ping", "-H", "n1"], "--from contradicts --hosts"),
+        (
+            &["--from", "/tmp/x", "ping", "-H", "n1"],
+            "--hosts cannot select hosts of a recorded ping run",
+        ),
         (&["capture", "--json"], "capture has no use for --json"),
         (&["completions", "bash", "-o", "host"], "completions has no use for --columns"),
         (&["man", "/tmp", "--save", "/tmp/x"], "man has no use for --save"),

@@ -630,7 +630,7 @@ fn tcp_at_the_port_of_rdma_is_told_by_its_socket() {
     let mut machine = nfs(&[NFS_REUSED]);
     machine.sockets(&[]);
     let report = machine.report("n2");
-    assert_eq!(missing(report.clone()), [["the socket of the mount is not seen"]]);
+    assert_eq!(missing(report.clone()), [["the TCP socket of the mount"]]);
     assert_eq!(told(&[report]), [format!("{row} suspected nfs.rdma_port")]);
 }
 
@@ -665,7 +665,7 @@ fn queue_pairs_that_are_hidden_are_not_missing() {
     // A live controller has queues, wherever they are.
     machine.in_first_namespace();
     assert_eq!(told(&[machine.report("n2")]), [row]);
-    assert_eq!(missing(machine.report("n2")), [["its queue pairs are not seen"]]);
+    assert_eq!(missing(machine.report("n2")), [["the queue pairs of the controller"]]);
 }
 
 /// Of the kernel's statistics, what tells of trouble.
@@ -688,7 +688,7 @@ fn reconnects_of_a_mount_over_rdma_are_evidence() {
     let healthy = "rdma 0 0 1 0 1 35 35 0 40 0 0 16 3 1 1 0 0 1 0 0 0 0 0 11 16 0 0";
     assert_eq!(said(healthy), ["proto=rdma"]);
     let sick = "rdma 0 0 4 0 1 35 35 0 40 0 0 16 3 1 1 0 0 1 2 3 0 0 0 11 16 0 0";
-    let told = "connected 4 times, 5 requests or answers that made no sense";
+    let told = "connected 4 times, 5 invalid requests or replies";
     assert_eq!(said(sick), ["proto=rdma", told]);
 }
 
@@ -1062,13 +1062,18 @@ fn what_is_told_to_type_does_no_harm() {
     let all = connections(&[machine.report("n2")]).remove(0);
     let fix = |at: usize| all[at].cause.as_ref().unwrap().fix.clone().unwrap();
     assert!(
-        fix(0).starts_with("nfsstat -m; when nothing uses them: ")
+        fix(0).starts_with("list the mounts (nfsstat -m); when they are idle, unmount ")
             && fix(0).ends_with(" '/mnt/a;reboot'")
     );
     // The path over RDMA stays.
-    assert_eq!(fix(1), "nvme list-subsys; where TCP is not wanted: nvme disconnect -d nvme0");
+    assert_eq!(
+        fix(1),
+        "list the paths (nvme list-subsys); if TCP is not intended, disconnect this path: nvme disconnect -d nvme0"
+    );
     let iscsi = fix(3);
-    assert!(iscsi.starts_with("iscsiadm -m session -P 3; when nothing uses its disks: "));
+    assert!(
+        iscsi.starts_with("when nothing uses its disks (iscsiadm -m session -P 3), log in again: ")
+    );
     assert!(iscsi.contains("-T 'iqn.x:$(reboot)' --logout"), "{iscsi}");
 }
 
@@ -1512,10 +1517,10 @@ fn a_cell_is_unreadable_where_its_own_source_is() {
     let nfs = [
         "channels",
         "local.address",
+        "requested.source",
+        "requested.transport",
         "tcp.received_bytes",
         "tcp.sent_bytes",
-        "wanted.source",
-        "wanted.transport",
     ];
     assert_eq!(unreadable("nfs"), nfs);
     // The management's row, which is of TCP.

@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
         shows_changes: false,
-        nothing: "nobody uses RDMA, and nobody who could uses TCP instead",
+        nothing: "no connection uses RDMA, and no RDMA-capable application uses TCP",
         rows: &|reports, _| reading.rows(reports),
         footer: &render_connections,
         json: &|taken_ns, reports| {

@@ -40,7 +40,7 @@ pub struct Connection {
     /// The channels over TCP, as far as they are seen one by one.
     pub tcp: Vec<TcpChannel>,
     /// What somebody asked for, and where that is written.
-    pub wanted: Wanted,
+    pub requested: Requested,
     /// What is to be made of it.
     pub verdict: ConnectionVerdict,
     /// Why, where the verdict needs a reason.
@@ -55,7 +55,7 @@ pub struct Connection {
 
 /// What somebody asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Wanted {
+pub struct Requested {
     /// The transport; `None` where nobody asked for one in particular.
     pub transport: Option<Transport>,
     /// Where that is written: `/etc/fstab:12`, `connUseRDMA in /etc/beegfs/beegfs-client.conf`.

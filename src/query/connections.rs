@@ -4,8 +4,8 @@ use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{
-    Connection, ConnectionState, ConsumerKind, HostReport, PinnedMemory, RdmaChannel, TcpChannel,
-    Transport,
+    Connection, ConnectionState, ConsumerKind, HostReport, Peer, PinnedMemory, RdmaChannel,
+    TcpChannel, Transport,
 };
 
 /// The listing of `rdmactl connections`: one row for each.
@@ -43,71 +43,71 @@ impl Listing for Connections {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
-        "consumer.kind" "USER" Left Always ["connections"] "Who holds it: nfs, nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process"
+        "consumer.kind" "USER" Left Always ["connections"] "Kind of user: nfs, nvmeof, iscsi, srp, beegfs, lustre, smb, 9p, smc, rds, process"
             |row| of(row, |one| Value::text(Some(one.consumer.kind.word())));
-        "consumer.instance" "INSTANCE" Left Always ["connections"] "Which of them: a mount, a controller, a session, a process"
+        "consumer.instance" "INSTANCE" Left Always ["connections"] "Mount, controller, session or process that holds the connection"
             |row| of(row, |one| Value::text(Some(&one.consumer.instance)));
-        "consumer.role" "ROLE" Left Always ["connections"] "client, server, or peer where neither can be told"
+        "consumer.role" "ROLE" Left Always ["connections"] "Role of this host: client, server, or peer (unknown)"
             |row| of(row, |one| Value::text(Some(one.consumer.role.word())));
-        "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "The other end: the host, where it is one of those that were asked, its address or its name"
+        "peer" "PEER" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Remote end: host name, or the name of the server with its address"
             |row| of(row, peer);
-        "transport" "USING" Left Always ["connections"]: State "What carries the data now: RDMA, TCP, SMC-R, mixed"
+        "transport" "USING" Left Always ["connections"]: State "Transport in use: RDMA, TCP, SMC-R, mixed"
             |row| of(row, |one| Value::text(Some(one.transport.word())));
-        "wanted.transport" "WANTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "What somebody asked for"
-            |row| of(row, |one| Value::text(one.wanted.transport.map(Transport::word)));
-        "verdict" "VERDICT" Left Always ["connections"]: State "ok, tcp, fallback_confirmed and so on, `!` where something is to be mended; why a host gave no answer"
+        "requested.transport" "REQUESTED" Left Always ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Transport that the configuration or the mount options request"
+            |row| of(row, |one| Value::text(one.requested.transport.map(Transport::word)));
+        "verdict" "VERDICT" Left Always ["connections"]: State "Verdict code; `!` marks a problem; for an unreachable host the reason"
             |row| Value::or_failure(row.report, || of(row, verdict));
-        "change" "CHANGE" Left Watched [] "What is different since the reading before"
+        "change" "CHANGE" Left Watched [] "Change since the previous sample"
             |row| row.change.clone().map_or(Value::Absent, Value::Bad);
-        "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "How many there are over RDMA and over TCP"
+        "channels" "CHANNELS" Left Always ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Number of RDMA queue pairs and TCP sockets"
             |row| of(row, channels);
-        "cause.text" "WHY" Left Verbose ["connections"] "The reason, in one sentence"
+        "cause.text" "WHY" Left Verbose ["connections"] "Reason of the verdict, in one sentence"
             |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.text)));
-        "cause.fix" "FIX" Left Verbose ["connections"]: Fix "What to type"
+        "cause.fix" "FIX" Left Verbose ["connections"]: Fix "Fix: a command or a setting"
             |row| of(row, |one| Value::text(one.cause.as_ref().and_then(|cause| cause.fix.as_ref())));
-        "cause.code" "CODE" Left Asked ["connections"] "The reason as a word for programs"
+        "cause.code" "CODE" Left Asked ["connections"] "Reason code, for scripts"
             |row| of(row, |one| Value::text(one.cause.as_ref().map(|cause| &cause.code)));
-        "state" "STATE" Left Verbose ["connections"] "up, idle, connecting, down, unknown"
+        "state" "STATE" Left Verbose ["connections"] "State: up, idle, connecting, down, unknown"
             |row| of(row, state);
-        "peer.name" "NAME" Left Verbose ["connections"] "What its user calls the other end: a server, an NQN, an IQN"
+        "peer.name" "NAME" Left Verbose ["connections"] "Name of the remote end in its application: server, node id, NQN, IQN"
             |row| of(row, |one| Value::text(one.peer.name.as_ref()));
-        "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Address of the other end"
+        "peer.address" "ADDRESS" Left Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "IP address of the remote end"
             |row| of(row, |one| Value::text(one.peer.address));
-        "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port of the other end"
+        "peer.port" "PEER_PORT" Right Asked ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Port number of the remote end"
             |row| of(row, |one| Value::id(one.peer.port.map(u32::from)));
-        "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "The own end"
+        "local.address" "LOCAL" Left Verbose ["connections", "resources", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Local IP address"
             |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
-        "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices that carry it"
+        "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
             |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
-        "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Numbers of its queue pairs"
+        "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair numbers"
             |row| of(row, |one| numbers(&one.rdma));
-        "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "States of its queue pairs"
+        "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair states"
             |row| of(row, |one| unique(&one.rdma, |channel| channel.qp_state.as_ref()));
-        "tcp.sent_bytes" "SENT" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes sent over TCP, and acknowledged"
+        "tcp.sent_bytes" "SENT" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes sent over TCP and acknowledged"
             |row| of(row, |one| sum(&one.tcp, |channel| channel.sent_bytes));
         "tcp.received_bytes" "RECEIVED" Right Verbose ["connections", "consumers/sockets", "consumers/nvme", "consumers/iscsi"] "Bytes received over TCP"
             |row| of(row, |one| sum(&one.tcp, |channel| channel.received_bytes));
-        "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Memory that BeeGFS pins for RDMA with this server, at each end"
+        "memory.now_bytes" "PINNED" Right Verbose ["connections", "consumers/beegfs"] "Bytes that BeeGFS pins for RDMA buffers with this server, at each end"
             |row| memory(row, |memory| Value::Bytes(memory.now_bytes));
-        "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "The most that the client may pin for all servers"
+        "memory.client_most_bytes" "PIN_MOST" Right Verbose ["connections", "consumers/beegfs"] "Limit of pinned bytes of the client, over all servers"
             |row| memory(row, |memory| Value::Bytes(memory.client_most_bytes));
-        "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "The most that a server may pin for all servers and for the clients that were asked"
+        "memory.server_most_bytes" "SERVER_MOST" Right Asked ["connections", "consumers/beegfs"] "Limit of pinned bytes of a server, over all servers and the listed clients"
             |row| memory(row, |memory| Value::Bytes(memory.server_most_bytes));
-        "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "All memory of the host"
+        "memory.host_bytes" "MEMORY" Right Asked ["connections", "consumers/memory"] "Total memory of the host, in bytes"
             |row| memory(row, |memory| memory.host_bytes.map_or(Value::Absent, Value::Bytes));
         "memory.buffers" "BUFFERS" Left Asked ["connections", "consumers/beegfs"] "Size and number of RDMA buffers (connRDMABufSize, connRDMABufNum)"
             |row| memory(row, |memory| buffers(Some(memory.buffer_bytes), Some(memory.buffers)));
-        "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "What is recommended for the adapter instead"
+        "memory.recommended_buffers" "BETTER" Left Verbose ["connections"] "Buffer size and number recommended for the adapter"
             |row| memory(row, |memory| buffers(memory.recommended_buffer_bytes, memory.recommended_buffers));
-        "wanted.source" "WANTED_BY" Left Verbose ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "Where it is written what was asked for"
-            |row| of(row, |one| Value::text(one.wanted.source.as_ref()));
-        "consumer.pid" "PID" Right Asked ["connections", "consumers/holders"] "The process; none for the kernel's own"
+        "requested.source" "REQUESTED_BY" Left Verbose ["connections", "consumers/fstab", "consumers/units", "consumers/autofs", "consumers/nvme_intents", "consumers/iscsi_nodes", "consumers/beegfs"] "File or option that requests the transport"
+            |row| of(row, |one| Value::text(one.requested.source.as_ref()));
+        "consumer.pid" "PID" Right Asked ["connections", "consumers/holders"] "Process id; none for kernel users"
             |row| of(row, |one| Value::id(one.consumer.pid));
-        "evidence" "EVIDENCE" Left Asked ["connections"] "What the verdict rests on"
+        "evidence" "EVIDENCE" Left Asked ["connections"] "Observations that the verdict is based on"
             |row| of(row, evidence);
-        "missing" "MISSING" Left Verbose ["connections"] "What could not be read"
+        "missing" "MISSING" Left Verbose ["connections"] "Data that could not be read"
             |row| of(row, |one| Value::list(Some(&one.missing)));
-        "id" "ID" Left Asked ["connections"] "The same for the same connection in every reading"
+        "id" "ID" Left Asked ["connections"] "Identifier of the connection, stable across samples"
             |row| of(row, |one| Value::text(Some(&one.id)));
     };
 
@@ -162,11 +162,20 @@ fn buffers(bytes: Option<u64>, count: Option<u64>) -> Value {
     Value::text(bytes.zip(count).map(|(bytes, count)| format!("{bytes} x {count}")))
 }
 
+/// `n4`, `node_storage_02 (10.10.1.2)`, `10.10.1.2`
 fn peer(one: &Connection) -> Value {
-    let address = || one.peer.address.map(|address| address.to_string());
-    let gid = || one.peer.gid.map(|gid| gid.to_string());
-    let host = one.peer.host.clone();
-    Value::text(host.or_else(address).or_else(|| one.peer.name.clone()).or_else(gid))
+    let Peer { host, address, name, gid, .. } = &one.peer;
+    let address = address.map(|address| address.to_string());
+    // An NQN or an IQN names a target, not a server, and is longer than a column.
+    let is_target = |name: &str| name.starts_with("nqn.") || name.starts_with("iqn.");
+    let server = name.as_ref().filter(|name| !is_target(name) && address.as_ref() != Some(name));
+    let text = match (host, server, address) {
+        (Some(host), ..) => Some(host.clone()),
+        (None, Some(server), Some(address)) => Some(format!("{server} ({address})")),
+        (None, None, Some(address)) => Some(address),
+        (None, _, None) => name.clone().or_else(|| gid.map(|gid| gid.to_string())),
+    };
+    Value::text(text)
 }
 
 fn verdict(one: &Connection) -> Value {
@@ -244,4 +253,34 @@ pub fn connection_rows(
         rows.extend(of_host.into_iter().map(row));
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cell of a peer with this host, name and address.
+    fn cell(host: Option<&str>, name: Option<&str>, address: Option<&str>) -> String {
+        let json = serde_json::json!({
+            "id": "", "consumer": {"kind": "beegfs", "instance": "/mnt", "role": "client", "pid": null},
+            "peer": {"host": host, "name": name, "address": address, "port": null, "gid": null, "known_by": null},
+            "local": null, "transport": "tcp", "channels": {"rdma": 0, "tcp": 1, "is_busy": null},
+            "state": "up", "rdma": [], "tcp": [], "requested": {"transport": null, "source": null},
+            "verdict": "tcp", "cause": null, "evidence": [], "missing": [], "memory": null,
+        });
+        peer(&serde_json::from_value(json).unwrap()).to_string()
+    }
+
+    #[test]
+    fn the_server_is_named_beside_its_address() {
+        let (storage, ip) = (Some("node_storage_02"), Some("10.0.0.2"));
+        assert_eq!(cell(None, storage, ip), "node_storage_02 (10.0.0.2)");
+        assert_eq!(cell(None, None, ip), "10.0.0.2");
+        assert_eq!(cell(None, storage, None), "node_storage_02");
+        assert_eq!(cell(Some("n4"), storage, ip), "n4");
+        // A mount by address has it as its name, too.
+        assert_eq!(cell(None, ip, ip), "10.0.0.2");
+        assert_eq!(cell(None, Some("nqn.2014-08.org:disk"), ip), "10.0.0.2");
+        assert_eq!(cell(None, Some("iqn.2026-01.t:1"), None), "iqn.2026-01.t:1");
+    }
 }

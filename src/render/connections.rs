@@ -42,7 +42,7 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     let noun = if all.len() == 1 { "connection" } else { "connections" };
     let _ = write!(text, "{} {noun}: {rdma} over RDMA, {tcp} over TCP", all.len());
     if fallen > 0 {
-        let _ = write!(text, ", {fallen} of them fallen back");
+        let _ = write!(text, ", {fallen} fell back to TCP");
     }
     if down > 0 {
         let _ = write!(text, ", {down} down");

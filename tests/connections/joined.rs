@@ -302,7 +302,7 @@ fn what_could_not_be_counted_is_not_nothing() {
     holder(&mut machine, 192, "socket:[7] /dev/infiniband/uverbs0");
     let all = connections(&[machine.report("n2")]);
     assert!(all[0][0].evidence.iter().all(|seen| !seen.text.contains("0 bytes")));
-    assert_eq!(all[0][0].missing, ["how much goes over the sockets: modprobe tcp_diag"]);
+    assert_eq!(all[0][0].missing, ["the throughput of the sockets (modprobe tcp_diag)"]);
 }
 
 #[test]

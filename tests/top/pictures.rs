@@ -117,7 +117,7 @@ pub(crate) fn mount(host: &str, instance: &str, is_rdma: bool) -> Connection {
         "transport": transport,
         "channels": { "rdma": count(is_rdma), "tcp": count(!is_rdma), "is_busy": null },
         "state": "up", "rdma": [], "tcp": [],
-        "wanted": { "transport": "rdma", "source": "/etc/fstab:12" },
+        "requested": { "transport": "rdma", "source": "/etc/fstab:12" },
         "verdict": verdict,
         "cause": (!is_rdma).then_some(cause),
         "evidence": [

@@ -36,10 +36,10 @@ pub(super) fn over_rdma(
         };
         if broken > 0 {
             let text = format!(
-                "{broken} of {} queue pairs of {server} with this client are broken",
+                "{broken} of {} queue pairs of {server} to this client are in state ERR",
                 channels.len()
             );
-            let fix = Some("dmesg; rdmactl connections on the client".into());
+            let fix = Some("read the kernel log here, then list the connections of the client: dmesg; rdmactl connections -H CLIENT".into());
             return row.is(used, state, ConnectionVerdict::Degraded).because(
                 "rdma.queue_pair_error",
                 text,

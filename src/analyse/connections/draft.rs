@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use super::channel::{Channel, tcp_channel};
 use crate::model::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
-    Evidence, KnownBy, Peer, Role, Strength, TcpSocket, Transport, Wanted,
+    Evidence, KnownBy, Peer, Requested, Role, Strength, TcpSocket, Transport,
 };
 
-/// What to type where RDMA to a server fails.
-pub(super) const PING: &str = "rdmactl ping between this host and the server";
+/// Test of RDMA to the server; [`Connection::because`] fills in the address of the server.
+pub(super) const PING: &str = "test RDMA to the server: rdmactl ping {server}";
 
 /// One of which nothing is known but who holds it.
 pub(super) fn unknown(kind: ConsumerKind, instance: impl Into<String>, role: Role) -> Connection {
@@ -24,7 +24,7 @@ pub(super) fn unknown(kind: ConsumerKind, instance: impl Into<String>, role: Rol
         state: ConnectionState::Unknown,
         rdma: Vec::new(),
         tcp: Vec::new(),
-        wanted: Wanted::default(),
+        requested: Requested::default(),
         verdict: ConnectionVerdict::Unknown,
         cause: None,
         evidence: Vec::new(),
@@ -83,8 +83,8 @@ impl Connection {
     }
 
     /// Somebody asked for a transport.
-    pub(super) fn wants(mut self, transport: Transport, source: impl Into<String>) -> Self {
-        self.wanted = Wanted { transport: Some(transport), source: Some(source.into()) };
+    pub(super) fn requests(mut self, transport: Transport, source: impl Into<String>) -> Self {
+        self.requested = Requested { transport: Some(transport), source: Some(source.into()) };
         self
     }
 
@@ -95,8 +95,14 @@ impl Connection {
         text: impl Into<String>,
         fix: Option<String>,
     ) -> Self {
+        let fix = fix.map(|fix| fix.replace("{server}", &self.server()));
         self.cause = Some(Cause { code: code.to_owned(), text: text.into(), fix });
         self
+    }
+
+    /// Returns the address of the peer as a word of a shell, `SERVER` if the address is unknown.
+    fn server(&self) -> String {
+        self.peer.address.map_or("SERVER".into(), |address| address.to_string())
     }
 
     /// What that rests on.

@@ -240,7 +240,7 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
     let Some(resources) = &report.resources else {
         let told = report.problems.within("resources").first();
         let told = told.map(|problem| problem.detail.clone());
-        return Some(told.unwrap_or_else(|| "queue pairs could not be listed".into()));
+        return Some(told.unwrap_or_else(|| "queue pairs (RDMA netlink failed)".into()));
     };
     let mut problems = report.problems.within("resources").iter();
     // The names of processes say nothing of the kernel.
@@ -253,8 +253,7 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
     let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
     let is_hidden = !report.devices.is_empty() && !resources.iter().any(is_kernel);
     is_hidden.then(|| {
-        "queue pairs of the kernel are hidden: they are listed in the host's own PID namespace only"
-            .into()
+        "queue pairs of the kernel, which are listed only in the initial PID namespace".into()
     })
 }
 

@@ -57,8 +57,8 @@ fn judge_clients(index: &Index<'_>, portal: Portal, of_portal: &[&IscsiPortal]) 
                 .is(tcp, up, ConnectionVerdict::RdmaAvailable)
                 .because(
                     "iscsi.rdma_available",
-                    format!("this portal {portal} offers iSER"),
-                    Some("iscsiadm -m session -P 1, on the client; when nothing uses it: log out, and log in with interface iser".into()),
+                    format!("the portal {portal} offers iSER"),
+                    Some("on the client, when the session is idle, log out, then log in with interface iser; list the sessions: iscsiadm -m session -P 1".into()),
                 )
                 .seen("/sys/kernel/config/target/iscsi", "iser = 1", Strength::Direct),
             Some(unread) => client.is(tcp, up, ConnectionVerdict::Unknown).lacks(unread),
@@ -84,7 +84,7 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
         *port,
     );
     let Some(transport) = transport else {
-        return row.lacks(format!("the SCSI host of {name} could not be read"));
+        return row.lacks(format!("the SCSI host of {name}"));
     };
     let row = row.seen(
         format!("/sys/class/iscsi_session/{name}"),
@@ -99,7 +99,7 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
                 channels.iter().filter(|channel| channel.is_up()).collect();
             let counted = count(&connected).map(|count| count.max(u32::from(is_up)));
             let row = row.over_rdma(&channels).counted(counted, Some(0));
-            (Transport::Rdma, row.wants(Transport::Rdma, "interface iser"))
+            (Transport::Rdma, row.requests(Transport::Rdma, "interface iser"))
         }
         "tcp" => {
             let end = address.zip(*port).map(|(ip, port)| SocketAddr::new(ip, port));
@@ -122,8 +122,8 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
             .lacks(format!("/sys/class/iscsi_session/{name}/state")),
         _ => row.is(Transport::None, condition, ConnectionVerdict::Down).because(
             "iscsi.down",
-            "the session is not logged in; it does not fall back by itself",
-            Some("iscsiadm -m session -P 1; dmesg | grep iscsi".into()),
+            "the session is not logged in; iSCSI does not fall back to TCP",
+            Some("check the session and the kernel log: iscsiadm -m session -P 1; dmesg | grep iscsi".into()),
         ),
     }
 }
@@ -149,11 +149,11 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
     // Several records of one portal are sessions of their own.
     match (of_session.next(), of_session.next(), unread) {
         (Some(node), None, None) if node.transport.as_deref() == Some("iser") => row
-            .wants(Transport::Rdma, &node.source)
+            .requests(Transport::Rdma, &node.source)
             .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "iscsi.tcp_instead",
-                "the node database asks for iSER, and the session runs over TCP",
+                "the node database requests iSER; the session uses TCP",
                 Some(log_in_again(node)),
             )
             .seen(&node.source, "iface.transport_name = iser", Strength::Config),
@@ -168,6 +168,6 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
 fn log_in_again(node: &IscsiNode) -> String {
     let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
     format!(
-        "iscsiadm -m session -P 3; when nothing uses its disks: {record} --logout, then {record} --login"
+        "when nothing uses its disks (iscsiadm -m session -P 3), log in again: {record} --logout; {record} --login"
     )
 }

@@ -76,8 +76,8 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     let rdma_nid = import.nids.iter().find(|nid| is_rdma_nid(nid));
     let used = if is_rdma_nid(current) { Transport::Rdma } else { Transport::Tcp };
     let row = match rdma_nid {
-        Some(_) => row.wants(Transport::Rdma, "network identifiers of the target"),
-        None => row.wants(Transport::Tcp, "network identifiers of the target"),
+        Some(_) => row.requests(Transport::Rdma, "network identifiers of the target"),
+        None => row.requests(Transport::Tcp, "network identifiers of the target"),
     };
     if used == Transport::Rdma {
         let channels =
@@ -91,8 +91,11 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
             .is(Transport::Tcp, state, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "lustre.tcp_nid",
-                format!("the server has {nid} too, and is reached by {current}"),
-                Some(format!("lctl ping {}; rdmactl ping between the two hosts", quoted(nid))),
+                format!("the server also has {nid}, but the client uses {current}"),
+                Some(format!(
+                    "test the RDMA network of the server: lctl ping {}; rdmactl ping {{server}}",
+                    quoted(nid)
+                )),
             )
             .seen(
                 format!("{}/import", import.name),
@@ -121,8 +124,11 @@ fn by_state(
             .is(Transport::None, state, ConnectionVerdict::Down)
             .because(
                 "lustre.no_connection",
-                format!("the target is {}", import.state.as_deref().unwrap_or("unknown")),
-                Some("lctl ping a network identifier of the server".into()),
+                format!(
+                    "the import of the target is in state {}",
+                    import.state.as_deref().unwrap_or("unknown")
+                ),
+                Some("test the network of the server: lctl list_nids; lctl ping NID".into()),
             ),
     }
 }

@@ -83,13 +83,13 @@ impl<'index> Client<'index> {
             Some(false) if mount.proto.as_deref() != Some("local") => {
                 self.over_tcp(mount, peer(mount.port.unwrap_or(TCP_PORT)))
             }
-            _ => peer(TCP_PORT).lacks("the options of the mount name no transport"),
+            _ => peer(TCP_PORT).lacks("proto= in the mount options"),
         }
     }
 
     fn over_rdma(&self, mount: &NfsMount, connection: Connection) -> Connection {
         let said = format!("proto={}", mount.proto.as_deref().unwrap_or_default());
-        let mut connection = connection.wants(Transport::Rdma, format!("option {said}")).seen(
+        let mut connection = connection.requests(Transport::Rdma, format!("option {said}")).seen(
             MOUNTS,
             said,
             Strength::Direct,
@@ -100,7 +100,7 @@ impl<'index> Client<'index> {
         let Some(address) = mount.address else {
             return connection
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
-                .lacks("the options of the mount name no address");
+                .lacks("addr= in the mount options");
         };
         let port = mount.port.unwrap_or(RDMA_PORT);
         let channels = self.index.channels_to(&[MODULE], address, Some(port));
@@ -120,7 +120,9 @@ impl<'index> Client<'index> {
             let unread = self.index.unread("consumers/sunrpc");
             return connection
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)
-                .lacks(unread.unwrap_or_else(|| "this kernel lists no RPC transports".into()))
+                .lacks(unread.unwrap_or_else(|| {
+                    "the RPC transports, which this kernel does not list".into()
+                }))
                 .lacks(hidden);
         }
         self.not_connected(mount, transports, connection)
@@ -160,13 +162,13 @@ impl<'index> Client<'index> {
             }
         }
         let fix = if self.index.report.devices.is_empty() {
-            "bring the RDMA device back (rdmactl devices); the mount then recovers by itself"
+            "restore the RDMA device, then the mount recovers: rdmactl devices"
         } else {
-            "rdmactl ports; then rdmactl ping between this host and the server"
+            "check the local ports, then RDMA to the server: rdmactl ports; rdmactl ping {server}"
         };
         connection.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down).because(
             "nfs.rdma_lost",
-            "NFS over RDMA does not fall back: it waits until RDMA returns",
+            "the RDMA connection is lost; NFS over RDMA does not fall back to TCP and waits",
             Some(fix.into()),
         )
     }
@@ -182,7 +184,6 @@ fn statistics(mount: &NfsMount) -> Option<String> {
     let connects: u64 = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);
     let errors: u64 = over_rdma().filter_map(|one| one.errors).fold(0, u64::saturating_add);
     let expected = u64::try_from(over_rdma().count()).unwrap_or(u64::MAX);
-    (connects > expected || errors > 0).then(|| {
-        format!("connected {connects} times, {errors} requests or answers that made no sense")
-    })
+    (connects > expected || errors > 0)
+        .then(|| format!("connected {connects} times, {errors} invalid requests or replies"))
 }

@@ -50,9 +50,9 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
                 .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::RdmaAvailable)
                 .because(
                     "nfs.rdma_available",
-                    format!("this server offers NFS over RDMA at port {port}"),
+                    format!("the client uses TCP; this server also offers NFS over RDMA on port {port}"),
                     Some(format!(
-                        "on the client, when nothing uses it: mount with proto=rdma,port={port}"
+                        "on the client, when the mount is idle, mount again with: -o proto=rdma,port={port}"
                     )),
                 )
                 .seen("/proc/fs/nfsd/portlist", format!("rdma {port}"), Strength::Direct),

@@ -16,7 +16,8 @@ use crate::model::{
 };
 
 /// Where to look when a path is not live.
-const MEND: &str = "dmesg | grep nvme; rdmactl ping between this host and the target";
+const FIX: &str =
+    "read the kernel log, then test RDMA to the target: dmesg | grep nvme; rdmactl ping {server}";
 /// The subsystem of every discovery controller: two of them lead to two targets, not to one by two paths
 /// (NVM Express Base Specification, "Discovery Controllers").
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
@@ -76,8 +77,8 @@ fn judge_state(
             .lacks(format!("/sys/class/nvme/{}/state", controller.name)),
         _ => connection.is(Transport::None, condition, ConnectionVerdict::Down).because(
             "nvmeof.not_live",
-            format!("the controller is {}, and does not fall back by itself", state(controller)),
-            Some(MEND.into()),
+            format!("the controller is {}; NVMe-oF does not fall back to TCP", state(controller)),
+            Some(FIX.into()),
         ),
     }
 }
@@ -145,7 +146,7 @@ impl<'index> Host<'index> {
             (_, false) => Some(0),
         };
         let connection = connection
-            .wants(Transport::Rdma, format!("controller {name}"))
+            .requests(Transport::Rdma, format!("controller {name}"))
             .over_rdma(&channels)
             .counted(counted, Some(0));
         judge_state(controller, Transport::Rdma, connection, |connection| {
@@ -163,7 +164,7 @@ impl<'index> Host<'index> {
             }
             // A controller that is live has one at least: they are there, and not found.
             if connected == 0 {
-                return connection.lacks("its queue pairs are not seen");
+                return connection.lacks("the queue pairs of the controller");
             }
             let of_whom = if shares { " of all controllers of this portal" } else { "" };
             connection
@@ -172,7 +173,7 @@ impl<'index> Host<'index> {
                     "nvmeof.queues_missing",
                     format!("{connected} of {expected} queues{of_whom} are connected"),
                     Some(format!(
-                        "dmesg | grep nvme; when nothing uses it: echo 1 > /sys/class/nvme/{}/reset_controller",
+                        "read the kernel log (dmesg | grep nvme); when the controller is idle, reset it: echo 1 > /sys/class/nvme/{}/reset_controller",
                         quoted(name)
                     )),
                 )
@@ -186,7 +187,7 @@ impl<'index> Host<'index> {
         let is_live = condition(controller) == ConnectionState::Up;
         let counted = if is_live { queues.or(count(&sockets)) } else { Some(0) };
         let connection = connection
-            .wants(Transport::Tcp, format!("controller {name}"))
+            .requests(Transport::Tcp, format!("controller {name}"))
             .over_tcp(&sockets, false)
             .counted(Some(0), counted);
         let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
@@ -198,9 +199,9 @@ impl<'index> Host<'index> {
             if let Some(path) = over_rdma().find(is_live) {
                 return connection.is(tcp, up, ConnectionVerdict::Mixed).because(
                     "nvmeof.multipath_mixed",
-                    format!("multipath may use this TCP path beside the RDMA path {}", path.name),
+                    format!("multipath may use this TCP path as well as the RDMA path {}", path.name),
                     Some(format!(
-                        "nvme list-subsys; where TCP is not wanted: {}",
+                        "list the paths (nvme list-subsys); if TCP is not intended, disconnect this path: {}",
                         disconnect(controller)
                     )),
                 );
@@ -215,12 +216,8 @@ impl<'index> Host<'index> {
                     .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
                     .because(
                         "nvmeof.multipath_on_tcp",
-                        format!(
-                            "the RDMA path {} of the same subsystem is {}",
-                            path.name,
-                            state(path)
-                        ),
-                        Some(MEND.into()),
+                        format!("the RDMA path {} of the subsystem is {}", path.name, state(path)),
+                        Some(FIX.into()),
                     )
                     .seen(
                         format!("/sys/class/nvme/{}/state", path.name),
@@ -261,10 +258,10 @@ impl<'index> Host<'index> {
         let state = connection.state;
         let (text, source) = match (intent, offer) {
             (Some(intent), _) => {
-                ("a file asks for this target over RDMA".to_owned(), intent.source.clone())
+                (format!("{} requests this target over RDMA", intent.source), intent.source.clone())
             }
             (None, Some((host, end))) => (
-                format!("{host} offers the subsystem over RDMA at {end}"),
+                format!("{host} offers the subsystem over RDMA on {end}"),
                 format!("{host}: /sys/kernel/config/nvmet/ports"),
             ),
             (None, None) => {
@@ -284,7 +281,7 @@ impl<'index> Host<'index> {
                 "nvmeof.rdma_available",
                 &text,
                 Some(format!(
-                    "nvme list-subsys; nvme connect -t rdma -n {} …; when nothing uses it: {}",
+                    "add a path over RDMA, then disconnect this idle path: nvme connect -t rdma -a {{server}} -n {}; {}",
                     quoted(nqn),
                     disconnect(controller)
                 )),

@@ -22,7 +22,7 @@ fn judge_mount(mount: &P9Mount) -> Option<Connection> {
         "rdma" => Some(row.is(Transport::Rdma, up, ConnectionVerdict::Ok)),
         "tcp" => Some(
             row.is(Transport::Tcp, up, ConnectionVerdict::TcpConfigured)
-                .wants(Transport::Tcp, "option trans=tcp"),
+                .requests(Transport::Tcp, "option trans=tcp"),
         ),
         // Within one machine.
         _ => None,

@@ -206,14 +206,14 @@ impl<'index> Owner<'index> {
             // No other source has them.
             None => row
                 .seen("/proc/net/tcp", "established", Strength::Direct)
-                .lacks("how much goes over the sockets: modprobe tcp_diag"),
+                .lacks("the throughput of the sockets (modprobe tcp_diag)"),
         };
         if let Some(setting) = self.holder.and_then(asks_for_tcp) {
             let verdict = ConnectionVerdict::TcpConfigured;
-            return row.wants(tcp, format!("environment {setting}")).is(tcp, up, verdict);
+            return row.requests(tcp, format!("environment {setting}")).is(tcp, up, verdict);
         }
         if self.holder.is_some_and(|holder| holder.environment.is_none()) {
-            return row.lacks("the environment of the process, which may ask for TCP");
+            return row.lacks("the environment of the process, which may request TCP");
         }
         if !is_bulk(sockets) || !self.has_context() {
             return row;
@@ -224,8 +224,8 @@ impl<'index> Owner<'index> {
         if is_reached {
             return row.is(tcp, up, ConnectionVerdict::Suspected).because(
                 "process.bulk_tcp",
-                "bulk TCP to a peer that RDMA reaches, by a process that has an RDMA device open",
-                Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
+                "the process has an RDMA device open, but sends bulk data over TCP to a peer that RDMA reaches",
+                Some("start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info".into()),
             );
         }
         row
@@ -250,8 +250,10 @@ fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
         .is(Transport::Mixed, ConnectionState::Up, ConnectionVerdict::Mixed)
         .because(
             "process.bulk_beside",
-            "bulk TCP to the peer of its own queue pairs",
-            Some("the log of the application (NCCL_DEBUG=INFO, UCX_LOG_LEVEL=info)".into()),
+            "the process has queue pairs to the peer, but sends bulk data over TCP",
+            Some(
+                "start the application with its log on: NCCL_DEBUG=INFO; UCX_LOG_LEVEL=info".into(),
+            ),
         )
 }
 
@@ -284,10 +286,10 @@ fn by_states(row: Connection, channels: &[&Channel<'_>]) -> Connection {
         let row = row.because(
             "rdma.queue_pair_error",
             format!(
-                "{broken} of {} queue pairs are broken; they stay until the process ends them",
+                "{broken} of {} queue pairs are in state ERR until the process destroys them",
                 channels.len()
             ),
-            Some("dmesg; the log of the application".into()),
+            Some("read the log of the application and the kernel log: dmesg".into()),
         );
         return if up > 0 {
             row.is(rdma, state, ConnectionVerdict::Degraded)

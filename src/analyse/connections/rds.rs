@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::channel::Channel;
-use super::draft::{count, unknown};
+use super::draft::{PING, count, unknown};
 use super::index::Index;
 use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
@@ -59,24 +59,24 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
                 .over_tcp(&sockets, false)
                 .counted(Some(1), count(&sockets))
                 .is(Transport::Mixed, up, ConnectionVerdict::Mixed)
-                .because("rds.tcp_beside", "there is a connection over TCP, too: sockets that were bound while RDMA was away stay with it", Some("restart what uses RDS; modprobe -r rds_tcp, where TCP is not wanted".into())),
+                .because("rds.tcp_beside", "a TCP connection exists as well: sockets bound while RDMA was down keep it", Some("restart the application that uses RDS; if TCP is not intended, also: modprobe -r rds_tcp".into())),
             (Some(true), _) => row.over_rdma(&channels).counted(Some(1), Some(0)).is(Transport::Rdma, up, ConnectionVerdict::Ok),
             (Some(false), Some(true)) => row
                 .over_tcp(&sockets, false)
                 .counted(Some(0), count(&sockets))
-                .wants(Transport::Rdma, "an earlier connection over RDMA")
+                .requests(Transport::Rdma, "an earlier RDMA connection")
                 .is(Transport::Tcp, up, ConnectionVerdict::FallbackConfirmed)
-                .because("rds.fallback", "the connection over RDMA is gone: sockets bound since then use TCP without a word, older ones wait", Some("rdmactl devices; bring the RDMA device back; then restart what uses RDS".into())),
+                .because("rds.fallback", "the RDMA connection is lost; new sockets silently use TCP, older ones stall", Some("restore the RDMA device, then restart the application that uses RDS: rdmactl devices".into())),
             (None, Some(true)) => {
                 let row = row.over_tcp(&sockets, false).counted(Some(0), count(&sockets));
                 if index.is_rdma_address(local) {
-                    row.is(Transport::Tcp, up, ConnectionVerdict::Suspected).because("rds.tcp_on_rdma_address", "the own address belongs to an RDMA port, and RDS uses TCP all the same", Some("modprobe rds_rdma on both ends".into()))
+                    row.is(Transport::Tcp, up, ConnectionVerdict::Suspected).because("rds.tcp_on_rdma_address", "the local address belongs to an RDMA port, but RDS uses TCP", Some("on both hosts, load the RDMA transport: modprobe rds_rdma".into()))
                 } else {
                     row.is(Transport::Tcp, up, ConnectionVerdict::Tcp)
                 }
             }
-            (Some(false), _) => row.over_rdma(&channels).is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the connection over RDMA is not made", Some("rdmactl ping between the two hosts".into())),
-            (None, Some(false)) => row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the connection over TCP is not made", None),
+            (Some(false), _) => row.over_rdma(&channels).is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the RDMA connection is not established", Some(PING.into())),
+            (None, Some(false)) => row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the TCP connection is not established", None),
             // A loop within the machine.
             (None, None) => continue,
         });

@@ -24,12 +24,12 @@ fn judge_server(server: &SmbServer) -> Connection {
     let row = row.with_peer(Some(&server.host), None, None);
     let up = ConnectionState::Up;
     if server.is_rdma {
-        let row = row.wants(Transport::Rdma, "option rdma");
+        let row = row.requests(Transport::Rdma, "option rdma");
         return if server.is_connected == Some(false) {
             row.is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
                 .because(
                     "smb.rdma_lost",
-                    "SMB Direct is not connected, and does not fall back",
+                    "SMB Direct is not connected; it does not fall back to TCP",
                     Some(PING.into()),
                 )
                 .seen(SOURCE, "SMBDirect transport not available", Strength::Direct)
@@ -45,14 +45,14 @@ fn judge_server(server: &SmbServer) -> Connection {
     let row = row.seen(SOURCE, "TCP", Strength::Direct);
     let Some(address) = server.rdma_addresses.first() else { return row };
     let fix = if server.kernel_can {
-        "when nothing uses it: mount again with -o rdma"
+        "when the mount is idle, mount it again with: -o rdma"
     } else {
-        "a kernel with CONFIG_CIFS_SMB_DIRECT"
+        "install a kernel with CONFIG_CIFS_SMB_DIRECT"
     };
     row.is(Transport::Tcp, up, ConnectionVerdict::RdmaAvailable)
         .because(
             "smb.rdma_available",
-            format!("the server offers RDMA at {address}"),
+            format!("the server offers SMB Direct on {address}"),
             Some(fix.into()),
         )
         .seen(SOURCE, "Capabilities: rdma", Strength::Direct)

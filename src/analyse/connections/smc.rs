@@ -17,40 +17,56 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
 fn smc_reason(code: u32) -> (&'static str, Option<&'static str>) {
     match code {
         0x0101_0000 => ("out of memory", None),
-        0x0201_0000 => ("the confirmation of a link timed out", None),
+        0x0201_0000 => ("link confirmation timed out", None),
         0x0202_0000 => ("adding a link timed out", None),
-        0x0300_0000 => ("a configuration error", None),
+        0x0300_0000 => ("configuration error", None),
         0x0301_0000 => (
-            "the peer does not speak SMC",
-            Some("use AF_SMC (smc_run) on the peer too, and modprobe smc there"),
+            "the peer does not support SMC",
+            Some(
+                "on the peer, load SMC and start the application with it: modprobe smc; smc_run PROGRAM",
+            ),
         ),
-        0x0302_0000 => ("IPsec is used", None),
+        0x0302_0000 => ("the connection uses IPsec", None),
         0x0303_0000 => (
-            "no device for SMC",
-            Some("rdmactl devices; set a PNET ID for the interface (smc_pnet)"),
+            "no device supports SMC",
+            Some(
+                "check the devices, then set a PNET ID for the network interface: rdmactl devices; smc_pnet",
+            ),
         ),
         0x0303_0001 => ("no ISM device", None),
-        0x0303_0002 => {
-            ("no RDMA device", Some("rdmactl devices; set a PNET ID for the interface (smc_pnet)"))
-        }
-        0x0303_0003..=0x0303_0008 => {
-            ("no device or identifier for version 2", Some("smcd ueid; smcr device"))
-        }
-        0x0304_0000 => ("the modes of the two ends differ", None),
-        0x0305_0000 => ("an unknown eyecatcher", None),
-        0x0306_0000 => ("TCP fast open is used", None),
-        0x0307_0000 => ("the subnets of the two ends differ", Some("ip address, on both ends")),
-        0x0308_0000 | 0x0309_0000 => ("the VLAN is not usable", None),
+        0x0303_0002 => (
+            "no RDMA device",
+            Some(
+                "check the devices, then set a PNET ID for the network interface: rdmactl devices; smc_pnet",
+            ),
+        ),
+        0x0303_0003..=0x0303_0008 => (
+            "no device or UEID for version 2",
+            Some("compare UEIDs and devices of both hosts: smcd ueid; smcr device"),
+        ),
+        0x0304_0000 => ("the modes of the two hosts differ", None),
+        0x0305_0000 => ("unknown eyecatcher in the handshake", None),
+        0x0306_0000 => ("the connection uses TCP fast open", None),
+        0x0307_0000 => (
+            "the two hosts are in different subnets",
+            Some("compare the addresses of both hosts: ip address"),
+        ),
+        0x0308_0000 | 0x0309_0000 => ("the VLAN cannot be used", None),
         0x030a_0000 => ("the link group has no active link", None),
-        0x030b_0000 => ("the server's link failed", None),
-        0x030c_0000 => ("the versions differ", None),
-        0x030d_0000 => ("too many connections of the link group", None),
+        0x030b_0000 => ("the link of the server failed", None),
+        0x030c_0000 => ("the SMC versions differ", None),
+        0x030d_0000 => ("too many connections in the link group", None),
         0x030e_0000 => ("version 2 has no route", None),
-        0x030f_0000 => ("direct and indirect ends", None),
-        0x0400_0000 => ("a synchronisation error", None),
-        0x0500_0000 => ("the peer declined", Some("rdmactl connections on the peer says why")),
-        0x0999_0000..=0x0999_ffff => ("an internal error of the kernel", Some("dmesg | grep smc")),
-        _ => ("a reason that this rdmactl does not know", None),
+        0x030f_0000 => ("one host is direct, the other indirect", None),
+        0x0400_0000 => ("synchronization error", None),
+        0x0500_0000 => (
+            "the peer declined",
+            Some("read the reason on the peer: rdmactl connections -v -H PEER"),
+        ),
+        0x0999_0000..=0x0999_ffff => {
+            ("internal error of the kernel", Some("read the kernel log: dmesg | grep smc"))
+        }
+        _ => ("unknown reason", None),
     }
 }
 
@@ -70,7 +86,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
     let inner = index.sockets_to(socket.remote, Some(socket.local.port()));
     let mut row = unknown(ConsumerKind::Smc, instance, Role::Peer)
         .with_peer(None, Some(socket.remote.ip()), Some(socket.remote.port()))
-        .wants(Transport::SmcR, "AF_SMC socket");
+        .requests(Transport::SmcR, "AF_SMC socket");
     row.consumer.pid = holder.map(|holder| holder.pid);
     let source = "sock_diag, SMC";
     Some(match (socket.mode, socket.state) {
@@ -84,7 +100,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
                 .is(Transport::Tcp, ConnectionState::Up, ConnectionVerdict::FallbackConfirmed)
                 .because(
                     &format!("smc.0x{code:08x}"),
-                    format!("SMC fell back: {text}"),
+                    format!("SMC fell back to TCP: {text}"),
                     fix.map(str::to_owned),
                 )
                 .seen(source, format!("mode TCP, reason 0x{code:08x}"), Strength::Direct)
@@ -115,8 +131,8 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
             .is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Unknown)
             .because(
                 "smc.handshake",
-                "the handshake of SMC is not over; one that stays so is stuck",
-                Some("dmesg | grep smc; smcr linkgroup show".into()),
+                "the SMC handshake is not complete",
+                Some("if the state persists, check the kernel log and the link groups: dmesg | grep smc; smcr linkgroup show".into()),
             )
             .seen(source, format!("state {}", socket.state.word()), Strength::Direct),
     })

@@ -13,7 +13,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         let row = unknown(ConsumerKind::Srp, &host.name, Role::Client);
         let mut row = row
             .with_peer(host.target.as_deref(), None, None)
-            .wants(Transport::Rdma, "ib_srp")
+            .requests(Transport::Rdma, "ib_srp")
             .seen(
                 format!("/sys/class/scsi_host/{}", host.name),
                 host.state.as_deref().unwrap_or("-"),
@@ -31,8 +31,11 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
                 .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Down)
                 .because(
                     "srp.down",
-                    "the remote port is not reached, and SRP does not fall back",
-                    Some("dmesg | grep srp; rdmactl ports".into()),
+                    "the remote port is not reachable; SRP does not fall back to TCP",
+                    Some(
+                        "check the local ports and the kernel log: rdmactl ports; dmesg | grep srp"
+                            .into(),
+                    ),
                 ),
             _ => row
                 .is(Transport::Rdma, ConnectionState::Unknown, ConnectionVerdict::Unknown)

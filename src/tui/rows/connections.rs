@@ -20,7 +20,7 @@ impl Listed for Connections {
         "transport",
         "verdict",
         "peer",
-        "wanted.transport",
+        "requested.transport",
         "change",
         "channels",
         "consumer.role",

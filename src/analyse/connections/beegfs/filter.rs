@@ -29,7 +29,7 @@ pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
         };
         let address = server.end.map(|end| end.ip());
         if address.is_none() && !subnets.is_empty() {
-            let missing = "the server's address, which decides by connTcpOnlyFilterFile";
+            let missing = "the address of the server, which connTcpOnlyFilterFile is compared with";
             return Filtered::Unknown(missing.into());
         }
         let net = subnets.iter().find(|net| address.is_some_and(|address| net.contains(address)));
@@ -53,7 +53,7 @@ pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
     }
     Filtered::Yes {
         file: filter.path.clone(),
-        text: "connNetFilterFile has none of the server's addresses for RDMA".into(),
+        text: "connNetFilterFile excludes all RDMA addresses of the server".into(),
     }
 }
 

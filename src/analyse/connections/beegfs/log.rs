@@ -36,9 +36,13 @@ impl<'lines> Log<'lines> {
     /// What it says of servers of a kind, the latest first.
     pub(super) fn of_kind(
         &self,
-        wanted: BeegfsNodeKind,
+        requested: BeegfsNodeKind,
     ) -> impl Iterator<Item = &'lines BeegfsLogLine> {
-        self.lines.unwrap_or_default().iter().rev().filter(move |line| kind(line) == Some(wanted))
+        self.lines
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .filter(move |line| kind(line) == Some(requested))
     }
 
     /// The last attempt to reach a server.

@@ -48,7 +48,10 @@ impl<'report, 'fleet> Reach<'report, 'fleet> {
         }
         let report = self.fleet.report(end.ip())?;
         (offers_rdma(report, end.port()) == Some(true)).then(|| {
-            (format!("{}: RDMA netlink", report.host), format!("it listens at {}", end.port()))
+            (
+                format!("{}: RDMA netlink", report.host),
+                format!("RDMA listener on port {}", end.port()),
+            )
         })
     }
 
@@ -57,7 +60,10 @@ impl<'report, 'fleet> Reach<'report, 'fleet> {
         let end = server.end?;
         let report = self.fleet.report(end.ip())?;
         (offers_rdma(report, end.port()) == Some(false)).then(|| {
-            (format!("{}: RDMA netlink", report.host), format!("nobody listens at {}", end.port()))
+            (
+                format!("{}: RDMA netlink", report.host),
+                format!("no RDMA listener on port {}", end.port()),
+            )
         })
     }
 }
@@ -122,16 +128,16 @@ impl<'log> Fallback<'log> {
                 let again = server.client.setting("connFallbackExpirationSecs").unwrap_or("900");
                 row.because(
                     code,
-                    "the client marks a connection as a fallback: RDMA was tried and failed",
+                    "the client marks the connection as fallback: the RDMA connection attempt failed",
                     Some(format!(
-                        "{PING}; it tries again after connFallbackExpirationSecs ({again} s)"
+                        "{PING}; the client retries after connFallbackExpirationSecs ({again} s)"
                     )),
                 )
             }
             Self::Log(line) => row
                 .because(
                     code,
-                    "RDMA was tried and failed, as the kernel's log says; the connections are busy, and the client shows no mark",
+                    "the kernel log reports a failed RDMA connection attempt; the client shows no fallback mark while its connections are busy",
                     Some(PING.into()),
                 )
                 .seen("/dev/kmsg", &line.text, Strength::Log),
@@ -155,7 +161,7 @@ pub(super) fn judge(
     match server.client.switch("connUseRDMA") {
         Some(false) => {
             return row
-                .wants(tcp, format!("connUseRDMA = 0 in {config}"))
+                .requests(tcp, format!("connUseRDMA = 0 in {config}"))
                 .is(tcp, up, ConnectionVerdict::TcpConfigured)
                 .seen(config, "connUseRDMA = 0", Strength::Config);
         }
@@ -173,7 +179,7 @@ pub(super) fn judge(
     match filtered(server, reach.fleet) {
         Filtered::No => {}
         Filtered::Yes { file, text } => {
-            return row.wants(tcp, &file).is(tcp, up, ConnectionVerdict::TcpConfigured).seen(
+            return row.requests(tcp, &file).is(tcp, up, ConnectionVerdict::TcpConfigured).seen(
                 file,
                 text,
                 Strength::Config,
@@ -190,8 +196,8 @@ pub(super) fn judge(
             .is(tcp, up, ConnectionVerdict::FallbackConfirmed)
             .because(
                 "beegfs.no_local_rdma",
-                "the client wants RDMA and has no interface for it: everything goes by TCP, and the client does not say so",
-                Some("rdmactl devices; load the driver, or mend connRDMAInterfacesFile, then mount again".into()),
+                "connUseRDMA is set, but the client has no RDMA interface; it silently uses TCP",
+                Some("load the driver of the RDMA device or correct connRDMAInterfacesFile, then mount again: rdmactl devices".into()),
             )
             .seen(info, "no interface of type RDMA", Strength::Direct),
         Some(_) => by_reach(server, reach, pool, row),
@@ -200,7 +206,9 @@ pub(super) fn judge(
 
 /// What to do about connections that are busy.
 fn when_quiet() -> String {
-    format!("ask again when it is quiet; dmesg | grep beegfs; {PING}")
+    format!(
+        "repeat the command when the mount is idle; read the kernel log: dmesg | grep beegfs; {PING}"
+    )
 }
 
 /// Where neither a mark nor the client's own settings and interfaces decide.
@@ -217,14 +225,14 @@ fn by_reach(
         return if pool.is_busy {
             row.because(
                 "beegfs.busy",
-                "TCP is used where RDMA is wanted and reaches the server; while all connections are busy, the client does not say why",
+                "the connection uses TCP although RDMA reaches the server; the client reports no reason while all connections are busy",
                 Some(when_quiet()),
             )
         } else {
             row.because(
                 "beegfs.rdma_offered",
-                "TCP is used where RDMA is wanted and reaches the server; the client does not say why",
-                Some(format!("dmesg | grep beegfs; {PING}; mount again once it works")),
+                "the connection uses TCP although RDMA reaches the server; the client reports no reason",
+                Some(format!("read the kernel log: dmesg | grep beegfs; {PING}; when that works, mount again")),
             )
         };
     }
@@ -237,11 +245,11 @@ fn by_reach(
                 .is(tcp, up, ConnectionVerdict::Unknown)
                 .because(
                     "beegfs.busy",
-                    "TCP is used where RDMA is wanted; while all connections are busy, the client does not say why",
+                    "the connection uses TCP; the client reports no reason while all connections are busy",
                     Some(when_quiet()),
                 )
-                .lacks(format!("{}: marks of connections that are busy", server.file()));
-            return if reach.log.could_be_read() { row } else { row.lacks("the kernel's log") };
+                .lacks(format!("{}: fallback marks of busy connections", server.file()));
+            return if reach.log.could_be_read() { row } else { row.lacks("the kernel log") };
         }
         None => row,
     };
@@ -251,7 +259,7 @@ fn by_reach(
     };
     row.is(tcp, up, ConnectionVerdict::Tcp).because(
         "beegfs.peer_no_rdma",
-        "the server offers no RDMA, or connNetFilterFile keeps it from being used",
-        Some("on the server: rdmactl devices, and connUseRDMA in its configuration".into()),
+        "the server probably offers no RDMA, or connNetFilterFile excludes its RDMA addresses",
+        Some("on the server, check connUseRDMA in its configuration and the devices: rdmactl devices -H {server}".into()),
     )
 }

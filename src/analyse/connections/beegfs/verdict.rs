@@ -23,7 +23,7 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
         server.end.map(|end| end.port()),
     );
     let Some(pools) = &node.pools else {
-        return row.lacks(format!("{file}: the client had no memory to list connections"));
+        return row.lacks(format!("{file}: the client had no memory to list its connections"));
     };
     let (rdma, tcp) = (server.pool("RDMA"), server.pool("TCP"));
     let count = |pool: Option<&BeegfsPool>| Some(pool.map_or(0, |pool| pool.count));
@@ -36,7 +36,7 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
         row = row.over_tcp(&index.sockets_to(SocketAddr::new(address, port), None), false);
     }
     if node.kind != BeegfsNodeKind::Management && client.switch("connUseRDMA") == Some(true) {
-        row = row.wants(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
+        row = row.requests(Transport::Rdma, format!("connUseRDMA = 1 in {}/config", client.path));
     }
     let up = ConnectionState::Up;
     match (rdma, tcp) {
@@ -46,7 +46,7 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
             let row = row.is(Transport::Mixed, up, ConnectionVerdict::Mixed).because(
                 "beegfs.mixed",
                 "some connections use RDMA, some TCP",
-                Some(format!("dmesg | grep 'beegfs.*Connect failed'; {PING}")),
+                Some(format!("read the kernel log: dmesg | grep 'beegfs.*Connect failed'; {PING}")),
             );
             match Fallback::of(server, reach, pool) {
                 Some(fallback) => fallback.judge(server, row),
@@ -70,7 +70,7 @@ fn judge_idle(server: &Server<'_>, reach: &Reach<'_, '_>, row: Connection) -> Co
             .is(Transport::None, ConnectionState::Down, ConnectionVerdict::Suspected)
             .because(
                 "beegfs.rdma_only",
-                "RDMA connections fail, and TCP is forbidden (connTCPFallbackEnabled)",
+                "RDMA connections fail, and connTCPFallbackEnabled forbids TCP",
                 Some(PING.into()),
             )
             .seen("/dev/kmsg", &line.text, Strength::Log),

@@ -25,7 +25,7 @@ impl<'index> Client<'index> {
         }
         let intent = self.intents.of(mount);
         if let Some((wanted, intent)) = intent {
-            let connection = connection.wants(wanted, &intent.source).seen(
+            let connection = connection.requests(wanted, &intent.source).seen(
                 &intent.source,
                 &intent.options,
                 Strength::Config,
@@ -41,7 +41,7 @@ impl<'index> Client<'index> {
             let ports = self.tcp_ports(mount, &sockets);
             let option = format!("port={RDMA_PORT}");
             let asked = |connection: Connection| {
-                connection.wants(Transport::Rdma, format!("option {option}")).seen(
+                connection.requests(Transport::Rdma, format!("option {option}")).seen(
                     MOUNTS,
                     &option,
                     Strength::Config,
@@ -53,10 +53,10 @@ impl<'index> Client<'index> {
                     .is(used, ConnectionState::Up, ConnectionVerdict::Suspected)
                     .because(
                         "nfs.rdma_port",
-                        "the port is that of NFS over RDMA, and TCP is used",
+                        "port 20049 is that of NFS over RDMA, but the mount uses TCP",
                         Some(remount(mount)),
                     )
-                    .lacks(unread.unwrap_or_else(|| "the socket of the mount is not seen".into()));
+                    .lacks(unread.unwrap_or_else(|| "the TCP socket of the mount".into()));
             }
             // What leads there proves a server, or a tunnel, that speaks TCP at that port.
             if !ports.contains(&RDMA_PORT) {
@@ -77,11 +77,11 @@ impl<'index> Client<'index> {
         let offers = mount.address.and_then(|address| self.fleet.nfs_over_rdma(address));
         let (text, source) = match (elsewhere, offers) {
             (Some(other), _) => (
-                format!("{} reaches the same server by RDMA", other.mount_point),
+                format!("the mount {} uses RDMA to the same server", other.mount_point),
                 STATISTICS.to_owned(),
             ),
             (None, Some((host, port))) => (
-                format!("{host} offers NFS over RDMA at port {port}"),
+                format!("{host} offers NFS over RDMA on port {port}"),
                 format!("{host}: /proc/fs/nfsd/portlist"),
             ),
             (None, None) if unread.is_some() => {
@@ -118,9 +118,9 @@ fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
     let shares =
         mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
     let text = if shares {
-        "RDMA was asked for, but an earlier mount of the same server uses TCP, and its client was taken again"
+        "proto=rdma was requested, but the kernel reused the NFS client of an earlier mount, which uses TCP"
     } else {
-        "RDMA was asked for, and TCP is used"
+        "proto=rdma was requested, but the mount uses TCP"
     };
     let code = if shares { "nfs.client_reused" } else { "nfs.tcp_instead" };
     connection
@@ -132,7 +132,7 @@ fn remount(mount: &NfsMount) -> String {
     let version = mount.version.as_deref().unwrap_or("4.2");
     let options = format!("vers={version},proto=rdma,port={RDMA_PORT}");
     format!(
-        "nfsstat -m; when nothing uses them: unmount every TCP mount of {}, then mount -o {} {} {}",
+        "list the mounts (nfsstat -m); when they are idle, unmount all TCP mounts of {}, then: mount -o {} {} {}",
         server(&mount.device).unwrap_or(&mount.device),
         quoted(&options),
         quoted(&mount.device),
