@@ -58,6 +58,35 @@ fn the_committed_man_pages_are_those_of_the_program() {
     assert_eq!(names(&package("man")), pages, "a page of a command that is no more");
 }
 
+/// The table of settings in docs/configuration.md.
+#[test]
+fn the_committed_table_of_settings_is_that_of_the_program() {
+    const MARKS: [&str; 2] = ["<!-- settings -->\n", "<!-- end of settings -->\n"];
+    let page = package("docs/configuration.md");
+    let text = fs::read_to_string(&page).expect("the page");
+    let (before, rest) = text.split_once(MARKS[0]).expect("the first mark");
+    let (_, after) = rest.split_once(MARKS[1]).expect("the second mark");
+    let mut table =
+        "| key | value | default | variable | flags | meaning |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for setting in rdmactl::config::SETTINGS {
+        let code = |word: &&str| format!("`{word}`");
+        let cells = [
+            code(&setting.name),
+            setting.kind.expects(),
+            setting.default.as_ref().map(code).unwrap_or_default(),
+            code(&setting.variable),
+            setting.flags.iter().map(code).collect::<Vec<_>>().join(", "),
+            setting.help.to_owned(),
+        ];
+        table.extend(["| ", &cells.join(" | "), " |\n"]);
+    }
+    let made = [before, MARKS[0], &table, MARKS[1], after].concat();
+    if let Some(difference) = compare(&page, &made) {
+        panic!("{difference}");
+    }
+}
+
 /// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.
 #[test]
 fn the_man_pages_can_be_read_and_tell_of_every_column() {
