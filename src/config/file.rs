@@ -38,17 +38,9 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
         return Err(invalid("not a regular file".into(), fix));
     }
     let user = rustix::process::geteuid().as_raw();
-    if about.uid() != 0 && about.uid() != user {
-        return Err(invalid(
-            format!("owned by user {}, who is neither root nor you", about.uid()),
-            format!("check the content of the file, then: chown {user} {place}"),
-        ));
-    }
-    if about.mode() & 0o022 != 0 {
-        return Err(invalid(
-            format!("other users can write to it (mode {:04o})", about.mode() & 0o7777),
-            format!("check the content of the file, then: chmod go-w {place}"),
-        ));
+    if let Some((what, command)) = distrust(about.uid(), about.mode(), user) {
+        let fix = format!("check the content of the file, then: {command} {place}");
+        return Err(invalid(what, fix));
     }
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &error))?;
@@ -62,6 +54,32 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
     })
 }
 
+/// Returns why `user` does not trust a file of this owner and mode, and the command that changes it.
+fn distrust(owner: u32, mode: u32, user: u32) -> Option<(String, String)> {
+    const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
+    if owner != 0 && owner != user {
+        let what = format!("owned by user {owner}, who is neither root nor you");
+        return Some((what, format!("sudo chown {user}")));
+    }
+    (mode & GROUP_OR_OTHERS_WRITE != 0).then(|| {
+        let what = format!("other users can write to it (mode {:04o})", mode & 0o7777);
+        (what, "chmod go-w".to_owned())
+    })
+}
+
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[test]
+fn only_root_and_the_user_are_trusted() {
+    assert_eq!(distrust(1_000, 0o100_644, 1_000), None);
+    assert_eq!(distrust(0, 0o100_644, 1_000), None);
+    assert_eq!(distrust(0, 0o100_600, 0), None);
+    let command = |owner, mode, user| distrust(owner, mode, user).map(|(_, command)| command);
+    assert_eq!(command(1_001, 0o100_600, 1_000).as_deref(), Some("sudo chown 1000"));
+    assert_eq!(command(1_001, 0o100_600, 0).as_deref(), Some("sudo chown 0"));
+    for mode in [0o100_620, 0o100_602, 0o100_666] {
+        assert_eq!(command(1_000, mode, 1_000).as_deref(), Some("chmod go-w"));
+    }
 }

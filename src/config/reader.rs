@@ -94,7 +94,16 @@ fn unknown(name: &str, span: Range<usize>) -> Mistake {
     Mistake {
         at: span.start,
         what: format!("{what}; did you mean {}?", meant.name),
-        fix: format!("write, for example: {} = {}", meant.name, meant.example),
+        fix: example_of(meant),
+    }
+}
+
+/// Returns a fix with an example of a setting.
+fn example_of(setting: &Setting) -> String {
+    let Setting { name, example, .. } = setting;
+    match name.split_once('.') {
+        Some((table, key)) => format!("write, below a line [{table}]: {key} = {example}"),
+        None => format!("write, for example: {name} = {example}"),
     }
 }
 
@@ -119,7 +128,7 @@ fn value_of(text: &str, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Resu
     let mistake = |span: Range<usize>, word: &str, fault: Fault| Mistake {
         at: span.start + offset(text, &span, word, fault.offset),
         what: format!("{}: {}", setting.name, fault.what),
-        fix: format!("write, for example: {} = {}", setting.name, setting.example),
+        fix: example_of(setting),
     };
     let wrong = |value: &Spanned<DeValue<'_>>| {
         let what = format!("expected {}, found {}", kind.expects(), kind_of(value.get_ref()));
@@ -269,6 +278,7 @@ mod tests {
             assert!(!error.what.contains('\n') && !error.fix.is_empty(), "{error:?}");
         }
         assert_eq!(error("hots = 1").fix, "write, for example: hosts = \"n[01-16]\"");
+        assert_eq!(error("ssh.sudo = 1").fix, "write, below a line [ssh]: sudo = true");
     }
 
     #[test]
