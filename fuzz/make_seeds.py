@@ -321,6 +321,12 @@ SEEDS = {
                         "h1 ansible_host=fd00::1 x='a b'\n[dc:children]\nweb\n[dc:vars]\na=b\n",
                         "127.0.0.1 localhost\n10.0.0.1 n1 n1.example # one\nfe80::1 n2\n",
                         "n[1-4] compute,ib=hdr\nn5\n", "---\nall:\n  hosts:\n"),
+    "config": texts(
+        'hosts = "n[01-16]!n3,@rack7"\ntimeout = 2.5\nfanout = 128\n[ssh]\nlogin = "root"\nconfig = "/etc/x"\n'
+        'options = ["ProxyJump=gw", "Port=7"]\nsudo = true\n[columns]\nports = "+lid,rate"\nlossless = ["device"]\n',
+        'upload = "never"\ninterval = "5s"\ncolor = "auto"\ntop.theme = "light"\nhosts = ["n1", \'n2\', """n3"""]\n',
+        'hots = 1\n', 'hosts = ["n1",\n "n[2"]\n', 'ssh = { sudo = 1979-05-27, é = "\\u001b" }\n',
+        'timeout = "5 parsecs"\n[columns]\nports = "rate,speed"\n', '[ssh]\n[ssh]\n'),
     "host_set": texts("n[01-16,20],gpu[1-4]!gpu3", "root@[fe80::1]:2222 a.b.example.org:22",
                       "n[1-9/2]&n[3-5]^n4", "r[1-2]n[01-04]x[0-1]", "n[1", "@group", "-", "a,,b", "@src:r[1-2]!^file"),
     "fabric": texts(

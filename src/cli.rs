@@ -6,6 +6,7 @@
 mod agent;
 mod capture;
 mod compat;
+mod config;
 mod connections;
 mod counters;
 mod devices;
@@ -33,11 +34,13 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 pub use agent::AgentArgs;
 pub use capture::CaptureArgs;
 pub use compat::CompatArgs;
+pub use config::ConfigArgs;
 pub use connections::{ConnectionsArgs, FailOn, Only};
 pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
+pub use duration::{parse as parse_time, parse_interval};
 pub use gids::GidsArgs;
-pub use global::{ColorWhen, Format, Global, WIDE};
+pub use global::{ColorWhen, Configured, Format, Global, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
 pub use hosts::HostsArgs;
 pub use launcher::Launcher;
@@ -45,6 +48,7 @@ pub use ping::{PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};
+pub use ssh_option::parse as parse_ssh_option;
 pub use top::{ThemeName, TopArgs, ViewName};
 pub use typed::rewrite;
 
@@ -141,6 +145,8 @@ pub enum Command {
     Hosts(HostsArgs),
     /// Record the raw data of hosts in a file.
     Capture(CaptureArgs),
+    /// List the settings, their values and where they come from.
+    Config(ConfigArgs),
     /// Print the output of ibstat and other older tools.
     Compat(CompatArgs),
     /// Print the completion script of a shell.

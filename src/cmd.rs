@@ -6,6 +6,8 @@ mod capture;
 mod compat;
 mod complete;
 mod completions;
+mod config;
+mod configure;
 mod connections;
 mod counters;
 mod devices;
@@ -34,6 +36,8 @@ use std::process::ExitCode;
 use crate::cli::{Cli, ColorWhen, Command, Format, Global, rewrite};
 use crate::term::{Color, OutputError, Term};
 
+use flags::Given;
+
 pub use outcome::{Advice, Outcome};
 
 /// Runs the program with the arguments of this process.
@@ -47,18 +51,17 @@ pub fn main() -> ExitCode {
         Ok(found) => found,
         Err(error) => return usage::answer(&error, &words),
     };
-    let flags = flags::check(&tree, &matches);
-    let cli = match Cli::from_matches(&mut matches) {
+    let given = flags::given(&tree, &matches);
+    let mut cli = match Cli::from_matches(&mut matches) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error.format(&mut tree), &words),
     };
-    let term = terminal(&cli.global);
-    match flags.and_then(|()| run(&cli, term)) {
+    match given.check().and_then(|()| run(&mut cli, &given)) {
         // What was there has been printed; the code tells that it may not be all.
         Ok(outcome) => interrupt::exit_code().unwrap_or_else(|| outcome.into()),
         Err(error) if is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            outcome::report(term, &error);
+            outcome::report(terminal(&cli.global), &error);
             Outcome::Nothing.into()
         }
     }
@@ -73,9 +76,12 @@ fn terminal(global: &Global) -> Term {
     })
 }
 
-fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
-    let global = &cli.global;
-    let Some(command) = &cli.command else { return summary::run(global, term) };
+/// Reads the configuration, then runs the command.
+fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
+    let typed = cli.global.clone();
+    let config = configure::apply(cli, given)?;
+    let (global, term) = (&cli.global, terminal(&cli.global));
+    let Some(command) = &cli.command else { return summary::run(global, &typed, term) };
     if matches!(global.output(), Format::Html | Format::Svg) && !matches!(command, Command::Ping(_))
     {
         let fix = "use it with rdmactl ping --matrix, or leave it out";
@@ -92,6 +98,7 @@ fn run(cli: &Cli, term: Term) -> anyhow::Result<Outcome> {
         Command::Top(args) => top::run(global, args, term),
         Command::Hosts(args) => hosts::run(global, args, term),
         Command::Capture(args) => capture::run(global, args, term),
+        Command::Config(args) => config::run(global, args, &config, term),
         Command::Compat(args) => compat::run(global, args, term),
         Command::Completions(args) => completions::run(args, term),
         Command::Man(args) => man::run(args),

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod cmd;
 pub mod collect;
 pub mod compat;
+pub mod config;
 pub mod fleet;
 pub mod model;
 pub mod names;

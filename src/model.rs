@@ -26,6 +26,7 @@ pub mod probe;
 mod problem;
 mod provider;
 mod resource;
+mod setting;
 mod verbs;
 mod wanted_gid;
 
@@ -58,6 +59,7 @@ pub use port::{LinkLayer, Port, PortState, Protocol};
 pub use problem::{Problem, Problems};
 pub use provider::Provider;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
+pub use setting::SettingEntry;
 pub use verbs::{
     VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry, VerbsExtended,
     VerbsPort, VerbsRefusal, VerbsState, VerbsStep,

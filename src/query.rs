@@ -24,6 +24,7 @@ mod processes;
 mod registry;
 mod resources;
 mod select;
+mod settings;
 mod sort;
 mod value;
 
@@ -46,5 +47,6 @@ pub use processes::{ProcessRow, Processes};
 pub use registry::{Described, Named, describe, help_of, listings_of};
 pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, drop_unknown, select};
+pub use settings::Settings;
 pub use sort::Order;
 pub use value::Value;

@@ -14,6 +14,7 @@ mod notes;
 mod ping;
 mod plain;
 mod prom;
+mod settings;
 mod table;
 
 pub use blocks::blocks;
@@ -24,7 +25,7 @@ pub use escape::escape;
 pub use hosts::{HostEntry, HostsDocument, hosts_csv};
 pub use json::{
     ConnectionsDocument, PingDocument, ReportDocument, connections_schema, hosts_schema,
-    ping_schema, report_schema, to_json, to_json_lines,
+    ping_schema, report_schema, settings_schema, to_json, to_json_lines,
 };
 pub use notes::{Note, notes};
 pub use ping::{
@@ -34,4 +35,5 @@ pub use ping::{
 };
 pub use plain::plain;
 pub use prom::prom;
+pub use settings::SettingsDocument;
 pub use table::table;

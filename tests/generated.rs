@@ -61,8 +61,21 @@ fn the_committed_man_pages_are_those_of_the_program() {
     assert_eq!(names(&package("man")), pages, "a page of a command that is no more");
 }
 
-/// Returns the table of verdicts as docs/ping.md has it.
-fn verdict_table() -> String {
+/// Compares the generated table of a page, which stands between two marks.
+fn compare_table(page: &str, name: &str, table: &str) {
+    let (start, end) =
+        (format!("<!-- {name}: generated -->\n"), format!("<!-- end of {name} -->\n"));
+    let page = package(page);
+    let text = fs::read_to_string(&page).expect("the page");
+    let (before, rest) = text.split_once(&start).expect("the first mark");
+    let (_, after) = rest.split_once(&end).expect("the second mark");
+    if let Some(difference) = compare(&page, &[before, &start, table, &end, after].concat()) {
+        panic!("{difference}");
+    }
+}
+
+#[test]
+fn the_committed_table_of_verdicts_is_that_of_the_program() {
     let escape = |text: String| text.replace('|', "\\|").replace('*', "\\*");
     let mut table = "| Verdict | Observation and fix |\n|---|---|\n".to_owned();
     for code in Code::ALL {
@@ -70,19 +83,27 @@ fn verdict_table() -> String {
         let text = escape(code.meaning().to_owned() + &fixes.collect::<String>());
         let _ = writeln!(table, "| `{}` | {text} |", code.word());
     }
-    table
+    compare_table("docs/ping.md", "verdicts", &table);
 }
 
 #[test]
-fn the_verdicts_in_the_documentation_are_those_of_the_program() {
-    const START: &str = "<!-- verdicts: generated -->\n";
-    const END: &str = "<!-- end of verdicts -->";
-    let path = package("docs/ping.md");
-    let page = fs::read_to_string(&path).expect("docs/ping.md");
-    let (before, rest) = page.split_once(START).expect("a start mark");
-    let (_, after) = rest.split_once(END).expect("an end mark");
-    let difference = compare(&path, &format!("{before}{START}{}{END}{after}", verdict_table()));
-    assert!(difference.is_none(), "{}", difference.unwrap_or_default());
+fn the_committed_table_of_settings_is_that_of_the_program() {
+    let mut table =
+        "| key | value | default | variable | flags | meaning |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for setting in rdmactl::config::SETTINGS {
+        let code = |word: &&str| format!("`{word}`");
+        let cells = [
+            code(&setting.name),
+            setting.kind.expects(),
+            setting.default.as_ref().map(code).unwrap_or_default(),
+            code(&setting.variable),
+            setting.flags.iter().map(code).collect::<Vec<_>>().join(", "),
+            setting.help.to_owned(),
+        ];
+        table.extend(["| ", &cells.join(" | "), " |\n"]);
+    }
+    compare_table("docs/configuration.md", "settings", &table);
 }
 
 /// Every column of a listing stands on its page, and nothing on a page is beyond what `man` reads.

@@ -201,6 +201,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("ping-plan", rdmactl::render::ping_plan_schema()),
         ("ping-diff", rdmactl::render::ping_diff_schema()),
         ("hosts", rdmactl::render::hosts_schema()),
+        ("config", rdmactl::render::settings_schema()),
     ];
     for (name, schema) in schemas {
         let mut made = serde_json::to_string_pretty(&schema).expect("JSON");

@@ -6,6 +6,7 @@
 pub mod capture;
 mod changes;
 pub mod compat;
+pub mod config;
 pub mod connections;
 pub mod dcb;
 pub mod delta;
@@ -39,9 +40,10 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 26] = [
+pub const TARGETS: [(&str, Target); 27] = [
     ("capture", capture::run),
     ("compat", compat::run),
+    ("config", config::run),
     ("connections", connections::run),
     ("dcb", dcb::run),
     ("delta", delta::run),

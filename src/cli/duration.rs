@@ -1,7 +1,10 @@
 use std::time::Duration;
 
-/// Reads `10`, `2.5s`, `500ms`, `2m`: seconds unless a unit is given, above zero, a day at most.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+/// Parses a time such as `10`, `2.5s`, `500ms` or `2m`, in seconds unless a unit is given.
+///
+/// # Errors
+/// The time is not above zero, is longer than a day, or is not a time.
+pub fn parse(text: &str) -> Result<Duration, String> {
     let split = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let scale = match unit {
@@ -26,8 +29,11 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
 /// of one keeping seems to stand still.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// The same, for a time between readings.
-pub(super) fn parse_interval(text: &str) -> Result<Duration, String> {
+/// Parses a time between samples.
+///
+/// # Errors
+/// As for [`parse`], or the time is shorter than 100 ms.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
     let interval = parse(text)?;
     if interval < LEAST { Err("the interval must be at least 100ms".into()) } else { Ok(interval) }
 }

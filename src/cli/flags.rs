@@ -8,6 +8,8 @@ type Group = &'static [&'static str];
 
 /// Other hosts.
 const HOSTS: Group = &["hosts", "hosts-file"];
+/// This host instead of the configured hosts.
+const LOCAL: Group = &["local"];
 /// Another place than a living host.
 const PLACES: Group = &["from", "root"];
 /// Of these what only the kernel's files are read of.
@@ -26,8 +28,11 @@ const WATCH: Group = &["watch", "count"];
 const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
-const CONTRARY: [(Group, &str); 7] = [
+const CONTRARY: [(Group, &str); 10] = [
     (&["hosts", "root"], "leave one of them out"),
+    (&["local", "hosts"], "leave one of them out"),
+    (&["local", "hosts-file"], "leave one of them out"),
+    (&["local", "from", "root", "launcher"], "leave --local out"),
     (&["from", "root"], "leave one of them out"),
     (&["hosts-file", "from", "root"], "leave one of them out"),
     (&["launcher", "from", "root"], "leave one of them out"),
@@ -83,6 +88,7 @@ const TABLE: &[Row] = &[
     (
         "hosts",
         &[
+            (&[LOCAL], "leave it out: hosts lists only the sets that the command line names"),
             (&[PLACES, SAVE], "leave it out: hosts asks nobody, and reads only what names hosts"),
             (&[ROWS, WHERE, FOLD], "leave it out; choose the form with --fold, --size or --format"),
             (&[WATCH], "leave it out, and run hosts again"),
@@ -96,8 +102,16 @@ const TABLE: &[Row] = &[
         )],
     ),
     (
+        "config",
+        &[(
+            &[PLACES, SAVE, FOLD, WATCH],
+            "leave it out: config lists settings and queries no host",
+        )],
+    ),
+    (
         "compat",
         &[
+            (&[LOCAL], "leave it out: compat queries this host, or the host of -H"),
             (&[SAVE], "keep the answers with rdmactl capture --save FILE"),
             (
                 &[ROWS, WHERE, FOLD, FORM],
@@ -122,14 +136,14 @@ const MODES: [Row; 2] = [
     (
         "ping --diff",
         &[(
-            &[SAVE, WATCH, HOSTS, ROWS, WHERE],
+            &[SAVE, WATCH, HOSTS, LOCAL, ROWS, WHERE],
             "leave it out: both runs are in the files, and their difference is no listing",
         )],
     ),
 ];
 
 const GENERATED: &[(&[Group], &str)] = &[(
-    &[HOSTS, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
+    &[HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
     "leave it out: the answer is the same everywhere",
 )];
 
@@ -218,13 +232,14 @@ mod tests {
         "ssh-config",
         "ssh-option",
         "sudo",
+        "no-sudo",
         "upload",
         "no-upload",
         "color",
     ];
 
     /// Every flag that stands with every command has its place in one of these.
-    const GROUPS: [Group; 9] = [HOSTS, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM, WAY];
+    const GROUPS: [Group; 10] = [HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM, WAY];
 
     #[test]
     fn every_flag_of_every_command_has_its_place() {

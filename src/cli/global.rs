@@ -29,6 +29,11 @@ pub struct Global {
     /// or pbs. Without KIND, rdmactl detects the kind from the content. A - reads standard input.
     #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Hosts and files")]
     pub hosts_file: Option<String>,
+    /// Query this host, even if a host set is configured
+    ///
+    /// rdmactl ignores the setting hosts of the configuration. See rdmactl config.
+    #[arg(long, global = true, help_heading = "Hosts and files")]
+    pub local: bool,
     /// Read a file that --save wrote instead of a host
     ///
     /// FILE is a capture, a ping run or a recording of top. rdmactl then queries no host.
@@ -84,8 +89,11 @@ pub struct Global {
     /// Run the agent on the hosts as root with sudo -n
     ///
     /// sudo must not ask for a password there. docs/ssh.md shows the sudoers rule.
-    #[arg(long, global = true, help_heading = "SSH")]
+    #[arg(long, global = true, overrides_with = "no_sudo", help_heading = "SSH")]
     pub sudo: bool,
+    /// Run the agent as the login user, even if sudo is configured
+    #[arg(long, global = true, overrides_with = "sudo", help_heading = "SSH")]
+    pub no_sudo: bool,
     /// Upload rdmactl to hosts that do not have it
     ///
     /// The uploaded copy deletes itself before it reads anything. ping uploads without this flag.
@@ -130,10 +138,10 @@ pub struct Global {
     pub sort: Option<String>,
     /// Repeat every SECS seconds
     ///
-    /// The default interval is 2 seconds. counters then shows what was counted in each interval, and ping
+    /// The default interval is 2 seconds, or the configured interval. counters then shows what was counted in each interval, and ping
     /// shows what changed between two runs.
-    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, default_missing_value = "2", value_parser = duration::parse_interval, global = true, help_heading = "Output")]
-    pub watch: Option<Duration>,
+    #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = duration::parse_interval, global = true, help_heading = "Output")]
+    pub watch: Option<Option<Duration>>,
     /// End --watch after N samples
     ///
     /// Each of the N samples is complete: rdmactl first waits until every host is connected or has
@@ -155,9 +163,46 @@ pub struct Global {
     /// When to use color
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, global = true, help_heading = "Output")]
     pub color: ColorWhen,
+
+    /// Values of the configuration that no flag holds.
+    #[arg(skip)]
+    pub configured: Configured,
 }
 
+/// Values of the configuration that no flag holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Configured {
+    /// Origin of the host sets, if they come from the configuration.
+    pub hosts_origin: Option<String>,
+    /// Columns of the listing, unless flags choose others.
+    pub columns: Vec<String>,
+    /// Interval between samples.
+    pub interval: Option<Duration>,
+}
+
+/// Interval of --watch without a value.
+const WATCH_INTERVAL: Duration = Duration::from_secs(2);
+
 impl Global {
+    /// Returns the interval of --watch, if the flag is given.
+    #[must_use]
+    pub fn interval(&self) -> Option<Duration> {
+        self.watch.map(|every| every.or(self.configured.interval).unwrap_or(WATCH_INTERVAL))
+    }
+
+    /// Returns the words for the columns: those of the configuration, and those of -o.
+    ///
+    /// A list of -o that replaces columns replaces those of the configuration, too, and so does -v.
+    #[must_use]
+    pub fn column_words(&self) -> Vec<String> {
+        let adds = |words: &[String]| words.iter().all(|word| word.starts_with('+'));
+        let configured = &self.configured.columns;
+        if adds(&self.columns) && (self.verbose == 0 || adds(configured)) {
+            return [&configured[..], &self.columns].concat();
+        }
+        self.columns.clone()
+    }
+
     /// True if the command line names hosts.
     #[must_use]
     pub fn names_hosts(&self) -> bool {
@@ -216,4 +261,38 @@ pub enum ColorWhen {
     Always,
     /// Never
     Never,
+}
+
+#[test]
+fn configured_columns_give_way_to_flags() {
+    use clap::Parser as _;
+
+    let words = |flags: &[&str], configured: &[&str]| {
+        let line = ["rdmactl", "devices"].iter().chain(flags);
+        let mut global = super::Cli::try_parse_from(line).unwrap().global;
+        global.configured.columns = configured.iter().map(ToString::to_string).collect();
+        global.column_words().join(",")
+    };
+    assert_eq!(words(&[], &["a", "b"]), "a,b");
+    assert_eq!(words(&["-o", "c"], &["a", "b"]), "c");
+    assert_eq!(words(&["-o", "+c"], &["a", "b"]), "a,b,+c");
+    assert_eq!(words(&["-v"], &["a", "b"]), "");
+    assert_eq!(words(&["-v"], &["+a"]), "+a");
+    assert_eq!(words(&["-o", "c"], &["+a"]), "c");
+}
+
+#[test]
+fn an_interval_is_that_of_the_flag_or_the_configured_one() {
+    use clap::Parser as _;
+
+    let interval = |flags: &[&str], configured: Option<u64>| {
+        let line = ["rdmactl", "devices"].iter().chain(flags);
+        let mut global = super::Cli::try_parse_from(line).unwrap().global;
+        global.configured.interval = configured.map(Duration::from_secs);
+        global.interval().map(|interval| interval.as_secs())
+    };
+    assert_eq!(interval(&[], Some(5)), None);
+    assert_eq!(interval(&["--watch"], None), Some(2));
+    assert_eq!(interval(&["--watch"], Some(5)), Some(5));
+    assert_eq!(interval(&["--watch=7"], Some(5)), Some(7));
 }

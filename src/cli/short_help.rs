@@ -16,7 +16,7 @@ pub struct ShortHelp {
 const TABLE: &[ShortHelp] = &[
     ShortHelp {
         command: "",
-        flags: &["-H n[01-16]", "-F ssh_config", "--from all.ndjson", "-V"],
+        flags: &["-H n[01-16]", "--from all.ndjson", "-V"],
         example: "rdmactl devices n[01-16]",
     },
     ShortHelp {
@@ -161,6 +161,11 @@ const TABLE: &[ShortHelp] = &[
             "--timeout 30s",
         ],
         example: "rdmactl capture n[01-16] --save all.ndjson",
+    },
+    ShortHelp {
+        command: "config",
+        flags: &["--schema", "-v", "-w 'origin!=default'", "-o key,value", "-j"],
+        example: "rdmactl config -w 'origin!=default'",
     },
     ShortHelp {
         command: "compat",

@@ -1,5 +1,8 @@
-/// Reads `KEY=VALUE`, as ssh takes it after `-o`; `KEY VALUE` is the same.
-pub(super) fn parse(text: &str) -> Result<String, String> {
+/// Parses `KEY=VALUE` or `KEY VALUE`, as `ssh -o` takes it.
+///
+/// # Errors
+/// The text has no key, no value, or a control character.
+pub fn parse(text: &str) -> Result<String, String> {
     let (key, value) = text
         .split_once(['=', ' '])
         .ok_or_else(|| "expected KEY=VALUE, for example ConnectTimeout=3".to_owned())?;

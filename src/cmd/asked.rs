@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::cli::{self, Global};
 use crate::fleet::{Host, HostSet, LineError, Lookup as _, Site};
 
@@ -53,7 +55,11 @@ pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostS
     let mut sets = Vec::new();
     for set in &global.hosts {
         refuse_device(set)?;
-        sets.push(set_of(set, site)?);
+        let found = set_of(set, site);
+        sets.push(match &global.configured.hosts_origin {
+            Some(origin) => found.with_context(|| format!("hosts of {origin}"))?,
+            None => found?,
+        });
     }
     if let Some(file) = &global.hosts_file {
         sets.push(file_of(file, site)?);

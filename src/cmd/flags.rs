@@ -4,14 +4,47 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use crate::cli::flags::{self, FlagError, SUMMARY};
+use crate::config::{Key, SETTINGS};
 
 use super::Advice;
 
-/// Holds the flags of a command line against the table of `cli::flags`.
-///
-/// # Errors
-/// One has no effect on this command, or two contradict each other.
-pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Result<()> {
+/// The flags and arguments that a command line gives.
+pub(super) struct Given {
+    command: String,
+    /// Long names of the flags that all commands have.
+    global: Vec<String>,
+    /// The command's own arguments, flags with their dashes.
+    own: Vec<String>,
+}
+
+impl Given {
+    /// Returns the given flags that stand for a setting, with their dashes.
+    pub(super) fn flags_of(&self, key: Key) -> Vec<&'static str> {
+        let flags = SETTINGS.iter().filter(|setting| setting.key == key);
+        let is_given = |flag: &&str| {
+            self.own.iter().any(|own| own == flag)
+                || self.global.iter().any(|long| flag.strip_prefix("--") == Some(long))
+        };
+        flags.flat_map(|setting| setting.flags.iter().copied()).filter(is_given).collect()
+    }
+
+    /// Checks the command line with the table of `cli::flags`.
+    ///
+    /// # Errors
+    /// A flag has no effect on this command, or two contradict each other.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let global: Vec<&str> = self.global.iter().map(String::as_str).collect();
+        flags::check(&self.command, &global, &self.own).map_err(|error| {
+            let fix = match error {
+                FlagError::Useless { fix, .. } | FlagError::Contrary { fix, .. } => fix,
+            };
+            Advice::error(error.to_string(), fix)
+        })
+    }
+}
+
+/// Returns the flags and arguments that a command line gives.
+pub(super) fn given(tree: &clap::Command, matches: &ArgMatches) -> Given {
     // Flags that stand before the command are known behind it, too.
     let (command, matches) = matches.subcommand().unwrap_or((SUMMARY, matches));
     let is_given = |arg: &&clap::Arg| {
@@ -20,13 +53,14 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
             && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let of_all = tree.get_arguments().filter(|arg| arg.is_global_set());
-    let mut given: Vec<&str> = of_all.filter(is_given).filter_map(clap::Arg::get_long).collect();
+    let longs = of_all.filter(is_given).filter_map(clap::Arg::get_long);
+    let mut global: Vec<String> = longs.map(str::to_owned).collect();
     let own = tree.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
     let own: Vec<&clap::Arg> =
         own.filter(|arg| !arg.is_global_set()).filter(|arg| is_given(arg)).collect();
     // A set as an argument is a set of -H.
     if command != "hosts" && own.iter().any(|arg| arg.get_id() == "sets") {
-        given.push("hosts");
+        global.push("hosts".into());
     }
     let own: Vec<String> = own
         .into_iter()
@@ -36,12 +70,7 @@ pub(super) fn check(tree: &clap::Command, matches: &ArgMatches) -> anyhow::Resul
             None => format!("the {}", arg.get_id()),
         })
         .collect();
-    flags::check(command, &given, &own).map_err(|error| {
-        let fix = match error {
-            FlagError::Useless { fix, .. } | FlagError::Contrary { fix, .. } => fix,
-        };
-        Advice::error(error.to_string(), fix)
-    })
+    Given { command: command.to_owned(), global, own }
 }
 
 /// The clap tree, built, in which each command shows only flags that it has use for.

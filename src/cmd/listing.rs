@@ -79,7 +79,7 @@ pub(super) fn run<L: Listing>(
     }
     let mut view = View::<L>::new(global, term)?;
     let parts = view.parts(&recipe.parts, &recipe.document)?;
-    let Some(every) = global.watch else {
+    let Some(every) = global.interval() else {
         if global.count.is_some() {
             let fix = "add --watch, or omit --count";
             return Err(Advice::error("--count needs --watch", fix));

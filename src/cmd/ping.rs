@@ -45,7 +45,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         return planned::run(global, args, term);
     }
     let subject = Subject::of(global, args)?;
-    match global.watch {
+    match global.interval() {
         Some(every) => subject.watch(&mut answer, every),
         None => subject.once(&answer),
     }

@@ -24,7 +24,9 @@ const HELP: Next = ("rdmactl --help", "all commands and flags");
 const SOME_HOSTS: &str = "-H 'n[1-4]'";
 
 /// Prints the summary of what the flags name.
-pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
+///
+/// `typed` has the flags without the configuration: the next commands need only these.
+pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
     let devices = View::<Devices>::new(global, term)?.print(rows, Hosts::of(&reports))?;
@@ -34,7 +36,7 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
         text.push_str(&devices);
     }
     text.push('\n');
-    text.push_str(&next(global, &reports.hosts));
+    text.push_str(&next(global, typed, &reports.hosts));
     term.answer(text)?;
     for note in notes(&reports.hosts, reports.hosts_named) {
         say(term, &note);
@@ -43,7 +45,7 @@ pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
 }
 
 /// Returns the three commands that fit what was found, with the hosts and the way to them filled in.
-fn next(global: &Global, hosts: &[HostReport]) -> String {
+fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]
     } else if ports(hosts).any(is_active) {
@@ -51,10 +53,16 @@ fn next(global: &Global, hosts: &[HostReport]) -> String {
     } else {
         &[LINKS, COUNTERS, HELP]
     };
-    let flags = place_flags(global);
+    let flags = place_flags(typed);
     let fill = |(command, what): &Next| {
         let needs_hosts = [PING.0, OTHERS.0].contains(command) && !global.names_hosts();
-        let hosts = if needs_hosts { format!("{SOME_HOSTS} {flags}") } else { flags.clone() };
+        let hosts = if needs_hosts {
+            format!("{SOME_HOSTS} {flags}")
+        } else if global.local {
+            format!("--local {flags}")
+        } else {
+            flags.clone()
+        };
         (command.replace("HOSTS", &hosts).trim_end().to_owned(), *what)
     };
     // A ping tests living hosts: files that were read name none.
@@ -99,7 +107,12 @@ fn place_flags(global: &Global) -> String {
             words.extend(shlex::try_quote(template).ok().map(String::from));
         }
     }
-    for (flag, is_given) in [("--sudo", global.sudo), ("--upload", global.upload)] {
+    for (flag, is_given) in [
+        ("--sudo", global.sudo),
+        ("--no-sudo", global.no_sudo),
+        ("--upload", global.upload),
+        ("--no-upload", global.no_upload),
+    ] {
         if is_given {
             words.push(flag.to_owned());
         }

@@ -36,6 +36,7 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["monitor", "watch", "live"], "rdmactl top"),
     (&["record", "dump"], "rdmactl capture --save FILE"),
     (&["nodes", "nodeset"], "rdmactl hosts"),
+    (&["settings", "configuration", "conf", "cfg"], "rdmactl config"),
     (&["version"], "rdmactl --version"),
 ];
 

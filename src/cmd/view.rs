@@ -51,6 +51,8 @@ pub(super) struct View<'global, L: Listing> {
     /// Whether the next rows have a heading.
     header: bool,
     global: &'global Global,
+    /// Words for the columns.
+    columns: Vec<String>,
     term: Term,
 }
 
@@ -63,7 +65,8 @@ impl<'global, L: Listing> View<'global, L> {
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
         let order = order.map_err(|error| no_column(&error.to_string()))?;
-        let view = Self { filter, order, header: !global.no_header, global, term };
+        let columns = global.column_words();
+        let view = Self { filter, order, header: !global.no_header, global, columns, term };
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
@@ -124,7 +127,7 @@ impl<'global, L: Listing> View<'global, L> {
         if let Some(order) = &self.order {
             order.sort(&mut rows);
         }
-        drop_unknown(&mut columns, &self.global.columns, &rows);
+        drop_unknown(&mut columns, &self.columns, &rows);
         let header = self.header;
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
@@ -159,7 +162,7 @@ impl<'global, L: Listing> View<'global, L> {
         let (verbose, watched) = (self.global.verbose > 0, self.global.watch.is_some());
         let is_table = self.global.output() == Format::Table;
         let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
-        select(&self.global.columns, defaults).map_err(|error| no_column(&error.to_string()))
+        select(&self.columns, defaults).map_err(|error| no_column(&error.to_string()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     Align, Column, Connections, Counters, Devices, Findings, Gids, Listing, LiveHosts, LivePorts,
-    Lossless, Pairs, Ports, Processes, Resources,
+    Lossless, Pairs, Ports, Processes, Resources, Settings,
 };
 
 /// What there is to say of a column.
@@ -20,6 +20,17 @@ pub struct Described {
     pub is_number: bool,
     /// One sentence.
     pub help: &'static str,
+}
+
+impl Described {
+    /// True if `-o` takes this word for the column.
+    #[must_use]
+    pub fn is_called(&self, word: &str) -> bool {
+        let word = &word.to_lowercase();
+        self.id == *word
+            || self.title.to_lowercase() == *word
+            || self.id.rsplit('.').next() == Some(word.as_str())
+    }
 }
 
 /// The columns of a listing.
@@ -39,7 +50,7 @@ pub type Named = (&'static str, Vec<Described>);
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Every listing.
-const ALL: [fn() -> Named; 13] = [
+const ALL: [fn() -> Named; 14] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
@@ -53,6 +64,7 @@ const ALL: [fn() -> Named; 13] = [
     || (TOP_CONNECTIONS, describe::<Connections>().collect()),
     named::<Findings>,
     named::<Processes>,
+    named::<Settings>,
 ];
 
 fn named<L: Listing>() -> Named {

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-use super::HostsDocument;
+use super::{HostsDocument, SettingsDocument};
 use crate::model::ping::PingReport;
 use crate::model::{Connection, HostFailure, HostReport, Problems, Via};
 
@@ -80,6 +80,12 @@ impl<'reports> ConnectionsDocument<'reports> {
         let hosts = reports.iter().zip(connections).map(host).collect();
         Self { schema: "rdmactl.connections/1", tool, taken_ns, hosts }
     }
+}
+
+/// The JSON Schema of `rdmactl config --json`.
+#[must_use]
+pub fn settings_schema() -> serde_json::Value {
+    schema_of::<SettingsDocument<'_>>()
 }
 
 /// The JSON Schema of `rdmactl connections --json`.

@@ -8,6 +8,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::analyse::verdict::with_placeholders;
 use crate::cli::flags;
+use crate::config::{FILE_VARIABLE, SETTINGS};
 use crate::model::ping::Code;
 use crate::query::{Described, listings_of};
 use crate::tui::KEYS;
@@ -20,6 +21,12 @@ const LOCAL_FILES: Files = &[
     ("/sys/class/infiniband", "devices, ports, GID tables, counters"),
     ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces, the kernel's release"),
 ];
+
+/// Files of the configuration.
+const CONFIG_FILES: Files = &[(
+    "/etc/rdmactl/config.toml, ~/.config/rdmactl/config.toml",
+    "configuration of the system and of the user; see rdmactl-config(1)",
+)];
 
 /// What decides how other hosts are reached.
 const SSH_FILES: Files = &[
@@ -68,11 +75,23 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     let takes = |flag| is_program || flags::takes(name, flag);
     let local = if takes("root") || takes("hosts") { LOCAL_FILES } else { &[] };
     let ssh = if takes("hosts") { SSH_FILES } else { &[] };
-    add_terms(&mut roff, "FILES", &[local, ssh].concat());
+    let reads_config = !["completions", "man"].contains(&name);
+    let config = if reads_config { CONFIG_FILES } else { &[] };
+    if name == "config" {
+        add_settings(&mut roff);
+    }
+    add_terms(&mut roff, "FILES", &[config, local, ssh].concat());
     let mut environment = vec![
         ("NO_COLOR", "set to anything: no colour, unless --color always"),
         ("TERM", "no colour where it is dumb"),
     ];
+    if reads_config {
+        let what = "file to read instead of both configuration files; empty: no file";
+        environment.push((FILE_VARIABLE, what));
+    }
+    if is_program || name == "config" {
+        environment.extend(SETTINGS.iter().map(|setting| (setting.variable, setting.help)));
+    }
     if takes("hosts") {
         environment.push(("SSH_AUTH_SOCK", "the SSH agent that holds the keys"));
         environment
@@ -229,6 +248,22 @@ fn add_keys(roff: &mut Roff) {
         roff.control("TP", []);
         roff.text([bold(presses.join(", "))]);
         roff.text([roman(key.help)]);
+    }
+}
+
+/// Adds the keys of the configuration file, with an example of each.
+fn add_settings(roff: &mut Roff) {
+    roff.control("SH", ["SETTINGS"]);
+    for setting in SETTINGS {
+        let flags = setting.flags.join(", ");
+        let default = setting.default.unwrap_or("none");
+        roff.control("TP", []);
+        roff.text([bold(setting.name), roman(" = "), roman(setting.example)]);
+        roff.text([roman(format!(
+            "{}. Value: {}. Default: {default}. Flags: {flags}",
+            setting.help,
+            setting.kind.expects()
+        ))]);
     }
 }
 

@@ -41,7 +41,7 @@ impl Origin {
     /// # Errors
     /// They contradict each other, or there is no such thing.
     pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
-        let every = args.every.unwrap_or(EVERY);
+        let every = args.every.or(global.configured.interval).unwrap_or(EVERY);
         if let Some(path) = &global.from {
             if args.every.is_some() {
                 let fix = "leave --every out: a recording is played as fast as it was";

@@ -1,0 +1,37 @@
+//! Configuration files, of any content.
+
+use std::path::Path;
+
+use rdmactl::config::{Config, SETTINGS};
+use rdmactl::render::escape;
+
+use super::shown::is_harmless;
+
+/// Reads the text: every value has a line of the file as its origin, and an error names a place in it.
+pub fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut config = Config::default();
+    let count = text.split('\n').count();
+    let line_of = |place: &str| {
+        let line = place.strip_prefix("file:").and_then(|rest| rest.split(':').next());
+        line.and_then(|line| line.parse::<usize>().ok())
+    };
+    match config.add_file(Path::new("file"), text) {
+        Ok(()) => {
+            let entries = config.entries();
+            assert_eq!(entries.len(), SETTINGS.len());
+            for entry in entries.iter().filter(|entry| entry.origin != "default") {
+                let line = line_of(&entry.origin).expect("a line");
+                assert!((1..=count).contains(&line), "{entry:?}");
+            }
+        }
+        Err(error) => {
+            let line = line_of(&error.what).expect("a line");
+            assert!((1..=count).contains(&line), "{error:?}");
+            assert!(!error.fix.is_empty() && is_harmless(&escape(&error.what)));
+            assert!(error.what.len() <= 8 * text.len() + 1_000, "{}", error.what.len());
+            // A file with a mistake sets nothing.
+            assert_eq!(config, Config::default());
+        }
+    }
+}

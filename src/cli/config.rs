@@ -1,0 +1,12 @@
+use clap::Args;
+
+/// The arguments of `config`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Order: a later source replaces the values of an earlier one: the default, /etc/rdmactl/config.toml, ~/.config/rdmactl/config.toml, the variables, the flags. RDMACTL_CONFIG=FILE names a file to read instead of both files; an empty value means no file.\n\nExamples:\n  rdmactl config\n  rdmactl config -w 'origin!=default'\n  rdmactl config -v\n  rdmactl config --schema > rdmactl.schema.json\n  RDMACTL_CONFIG= rdmactl devices"
+)]
+pub struct ConfigArgs {
+    /// Print the JSON Schema of the configuration file
+    #[arg(long)]
+    pub schema: bool,
+}

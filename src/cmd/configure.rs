@@ -1,0 +1,328 @@
+//! Puts the values of the configuration in the place of flags that are not given.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum as _;
+
+use super::Advice;
+use super::flags::Given;
+use crate::cli::{Cli, ColorWhen, Command, Global, Launcher, PortsArgs, ThemeName};
+use crate::config::{Config, Key, Origin, SETTINGS, Value};
+
+/// Reads the configuration and applies it to a command line.
+///
+/// Commands whose output does not depend on it read no configuration.
+///
+/// # Errors
+/// The configuration is invalid.
+pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
+    if !reads_configuration(cli.command.as_ref()) {
+        return Ok(Config::default());
+    }
+    let config = Config::here().map_err(|error| Advice::error(error.what, error.fix))?;
+    apply_to(cli, &config, given);
+    Ok(with_flags(config, &cli.global, given))
+}
+
+fn reads_configuration(command: Option<&Command>) -> bool {
+    match command {
+        Some(Command::Agent(_) | Command::Completions(_) | Command::Man(_)) => false,
+        Some(Command::Config(args)) => !args.schema,
+        _ => true,
+    }
+}
+
+fn apply_to(cli: &mut Cli, config: &Config, given: &Given) {
+    let queries_configured = queries_configured(cli);
+    let listing = cli.command.as_ref().and_then(listing_of);
+    let global = &mut cli.global;
+    let value = |key| config.configured(key).map(|(value, _)| value.clone());
+    let is_given = |key| !given.flags_of(key).is_empty();
+    if queries_configured && let Some((Value::List(sets), origin)) = config.configured(Key::Hosts) {
+        global.hosts.clone_from(sets);
+        global.configured.hosts_origin = Some(origin.to_string());
+    }
+    if let Some(Value::Time(_, timeout)) = value(Key::Timeout).filter(|_| !is_given(Key::Timeout)) {
+        global.timeout = timeout;
+    }
+    if let Some(Value::Number(fanout)) = value(Key::Fanout).filter(|_| !is_given(Key::Fanout)) {
+        global.fanout = fanout;
+    }
+    if let Some(Value::Text(policy)) = value(Key::Upload).filter(|_| !is_given(Key::Upload)) {
+        global.upload = policy == "always";
+        global.no_upload = policy == "never";
+    }
+    if let Some(Value::Time(_, interval)) = value(Key::Interval) {
+        global.configured.interval = Some(interval);
+    }
+    // Term looks for NO_COLOR itself, and a theme as a flag weighs more.
+    let color = config.configured(Key::Color);
+    let is_plain = color.is_some_and(|(_, origin)| *origin == Origin::Variable("NO_COLOR"));
+    if let Some((Value::Text(word), _)) = color
+        && !is_plain
+        && !is_given(Key::Color)
+        && let Ok(color) = ColorWhen::from_str(word, false)
+    {
+        global.color = color;
+    }
+    if global.launcher == Launcher::Ssh {
+        apply_ssh(global, &value, &is_given);
+    }
+    let columns = listing.and_then(|listing| value(Key::Columns(listing)));
+    if let Some(Value::List(columns)) = columns {
+        global.configured.columns = columns;
+    }
+    if let Some(Command::Top(args)) = &mut cli.command
+        && let Some(Value::Text(word)) = value(Key::Theme).filter(|_| !is_plain)
+        && !is_given(Key::Theme)
+        && let Ok(theme) = ThemeName::from_str(&word, false)
+    {
+        args.theme = theme;
+    }
+}
+
+/// Applies what concerns SSH; another launcher has no use for it.
+fn apply_ssh(
+    global: &mut Global,
+    value: &dyn Fn(Key) -> Option<Value>,
+    is_given: &dyn Fn(Key) -> bool,
+) {
+    let value = |key| value(key).filter(|_| !is_given(key));
+    if let Some(Value::Text(user)) = value(Key::Login) {
+        global.login = Some(user);
+    }
+    if let Some(Value::Text(path)) = value(Key::SshConfig) {
+        global.ssh_config = Some(PathBuf::from(path));
+    }
+    if let Some(Value::List(options)) = value(Key::SshOptions) {
+        global.ssh_option = options;
+    }
+    if let Some(Value::Switch(is_on)) = value(Key::Sudo) {
+        global.sudo = is_on;
+    }
+}
+
+/// True if the command queries the configured hosts: no flag names another place.
+fn queries_configured(cli: &Cli) -> bool {
+    let Global { local, from, root, launcher, .. } = &cli.global;
+    let is_elsewhere = *local
+        || from.is_some()
+        || root.is_some()
+        // The nodes of the job.
+        || *launcher == Launcher::Slurm
+        || cli.global.names_hosts();
+    !is_elsewhere
+        && match &cli.command {
+            Some(Command::Ping(args)) => args.matrix == Some(None) && args.targets.is_empty(),
+            // Stands for a tool of this host.
+            Some(Command::Compat(_) | Command::Hosts(_) | Command::Config(_)) => false,
+            _ => true,
+        }
+}
+
+/// Returns the name of the listing of a command.
+fn listing_of(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::Devices(_) => "devices",
+        Command::Ports(PortsArgs { lossless: true, .. }) => "ports --lossless",
+        Command::Ports(_) => "ports",
+        Command::Gids(_) => "gids",
+        Command::Counters(_) => "counters",
+        Command::Resources(_) => "resources",
+        Command::Connections(_) => "connections",
+        Command::Ping(_) => "ping",
+        Command::Config(_) => "config",
+        _ => return None,
+    })
+}
+
+/// Adds the flags of a command line to the configuration, for the list of settings.
+fn with_flags(mut config: Config, global: &Global, given: &Given) -> Config {
+    for setting in SETTINGS {
+        let Some(&flag) = given.flags_of(setting.key).first() else { continue };
+        let list = |items: &[String]| Some(Value::List(items.to_vec()));
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        let value = match setting.key {
+            Key::Hosts if global.local => list(&[]),
+            Key::Hosts => {
+                let file = global.hosts_file.as_ref().map(|file| format!("^{file}"));
+                list(&global.hosts.iter().cloned().chain(file).collect::<Vec<_>>())
+            }
+            Key::Timeout => Some(Value::Time(format!("{:?}", global.timeout), global.timeout)),
+            Key::Fanout => Some(Value::Number(global.fanout)),
+            Key::Upload => text(if global.upload { "always" } else { "never" }),
+            Key::Color => global.color.to_possible_value().and_then(|word| text(word.get_name())),
+            Key::Login => global.login.as_deref().and_then(text),
+            Key::SshConfig => {
+                global.ssh_config.as_deref().and_then(|path| text(&path.display().to_string()))
+            }
+            Key::SshOptions => list(&global.ssh_option),
+            Key::Sudo => Some(Value::Switch(global.sudo)),
+            // config has no flags for these, and lists its own columns with -o.
+            Key::Interval | Key::Theme | Key::Columns(_) => None,
+        };
+        if let Some(value) = value {
+            config.set(setting.key, value, Origin::Flag(flag));
+        }
+    }
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cmd::flags;
+
+    /// Returns a command line after this configuration file and these variables are applied.
+    fn applied(words: &[&str], text: &str, variables: &[(&str, &str)]) -> Cli {
+        let words: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
+        let (tree, mut matches) = Cli::matches(&words).unwrap();
+        let given = flags::given(&tree, &matches);
+        given.check().unwrap();
+        let mut cli = Cli::from_matches(&mut matches).unwrap();
+        let mut config = Config::default();
+        config.add_file(Path::new("/c"), text).unwrap();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        config.add_variables(&variable).unwrap();
+        apply_to(&mut cli, &config, &given);
+        cli
+    }
+
+    #[test]
+    fn the_configured_hosts_are_those_of_commands_that_query_hosts() {
+        let hosts = |words: &[&str]| {
+            let global = applied(words, "hosts = \"c1,c2\"", &[]).global;
+            assert_eq!(global.configured.hosts_origin.is_some(), global.hosts == ["c1,c2"]);
+            global.hosts.join(" ")
+        };
+        for words in [
+            &[][..],
+            &["devices"],
+            &["ports", "--lossless"],
+            &["resources", "qp"],
+            &["top"],
+            &["top", "ports"],
+            &["capture", "--save", "x"],
+            &["connections", "--launcher", "exec", "x {host}"],
+            &["ping", "--matrix"],
+            &["ping", "--matrix", "--plan"],
+        ] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let words = crate::cli::rewrite(words);
+            let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+            assert_eq!(hosts(&words), "c1,c2", "{words:?}");
+        }
+        for words in [
+            &["devices", "--local"][..],
+            &["devices", "--from", "x"],
+            &["devices", "--root", "/"],
+            &["devices", "--launcher", "slurm"],
+            &["devices", "--hosts-file", "x"],
+            &["top", "--local"],
+            &["ping", "n1"],
+            &["ping", "--matrix", "n[1-2]"],
+            &["ping", "--matrix", "--local"],
+            &["compat", "ibstat"],
+            &["hosts"],
+        ] {
+            assert_eq!(hosts(words), "", "{words:?}");
+        }
+        assert_eq!(hosts(&["devices", "n1"]), "n1");
+        assert_eq!(hosts(&["top", "ports", "n1"]), "n1");
+    }
+
+    #[test]
+    fn flags_keep_their_values() {
+        let text = "timeout = 20\nfanout = 3\nupload = \"never\"\ncolor = \"never\"\n[ssh]\nlogin = \"a\"\n\
+                    config = \"/x\"\noptions = [\"Port=7\"]\nsudo = true\n";
+        let none = applied(&["devices"], text, &[]).global;
+        assert_eq!((none.timeout, none.fanout), (Duration::from_secs(20), 3));
+        assert_eq!((none.upload, none.no_upload, none.sudo), (false, true, true));
+        assert_eq!(none.color, ColorWhen::Never);
+        assert_eq!(none.login.as_deref(), Some("a"));
+        assert_eq!(none.ssh_config.as_deref(), Some(Path::new("/x")));
+        assert_eq!(none.ssh_option, ["Port=7"]);
+        let flags = [
+            "devices",
+            "--timeout",
+            "5",
+            "--fanout",
+            "9",
+            "--upload",
+            "--color",
+            "always",
+            "-l",
+            "b",
+            "-F",
+            "/y",
+            "--ssh-option",
+            "Port=8",
+            "--no-sudo",
+        ];
+        let all = applied(&flags, text, &[]).global;
+        assert_eq!((all.timeout, all.fanout), (Duration::from_secs(5), 9));
+        assert_eq!((all.upload, all.no_upload, all.sudo), (true, false, false));
+        assert_eq!(all.color, ColorWhen::Always);
+        assert_eq!(all.login.as_deref(), Some("b"));
+        assert_eq!(all.ssh_config.as_deref(), Some(Path::new("/y")));
+        assert_eq!(all.ssh_option, ["Port=8"]);
+        // Flags before the command are flags, too.
+        let before = applied(&["--fanout", "9", "devices"], text, &[]).global;
+        assert_eq!(before.fanout, 9);
+    }
+
+    #[test]
+    fn uploads_are_those_of_the_policy() {
+        for (policy, expected) in
+            [("never", (false, true)), ("ping", (false, false)), ("always", (true, false))]
+        {
+            let text = format!("upload = \"{policy}\"");
+            let global = applied(&["devices"], &text, &[]).global;
+            assert_eq!((global.upload, global.no_upload), expected, "{policy}");
+        }
+    }
+
+    #[test]
+    fn another_launcher_takes_no_settings_of_ssh() {
+        let text = "ssh = { login = \"a\", config = \"/x\", options = [\"Port=7\"], sudo = true }";
+        let global = applied(&["devices", "--launcher", "slurm"], text, &[]).global;
+        assert!(global.login.is_none() && global.ssh_config.is_none());
+        assert!(global.ssh_option.is_empty() && !global.sudo);
+    }
+
+    #[test]
+    fn a_theme_and_a_color_of_a_file_give_way_to_no_color() {
+        let text = "color = \"always\"\ninterval = 5\ntop.theme = \"light\"";
+        let look = |words: &[&str], variables: &[(&str, &str)]| {
+            let cli = applied(words, text, variables);
+            assert_eq!(cli.global.configured.interval, Some(Duration::from_secs(5)));
+            let Some(Command::Top(args)) = cli.command else { panic!("no top") };
+            (cli.global.color, args.theme)
+        };
+        assert_eq!(look(&["top"], &[]), (ColorWhen::Always, ThemeName::Light));
+        let dark = (ColorWhen::Always, ThemeName::Dark);
+        assert_eq!(look(&["top", "--theme", "dark"], &[]), dark);
+        let plain = [("NO_COLOR", "1")];
+        assert_eq!(look(&["top"], &plain), (ColorWhen::Auto, ThemeName::Auto));
+        assert_eq!(look(&["top", "--theme", "dark"], &plain), (ColorWhen::Auto, ThemeName::Dark));
+        let both = [("NO_COLOR", "1"), ("RDMACTL_COLOR", "always")];
+        assert_eq!(look(&["top"], &both), (ColorWhen::Always, ThemeName::Light));
+    }
+
+    #[test]
+    fn each_listing_has_columns_of_its_own() {
+        let text = "[columns]\nports = \"+lid\"\nlossless = \"device\"\nping = \"source\"";
+        let columns = |words: &[&str]| applied(words, text, &[]).global.column_words().join(",");
+        assert_eq!(columns(&["ports"]), "+lid");
+        assert_eq!(columns(&["ports", "--lossless"]), "device");
+        assert_eq!(columns(&["ping", "n1"]), "source");
+        assert_eq!((columns(&["devices"]), columns(&["top"]), columns(&[])), Default::default());
+    }
+}

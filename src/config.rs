@@ -1,0 +1,305 @@
+//! The configuration: what stands in files and variables for flags that are not given.
+//!
+//! Reads and checks values; it acts on none of them and expands no host group. Used by `cmd`, which
+//! puts the values in the place of flags, and by `rdmactl config`, which lists them.
+
+mod check;
+mod file;
+mod reader;
+mod schema;
+mod setting;
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::model::SettingEntry;
+
+pub use check::Value;
+pub use schema::schema;
+pub use setting::{Key, Kind, SETTINGS, Setting};
+
+/// Variable that names the file to read instead of both files.
+pub const FILE_VARIABLE: &str = "RDMACTL_CONFIG";
+
+/// File of the system.
+pub const SYSTEM_FILE: &str = "/etc/rdmactl/config.toml";
+
+/// Path of the user's file below the configuration directory.
+const USER_FILE: &str = "rdmactl/config.toml";
+
+/// Returns a variable of the environment, if it is set.
+pub type Variables<'variables> = &'variables dyn Fn(&str) -> Option<OsString>;
+
+/// An invalid configuration, with the fix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct ConfigError {
+    /// Where it stands and what is wrong.
+    pub what: String,
+    /// What to type.
+    pub fix: String,
+}
+
+/// Place that a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The program itself.
+    Default,
+    /// A line of a file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+    },
+    /// A variable.
+    Variable(&'static str),
+    /// A flag, with its dashes.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) | Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Value of every setting, with its origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// One entry for each of [`SETTINGS`], in their order.
+    values: Vec<(Option<Value>, Origin)>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let default = |setting: &Setting| {
+            let value = setting.default.and_then(|text| setting.kind.of_text(text).ok());
+            (value, Origin::Default)
+        };
+        Self { values: SETTINGS.iter().map(default).collect() }
+    }
+}
+
+impl Config {
+    /// Reads the files and variables of this process.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a value is invalid.
+    pub fn here() -> Result<Self, ConfigError> {
+        Self::read(&|name| env::var_os(name))
+    }
+
+    /// Reads the files that these variables name, then the variables.
+    ///
+    /// # Errors
+    /// As for [`here`](Self::here).
+    pub fn read(variables: Variables<'_>) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for path in files(variables) {
+            if let Some(text) = file::read(&path, variables(FILE_VARIABLE).is_some())? {
+                config.add_file(&path, &text)?;
+            }
+        }
+        config.add_variables(variables)?;
+        Ok(config)
+    }
+
+    /// Adds the text of a file; its values replace those before it.
+    ///
+    /// # Errors
+    /// The text is not TOML, a key is unknown, or a value is invalid.
+    pub fn add_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
+        for found in reader::read(path, text)? {
+            let origin = Origin::File { path: path.to_owned(), line: found.line };
+            self.set(found.key, found.value, origin);
+        }
+        Ok(())
+    }
+
+    /// Adds the variables that are set and not empty.
+    ///
+    /// `NO_COLOR` is a variable, too: it weighs more than a file and less than `RDMACTL_COLOR`.
+    ///
+    /// # Errors
+    /// A value is invalid.
+    pub fn add_variables(&mut self, variables: Variables<'_>) -> Result<(), ConfigError> {
+        const NO_COLOR: &str = "NO_COLOR";
+        let set = |name: &str| variables(name).filter(|value| !value.is_empty());
+        if set(NO_COLOR).is_some() {
+            self.set(Key::Color, Value::Text("never".into()), Origin::Variable(NO_COLOR));
+        }
+        for setting in SETTINGS {
+            let Some(value) = set(setting.variable) else { continue };
+            let invalid = |what: String| ConfigError {
+                what: format!("{}: {what}", setting.variable),
+                fix: format!("remove the variable: unset {}", setting.variable),
+            };
+            let text = value.to_str().ok_or_else(|| invalid("it is not UTF-8".into()))?;
+            let value = setting.kind.of_text(text).map_err(|fault| invalid(fault.what))?;
+            self.set(setting.key, value, Origin::Variable(setting.variable));
+        }
+        Ok(())
+    }
+
+    /// Replaces a value.
+    pub fn set(&mut self, key: Key, value: Value, origin: Origin) {
+        let is_nothing = matches!(&value, Value::List(items) if items.is_empty());
+        if let Some(place) = place_of(key).and_then(|place| self.values.get_mut(place)) {
+            *place = ((!is_nothing).then_some(value), origin);
+        }
+    }
+
+    /// Returns a value that does not come from the program itself, with its origin.
+    #[must_use]
+    pub fn configured(&self, key: Key) -> Option<(&Value, &Origin)> {
+        let (value, origin) = self.values.get(place_of(key)?)?;
+        (*origin != Origin::Default).then_some(())?;
+        Some((value.as_ref()?, origin))
+    }
+
+    /// Returns every setting with its value, as `rdmactl config` lists them.
+    #[must_use]
+    pub fn entries(&self) -> Vec<SettingEntry> {
+        let entry = |(setting, (value, origin)): (&Setting, &(Option<Value>, Origin))| {
+            let json = |value: Option<&Value>| value.map_or(serde_json::Value::Null, Value::json);
+            let default = setting.default.and_then(|text| setting.kind.of_text(text).ok());
+            SettingEntry {
+                key: setting.name.into(),
+                value: json(value.as_ref()),
+                origin: origin.to_string(),
+                default: json(default.as_ref()),
+                variable: setting.variable.into(),
+                flags: setting.flags.iter().map(ToString::to_string).collect(),
+                help: setting.help.into(),
+            }
+        };
+        SETTINGS.iter().zip(&self.values).map(entry).collect()
+    }
+}
+
+fn place_of(key: Key) -> Option<usize> {
+    SETTINGS.iter().position(|setting| setting.key == key)
+}
+
+/// Returns the files to read, the one that weighs least first.
+#[must_use]
+pub fn files(variables: Variables<'_>) -> Vec<PathBuf> {
+    if let Some(file) = variables(FILE_VARIABLE) {
+        let is_none = file.is_empty() || file == "/dev/null";
+        return if is_none { Vec::new() } else { vec![file.into()] };
+    }
+    let absolute = |name: &str| variables(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let of_user = folder.map(|folder| folder.join(USER_FILE));
+    std::iter::once(SYSTEM_FILE.into()).chain(of_user).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> {
+        let set: Vec<(String, OsString)> =
+            set.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
+        move |name| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    #[test]
+    fn one_variable_replaces_both_files() {
+        let files = |set: &[(&str, &str)]| -> Vec<String> {
+            let found = files(&variables(set));
+            found.into_iter().map(|path| path.display().to_string()).collect()
+        };
+        let home = ("HOME", "/home/a");
+        assert_eq!(files(&[home]), [SYSTEM_FILE, "/home/a/.config/rdmactl/config.toml"]);
+        assert_eq!(files(&[home, ("XDG_CONFIG_HOME", "/x")])[1], "/x/rdmactl/config.toml");
+        assert_eq!(
+            files(&[home, ("XDG_CONFIG_HOME", "x")])[1],
+            "/home/a/.config/rdmactl/config.toml"
+        );
+        assert_eq!(files(&[]), [SYSTEM_FILE]);
+        assert_eq!(files(&[home, (FILE_VARIABLE, "c.toml")]), ["c.toml"]);
+        for none in ["", "/dev/null"] {
+            assert_eq!(files(&[home, (FILE_VARIABLE, none)]), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn each_source_weighs_more_than_the_one_before() {
+        let mut config = Config::default();
+        let timeout = |config: &Config| {
+            let entry = config.entries().into_iter().find(|entry| entry.key == "timeout").unwrap();
+            (entry.value.as_str().unwrap().to_owned(), entry.origin)
+        };
+        let pair = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
+        assert_eq!(timeout(&config), pair("10s", "default"));
+        assert_eq!(config.configured(Key::Timeout), None);
+        config.add_file(Path::new("/etc/a"), "fanout = 8\n\ntimeout = 20\n").unwrap();
+        assert_eq!(timeout(&config), pair("20s", "/etc/a:3"));
+        config.add_file(Path::new("/home/b"), "timeout = \"30s\"").unwrap();
+        assert_eq!(timeout(&config), pair("30s", "/home/b:1"));
+        config.add_variables(&variables(&[("RDMACTL_TIMEOUT", "")])).unwrap();
+        assert_eq!(timeout(&config), pair("30s", "/home/b:1"));
+        config.add_variables(&variables(&[("RDMACTL_TIMEOUT", "40s")])).unwrap();
+        assert_eq!(timeout(&config), pair("40s", "RDMACTL_TIMEOUT"));
+        let fanout = config.configured(Key::Fanout);
+        let origin = Origin::File { path: "/etc/a".into(), line: 1 };
+        assert_eq!(fanout, Some((&Value::Number(8), &origin)));
+    }
+
+    #[test]
+    fn an_empty_list_takes_a_setting_away() {
+        let mut config = Config::default();
+        config.add_file(Path::new("a"), "hosts = \"n[1-4]\"").unwrap();
+        assert!(config.configured(Key::Hosts).is_some());
+        config.add_file(Path::new("b"), "hosts = []").unwrap();
+        assert_eq!(config.configured(Key::Hosts), None);
+        assert_eq!(
+            (&config.entries()[0].value, &*config.entries()[0].origin),
+            (&serde_json::Value::Null, "b:1")
+        );
+    }
+
+    #[test]
+    fn no_color_weighs_more_than_a_file() {
+        let color = |set: &[(&str, &str)]| {
+            let mut config = Config::default();
+            config.add_file(Path::new("a"), "color = \"always\"").unwrap();
+            config.add_variables(&variables(set)).unwrap();
+            let (value, origin) = config.configured(Key::Color).unwrap();
+            (value.json(), origin.to_string())
+        };
+        assert_eq!(color(&[]), ("always".into(), "a:1".into()));
+        assert_eq!(color(&[("NO_COLOR", "")]), ("always".into(), "a:1".into()));
+        assert_eq!(color(&[("NO_COLOR", "1")]), ("never".into(), "NO_COLOR".into()));
+        let both = [("NO_COLOR", "1"), ("RDMACTL_COLOR", "always")];
+        assert_eq!(color(&both), ("always".into(), "RDMACTL_COLOR".into()));
+    }
+
+    #[test]
+    fn an_invalid_variable_is_named() {
+        for (name, value, what) in [
+            ("RDMACTL_TIMEOUT", "5 parsecs", "unknown unit"),
+            ("RDMACTL_FANOUT", "0", "1 to 1024"),
+            ("RDMACTL_HOSTS", "n[1", "bracket"),
+            ("RDMACTL_SSH_OPTIONS", "Port", "an option and its value"),
+            ("RDMACTL_UPLOAD", "sometimes", "never, ping or always"),
+            ("RDMACTL_COLUMNS_PORTS", "speed", "ports has no column \"speed\""),
+            ("RDMACTL_INTERVAL", "1ms", "100ms or more"),
+            ("RDMACTL_SSH_SUDO", "maybe", "true or false"),
+        ] {
+            let error =
+                Config::read(&variables(&[(FILE_VARIABLE, ""), (name, value)])).unwrap_err();
+            assert!(error.what.starts_with(&format!("{name}: ")), "{error}");
+            assert!(error.what.contains(what), "{error}");
+            assert_eq!(error.fix, format!("remove the variable: unset {name}"));
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Values of settings, and what is wrong with one.
+
+use std::time::Duration;
+
+use super::setting::Kind;
+use crate::cli::{parse_interval, parse_ssh_option, parse_time};
+use crate::fleet::{Found, GroupName, HostSet, Line, Lookup, LookupError, Within};
+use crate::query::listings_of;
+
+/// A valid value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A word, a name or a path.
+    Text(String),
+    /// A time, with its text.
+    Time(String, Duration),
+    /// A number.
+    Number(u16),
+    /// True or false.
+    Switch(bool),
+    /// Host sets, options or columns.
+    List(Vec<String>),
+}
+
+impl Value {
+    /// Returns the value as JSON has it: a time is its text.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Self::Text(text) | Self::Time(text, _) => text.as_str().into(),
+            Self::Number(number) => (*number).into(),
+            Self::Switch(is_on) => (*is_on).into(),
+            Self::List(items) => items.clone().into(),
+        }
+    }
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// One sentence.
+    pub(super) what: String,
+    /// Number of characters before the mistake.
+    pub(super) offset: usize,
+}
+
+impl Fault {
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), offset: 0 }
+    }
+}
+
+impl Kind {
+    /// Reads the text of a variable.
+    pub(super) fn of_text(self, text: &str) -> Result<Value, Fault> {
+        let items = match self {
+            Self::SshOptions => shlex::split(text)
+                .ok_or_else(|| Fault::new("a quote has no end"))?
+                .into_iter()
+                .filter_map(|item| self.item(&item).transpose())
+                .collect(),
+            Self::Hosts => self.item(text).map(|item| item.into_iter().collect()),
+            Self::Columns(_) => self.columns(text),
+            _ => return self.one(text),
+        };
+        items.map(Value::List)
+    }
+
+    /// Reads the text of a value that is no list.
+    pub(super) fn one(self, text: &str) -> Result<Value, Fault> {
+        let invalid = || Fault::new(format!("expected {}, found {}", self.expects(), quoted(text)));
+        let time = |parse: fn(&str) -> Result<Duration, String>| {
+            parse(text).map(|time| Value::Time(text.to_owned(), time)).map_err(Fault::new)
+        };
+        match self {
+            Self::Time => time(parse_time),
+            Self::Interval => time(parse_interval),
+            Self::Number(least, most) => {
+                let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+                number.map(Value::Number).ok_or_else(invalid)
+            }
+            Self::Switch => match text {
+                "true" | "1" => Ok(Value::Switch(true)),
+                "false" | "0" => Ok(Value::Switch(false)),
+                _ => Err(invalid()),
+            },
+            Self::Word(words) if !words.contains(&text) => Err(invalid()),
+            // A user name becomes an argument of ssh.
+            Self::User
+                if text.is_empty() || text.starts_with('-') || text.chars().any(is_separator) =>
+            {
+                Err(invalid())
+            }
+            Self::Path if text.is_empty() || text.contains('\0') => Err(invalid()),
+            _ => Ok(Value::Text(text.to_owned())),
+        }
+    }
+
+    /// Reads an item of a list; `None` for an item that names nothing.
+    pub(super) fn item(self, text: &str) -> Result<Option<String>, Fault> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        match self {
+            Self::Hosts => HostSet::find(text, &Anything).map(drop).map_err(|error| Fault {
+                what: format!("invalid host set {}: {}", quoted(text), error.message()),
+                offset: error.column() - 1,
+            })?,
+            Self::SshOptions => return parse_ssh_option(text).map(Some).map_err(Fault::new),
+            Self::Columns(listing) => is_column(listing, text)?,
+            _ => {}
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Reads a comma list of columns.
+    pub(super) fn columns(self, text: &str) -> Result<Vec<String>, Fault> {
+        let mut offset = 0;
+        let mut columns = Vec::new();
+        for word in text.split(',') {
+            let item = self.item(word).map_err(|fault| Fault { offset, ..fault })?;
+            columns.extend(item);
+            offset += word.chars().count() + 1;
+        }
+        Ok(columns)
+    }
+
+    /// Returns the values that the setting takes, with an article.
+    #[must_use]
+    pub fn expects(self) -> String {
+        match self {
+            Self::Hosts => "a host set or a list of host sets".into(),
+            Self::Time => "a time, such as 10, 2.5s, 500ms or 2m".into(),
+            Self::Interval => "a time of 100ms or more".into(),
+            Self::Number(least, most) => format!("a number from {least} to {most}"),
+            Self::User => "a user name".into(),
+            Self::Path => "a path that begins with / or ~/".into(),
+            Self::SshOptions => "a list of KEY=VALUE".into(),
+            Self::Switch => "true or false".into(),
+            Self::Word(words) => match words {
+                [before @ .., last] => format!("{} or {last}", before.join(", ")),
+                [] => String::new(),
+            },
+            Self::Columns(_) => "\"ID,…\" or a list of columns".into(),
+        }
+    }
+}
+
+/// Returns the begin of a text in quotes: an error repeats no long text.
+pub(super) fn quoted(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+fn is_separator(letter: char) -> bool {
+    letter.is_whitespace() || letter.is_control()
+}
+
+/// Checks that a listing has a column.
+fn is_column(listing: &'static str, word: &str) -> Result<(), Fault> {
+    let command = listing.split(' ').next().unwrap_or(listing);
+    let listings = listings_of(command);
+    let columns = listings.into_iter().find(|(name, _)| *name == listing);
+    let name = word.strip_prefix('+').unwrap_or(word);
+    if columns.is_some_and(|(_, columns)| columns.iter().any(|one| one.is_called(name))) {
+        return Ok(());
+    }
+    let name = quoted(name);
+    let what = format!("{listing} has no column {name}; list them: rdmactl {listing} -o help");
+    Err(Fault::new(what))
+}
+
+/// Has every group and file: only the form of a host set is checked, and its hosts are looked up when
+/// they are queried.
+struct Anything;
+
+impl Anything {
+    fn one_host() -> Found {
+        let line = Line { text: "host".into(), place: String::new() };
+        Found { lines: vec![line], within: Within::Hosts }
+    }
+}
+
+impl Lookup for Anything {
+    fn group(&self, _: &GroupName) -> Result<Found, LookupError> {
+        Ok(Self::one_host())
+    }
+
+    fn file(&self, _: &str) -> Result<Found, LookupError> {
+        Ok(Self::one_host())
+    }
+
+    fn stdin(&self) -> Result<Found, LookupError> {
+        Err(LookupError::new("a configuration does not read standard input"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(items: &[&str]) -> Value {
+        Value::List(items.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_variable_is_read_like_its_flag() {
+        assert_eq!(Kind::Hosts.of_text("n[1-4]!n2,@rack").unwrap(), list(&["n[1-4]!n2,@rack"]));
+        assert_eq!(Kind::Hosts.of_text(" ").unwrap(), list(&[]));
+        let options = Kind::SshOptions.of_text("Port=7 'ProxyCommand=nc %h %p'").unwrap();
+        assert_eq!(options, list(&["Port=7", "ProxyCommand=nc %h %p"]));
+        let columns = Kind::Columns("devices").of_text("+pci,numa").unwrap();
+        assert_eq!(columns, list(&["+pci", "numa"]));
+        let time = Value::Time("2.5s".into(), Duration::from_millis(2_500));
+        assert_eq!(Kind::Time.of_text("2.5s").unwrap(), time);
+        assert_eq!(Kind::Switch.of_text("1").unwrap(), Value::Switch(true));
+        assert_eq!(Kind::Word(&["a", "b"]).of_text("b").unwrap(), Value::Text("b".into()));
+    }
+
+    #[test]
+    fn a_fault_has_its_place() {
+        let offset = |kind: Kind, text| kind.of_text(text).unwrap_err().offset;
+        assert_eq!(offset(Kind::Hosts, "n1,n[2"), 4);
+        assert_eq!(offset(Kind::Columns("devices"), "pci,speed"), 4);
+        assert_eq!(offset(Kind::Time, "never"), 0);
+        assert!(Kind::Hosts.of_text("-").unwrap_err().what.contains("standard input"));
+        for word in ["help", "wide", "speed", "+"] {
+            assert!(Kind::Columns("devices").of_text(word).is_err(), "{word}");
+        }
+        for user in ["-oProxyCommand=x", "a b", ""] {
+            assert!(Kind::User.of_text(user).is_err(), "{user}");
+        }
+    }
+
+    #[test]
+    fn groups_are_not_looked_up() {
+        assert!(Kind::Hosts.of_text("@nosuchgroup!n1,^/no/such/file").is_ok());
+    }
+}

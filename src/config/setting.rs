@@ -1,0 +1,358 @@
+/// A setting: one row of the table that everything else is made from.
+#[derive(Debug)]
+pub struct Setting {
+    /// The setting.
+    pub key: Key,
+    /// Its key in the file, with dots between tables.
+    pub name: &'static str,
+    /// The variable.
+    pub variable: &'static str,
+    /// The values that it takes.
+    pub kind: Kind,
+    /// The default, as a variable would have it; `None` for no value.
+    pub default: Option<&'static str>,
+    /// An example, as the file has it.
+    pub example: &'static str,
+    /// The flags that it stands for, with their dashes.
+    pub flags: &'static [&'static str],
+    /// One sentence.
+    pub help: &'static str,
+}
+
+/// The settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Hosts to query.
+    Hosts,
+    /// Time limit for one host.
+    Timeout,
+    /// Number of hosts at the same time.
+    Fanout,
+    /// Upload policy.
+    Upload,
+    /// Interval between samples.
+    Interval,
+    /// When to use color.
+    Color,
+    /// User to log in as.
+    Login,
+    /// SSH configuration file.
+    SshConfig,
+    /// Options of `ssh_config`.
+    SshOptions,
+    /// Run the agents with sudo.
+    Sudo,
+    /// Color theme of top.
+    Theme,
+    /// Columns of a listing, by the name of the listing.
+    Columns(&'static str),
+}
+
+/// The values that a setting takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A host set, or a list of them.
+    Hosts,
+    /// A time.
+    Time,
+    /// A time between samples.
+    Interval,
+    /// A number within bounds.
+    Number(u16, u16),
+    /// A user name.
+    User,
+    /// A file: an absolute path, or a path below the home directory.
+    Path,
+    /// Options of `ssh_config`.
+    SshOptions,
+    /// True or false.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Columns of a listing.
+    Columns(&'static str),
+}
+
+/// Words of `upload`.
+pub(super) const UPLOAD: &[&str] = &["never", "ping", "always"];
+
+/// The table of settings.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        key: Key::Hosts,
+        name: "hosts",
+        variable: "RDMACTL_HOSTS",
+        kind: Kind::Hosts,
+        default: None,
+        example: r#""n[01-16]""#,
+        flags: &["--hosts", "--hosts-file", "--local"],
+        help: "Hosts that listings, top, capture, the summary and ping --matrix query; --local ignores them",
+    },
+    Setting {
+        key: Key::Timeout,
+        name: "timeout",
+        variable: "RDMACTL_TIMEOUT",
+        kind: Kind::Time,
+        default: Some("10s"),
+        example: r#""30s""#,
+        flags: &["--timeout"],
+        help: "Time limit for one host",
+    },
+    Setting {
+        key: Key::Fanout,
+        name: "fanout",
+        variable: "RDMACTL_FANOUT",
+        kind: Kind::Number(1, 1024),
+        default: Some("64"),
+        example: "128",
+        flags: &["--fanout"],
+        help: "Number of hosts to query at the same time",
+    },
+    Setting {
+        key: Key::Upload,
+        name: "upload",
+        variable: "RDMACTL_UPLOAD",
+        kind: Kind::Word(UPLOAD),
+        default: Some("ping"),
+        example: r#""never""#,
+        flags: &["--upload", "--no-upload"],
+        help: "Commands that upload rdmactl to hosts that do not have it: none, only ping, or all",
+    },
+    Setting {
+        key: Key::Interval,
+        name: "interval",
+        variable: "RDMACTL_INTERVAL",
+        kind: Kind::Interval,
+        default: None,
+        example: r#""5s""#,
+        flags: &["--watch", "--every"],
+        help: "Interval between samples; without it, --watch takes 2s and top takes 1s",
+    },
+    Setting {
+        key: Key::Color,
+        name: "color",
+        variable: "RDMACTL_COLOR",
+        kind: Kind::Word(&["auto", "always", "never"]),
+        default: Some("auto"),
+        example: r#""never""#,
+        flags: &["--color"],
+        help: "When to use color; NO_COLOR weighs more than a file",
+    },
+    Setting {
+        key: Key::Login,
+        name: "ssh.login",
+        variable: "RDMACTL_SSH_LOGIN",
+        kind: Kind::User,
+        default: None,
+        example: r#""root""#,
+        flags: &["--login"],
+        help: "User to log in as",
+    },
+    Setting {
+        key: Key::SshConfig,
+        name: "ssh.config",
+        variable: "RDMACTL_SSH_CONFIG",
+        kind: Kind::Path,
+        default: None,
+        example: r#""~/cluster/ssh_config""#,
+        flags: &["--ssh-config"],
+        help: "SSH configuration file to read instead of ~/.ssh/config",
+    },
+    Setting {
+        key: Key::SshOptions,
+        name: "ssh.options",
+        variable: "RDMACTL_SSH_OPTIONS",
+        kind: Kind::SshOptions,
+        default: None,
+        example: r#"["ProxyJump=gateway", "ConnectTimeout=3"]"#,
+        flags: &["--ssh-option"],
+        help: "Options of ssh_config; the list of a flag replaces this list",
+    },
+    Setting {
+        key: Key::Sudo,
+        name: "ssh.sudo",
+        variable: "RDMACTL_SSH_SUDO",
+        kind: Kind::Switch,
+        default: Some("false"),
+        example: "true",
+        flags: &["--sudo", "--no-sudo"],
+        help: "Run the agent on the hosts as root with sudo -n",
+    },
+    Setting {
+        key: Key::Theme,
+        name: "top.theme",
+        variable: "RDMACTL_TOP_THEME",
+        kind: Kind::Word(&["auto", "light", "dark", "colour-blind", "mono"]),
+        default: Some("auto"),
+        example: r#""light""#,
+        flags: &["--theme"],
+        help: "Color theme of top",
+    },
+    columns(
+        "devices",
+        "columns.devices",
+        "RDMACTL_COLUMNS_DEVICES",
+        r#""+pci,numa""#,
+        "Columns of devices, like -o",
+    ),
+    columns(
+        "ports",
+        "columns.ports",
+        "RDMACTL_COLUMNS_PORTS",
+        r#"["+cnp_sent", "+ecn_marked"]"#,
+        "Columns of ports, like -o",
+    ),
+    columns(
+        "ports --lossless",
+        "columns.lossless",
+        "RDMACTL_COLUMNS_LOSSLESS",
+        r#""+via""#,
+        "Columns of ports --lossless, like -o",
+    ),
+    columns(
+        "gids",
+        "columns.gids",
+        "RDMACTL_COLUMNS_GIDS",
+        r#""device,index,gid,kind""#,
+        "Columns of gids, like -o",
+    ),
+    columns(
+        "counters",
+        "columns.counters",
+        "RDMACTL_COLUMNS_COUNTERS",
+        r#""device,port,name,value""#,
+        "Columns of counters, like -o",
+    ),
+    columns(
+        "resources",
+        "columns.resources",
+        "RDMACTL_COLUMNS_RESOURCES",
+        r#""pid,name,bytes""#,
+        "Columns of resources, like -o",
+    ),
+    columns(
+        "connections",
+        "columns.connections",
+        "RDMACTL_COLUMNS_CONNECTIONS",
+        r#""+evidence""#,
+        "Columns of connections, like -o",
+    ),
+    columns(
+        "ping",
+        "columns.ping",
+        "RDMACTL_COLUMNS_PING",
+        r#""source,target,verdict.code""#,
+        "Columns of the rows of ping, like -o",
+    ),
+    columns(
+        "config",
+        "columns.config",
+        "RDMACTL_COLUMNS_CONFIG",
+        r#""+variable""#,
+        "Columns of config, like -o",
+    ),
+];
+
+const fn columns(
+    listing: &'static str,
+    name: &'static str,
+    variable: &'static str,
+    example: &'static str,
+    help: &'static str,
+) -> Setting {
+    Setting {
+        key: Key::Columns(listing),
+        name,
+        variable,
+        kind: Kind::Columns(listing),
+        default: None,
+        example,
+        flags: &["--columns"],
+        help,
+    }
+}
+
+impl Setting {
+    /// Returns the setting with this key in the file.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SETTINGS.iter().find(|setting| setting.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{CommandFactory as _, ValueEnum as _};
+
+    use super::*;
+    use crate::cli::{Cli, ColorWhen, ThemeName};
+    use crate::query::listings_of;
+
+    #[test]
+    fn every_setting_has_a_name_a_variable_and_a_flag() {
+        let (mut names, mut variables) = (BTreeSet::new(), BTreeSet::new());
+        let mut tree = Cli::command();
+        tree.build();
+        let longs: BTreeSet<&str> = std::iter::once(&tree)
+            .chain(tree.get_subcommands())
+            .flat_map(clap::Command::get_arguments)
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        for setting in SETTINGS {
+            assert!(names.insert(setting.name) && variables.insert(setting.variable));
+            let plain = setting.name.replace('.', "_").to_uppercase();
+            assert_eq!(setting.variable, format!("RDMACTL_{plain}"));
+            assert!(!setting.flags.is_empty());
+            for flag in setting.flags {
+                assert!(longs.contains(flag.trim_start_matches("--")), "{flag}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_default_is_that_of_the_flag() {
+        let tree = Cli::command();
+        for setting in SETTINGS {
+            let long = setting.flags[0].trim_start_matches("--");
+            let Some(arg) = tree.get_arguments().find(|arg| arg.get_long() == Some(long)) else {
+                continue;
+            };
+            let default = arg.get_default_values().first().and_then(|value| value.to_str());
+            if !matches!(setting.key, Key::Upload | Key::Sudo) {
+                assert_eq!(setting.default, default, "{}", setting.name);
+            }
+            let value = setting.default.map(|text| setting.kind.of_text(text));
+            assert!(value.is_none_or(|value| value.is_ok()), "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_flags() {
+        fn words<T: clap::ValueEnum>() -> Vec<String> {
+            let names = T::value_variants().iter().filter_map(T::to_possible_value);
+            names.map(|value| value.get_name().to_owned()).collect()
+        }
+        let of = |key| match SETTINGS.iter().find(|setting| setting.key == key).unwrap().kind {
+            Kind::Word(words) => words,
+            _ => &[],
+        };
+        assert_eq!(of(Key::Color), words::<ColorWhen>());
+        assert_eq!(of(Key::Theme), words::<ThemeName>());
+        assert_eq!(ThemeName::from_str("auto", false), Ok(ThemeName::Auto));
+    }
+
+    #[test]
+    fn every_listing_with_a_choice_of_columns_has_a_setting() {
+        let tree = Cli::command();
+        let commands = tree.get_subcommands().map(clap::Command::get_name);
+        let listings = commands.filter(|name| *name != "top").flat_map(listings_of);
+        let listings: BTreeSet<&str> = listings.map(|(name, _)| name).collect();
+        let settings = SETTINGS.iter().filter_map(|setting| match setting.key {
+            Key::Columns(listing) => Some(listing),
+            _ => None,
+        });
+        assert_eq!(settings.collect::<BTreeSet<_>>(), listings);
+    }
+}

@@ -1,0 +1,54 @@
+use super::column::columns;
+use super::{Column, Key, Listing, Value};
+use crate::model::SettingEntry;
+
+/// Settings of the program: one row for each.
+#[derive(Debug)]
+pub enum Settings {}
+
+impl Listing for Settings {
+    type Row<'report> = &'report SettingEntry;
+
+    const NAME: &'static str = "config";
+
+    const KEYS: &'static [Key] = &[Key::new("host", "key", "key")];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        []
+        "key" "KEY" Left Always [] "Key of the setting in the configuration file"
+            |row| text(&row.key);
+        "value" "VALUE" Left Always [] "Value in use"
+            |row| of_json(&row.value);
+        "origin" "ORIGIN" Left Always [] "Source of the value: default, FILE:LINE, a variable or a flag"
+            |row| text(&row.origin);
+        "default" "DEFAULT" Left Verbose [] "Default value"
+            |row| of_json(&row.default);
+        "variable" "VARIABLE" Left Verbose [] "Variable that sets the value"
+            |row| text(&row.variable);
+        "flags" "FLAGS" Left Verbose [] "Flags that set the value"
+            |row| Value::list(Some(&row.flags));
+        "help" "HELP" Left Verbose [] "Meaning of the setting"
+            |row| text(&row.help);
+    };
+
+    fn is_unreadable(_: &&SettingEntry, _: &str) -> bool {
+        false
+    }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn of_json(value: &serde_json::Value) -> Value {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null => Value::Absent,
+        Json::String(word) => text(word),
+        Json::Array(items) => {
+            let words = items.iter().filter_map(Json::as_str);
+            text(&words.collect::<Vec<_>>().join(","))
+        }
+        other => text(&other.to_string()),
+    }
+}
