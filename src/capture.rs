@@ -80,6 +80,7 @@ impl CapturedHost {
             errno: None,
             detail: format!("{} answers were over the limit and are not recorded", self.left_out),
             fix: Some("run rdmactl capture on that host itself".into()),
+            not_recorded: false,
         })
     }
 }

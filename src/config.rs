@@ -289,7 +289,7 @@ mod tests {
             ("RDMACTL_TIMEOUT", "5 parsecs", "unknown unit"),
             ("RDMACTL_FANOUT", "0", "1 to 1024"),
             ("RDMACTL_HOSTS", "n[1", "bracket"),
-            ("RDMACTL_SSH_OPTIONS", "Port", "an option and its value"),
+            ("RDMACTL_SSH_OPTIONS", "Port", "expected KEY=VALUE"),
             ("RDMACTL_UPLOAD", "sometimes", "never, ping or always"),
             ("RDMACTL_COLUMNS_PORTS", "speed", "ports has no column \"speed\""),
             ("RDMACTL_INTERVAL", "1ms", "100ms or more"),

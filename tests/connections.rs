@@ -652,6 +652,7 @@ fn queue_pairs_that_are_hidden_are_not_missing() {
         errno: None,
         detail: "cannot read queue pairs".into(),
         fix: None,
+        not_recorded: false,
     });
     assert_eq!(told(&[report.clone()]), [format!("{row} RDMA unknown")]);
     assert_eq!(missing(report)[0][1], "cannot read queue pairs");
@@ -1495,6 +1496,7 @@ fn a_cell_is_unreadable_where_its_own_source_is() {
         errno: None,
         detail: String::new(),
         fix: None,
+        not_recorded: false,
     };
     let mut machine = storage("RDMA: 1 (10.9.0.1:8003)");
     machine

@@ -34,7 +34,7 @@ fn a_dead_host_is_one_row_with_its_reason() {
 #[test]
 fn equal_notes_are_said_once() {
     let reports: Vec<HostReport> = (17..81).map(|number| dead(&format!("n{number}"))).collect();
-    let notes = notes(&reports, true);
+    let notes = notes(&reports, true, false);
     assert_eq!(notes.len(), 1);
     assert_eq!(notes[0].text, "n17 and 63 more: no route to the host");
     assert_eq!(notes[0].fix.as_deref(), Some("see whether it is switched on"));
@@ -49,7 +49,7 @@ fn hosts_that_fail_alike_are_told_together_whatever_their_addresses() {
     };
     let mut reports: Vec<HostReport> = (1..=512).map(timed_out).collect();
     reports.push(dead("n600"));
-    let notes = notes(&reports, true);
+    let notes = notes(&reports, true, false);
     let texts: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
     let first = "n1 and 511 more: 10.1.0.1:22: n1 did not answer in time";
     assert_eq!(texts, [first, "n600: no route to the host"]);
@@ -105,6 +105,7 @@ fn the_outcome_tells_nothing_from_a_part() {
         errno: Some("EACCES".into()),
         detail: "cannot read it".into(),
         fix: None,
+        not_recorded: false,
     };
     let blind =
         HostReport { problems: vec![refused].into(), ..HostReport::empty("n3", Via::Local) };

@@ -169,7 +169,7 @@ fn other_themes_and_signs_say_the_same() {
     let mut failures = Vec::new();
     for (name, theme, glyphs) in [
         ("mono_ascii", Theme::Mono, Glyphs::Ascii),
-        ("colour_blind", Theme::ColourBlind, Glyphs::Utf8),
+        ("colour_blind", Theme::ColorBlind, Glyphs::Utf8),
         ("light", Theme::Light, Glyphs::Utf8),
         ("dark", Theme::Dark, Glyphs::Utf8),
     ] {

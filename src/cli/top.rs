@@ -77,7 +77,7 @@ pub enum ThemeName {
     /// For a dark background
     Dark,
     /// Colors that do not rely on red and green
-    ColourBlind,
+    ColorBlind,
     /// No color
     Mono,
 }

@@ -36,7 +36,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         term.answer(text)?;
     }
     // A copy is complete; a recording lacks what its hosts did not say.
-    for note in notes(&reports, global.queries_hosts()) {
+    for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))

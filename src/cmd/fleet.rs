@@ -209,6 +209,7 @@ fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
         errno: None,
         detail,
         fix: Some(fix),
+        not_recorded: false,
     }));
     report
 }
@@ -225,7 +226,7 @@ mod tests {
         let left = Leftover { detail, fix: "end it: ssh n1 kill 42".into() };
         let report = and_left(whole, Some(left));
         assert!(report.is_incomplete());
-        let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true);
+        let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true, false);
         assert_eq!(notes[0].text, "n1: agent: agent still running on n1 (pid 42)");
         assert_eq!(notes[0].fix.as_deref(), Some("end it: ssh n1 kill 42"));
     }

@@ -87,7 +87,7 @@ pub(super) fn run<L: Listing>(
         let mut reports = read(global, &parts)?;
         reports.hosts.iter_mut().for_each(keep);
         term.answer(text(global, term, recipe, &view, &reports)?)?;
-        for note in notes(&reports.hosts, reports.hosts_named) {
+        for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
             say(term, &note);
         }
         return Ok(Outcome::of_listing(&reports.hosts));
@@ -115,7 +115,7 @@ pub(super) fn run<L: Listing>(
         let gap = if is_apart && !is_first { "\n" } else { "" };
         term.answer(format!("{gap}{}", text(global, term, recipe, &view, &reports)?))?;
         // What stays as it was is said once.
-        let notes = notes(&reports.hosts, reports.hosts_named);
+        let notes = notes(&reports.hosts, reports.hosts_named, global.verbose > 0);
         for note in notes.iter().filter(|note| !said.contains(note)) {
             say(term, note);
         }

@@ -186,6 +186,7 @@ impl<'source> Reader<'source> {
             errno: error.errno().map(std::borrow::Cow::into_owned),
             detail: format!("cannot read {path}: {error}"),
             fix: fix.map(str::to_owned),
+            not_recorded: *error == ReadError::NotRecorded,
         });
     }
 
@@ -211,6 +212,7 @@ impl<'source> Reader<'source> {
             errno: Some("EPERM".into()),
             detail: detail.to_owned(),
             fix: Some(fix.to_owned()),
+            not_recorded: false,
         });
     }
 
@@ -238,6 +240,7 @@ impl<'source> Reader<'source> {
             errno: None,
             detail,
             fix: fix.map(str::to_owned),
+            not_recorded: false,
         });
     }
 }

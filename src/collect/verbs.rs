@@ -46,6 +46,7 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             errno: None,
             detail,
             fix: fix.map(str::to_owned),
+            not_recorded: false,
         };
         let whole = key::device(&device.name, "verbs");
         match entry.map(|index| entries.swap_remove(index).answer) {

@@ -240,7 +240,7 @@ mod tests {
             ("hosts = [\"n1\",\n \"n2,n[3\"]", "/c:2:7: hosts: invalid host set \"n2,n[3\": "),
             ("ssh = { login = \"é\", config = \"x\" }", "/c:1:31: ssh.config: expected a path"),
             ("timeout = \"5 parsecs\"", "/c:1:11: timeout: unknown unit parsecs"),
-            ("timeout = 0", "/c:1:11: timeout: a time above zero"),
+            ("timeout = 0", "/c:1:11: timeout: the time must be above 0 and at most 24h"),
             (
                 "timeout = 0x10",
                 "/c:1:11: timeout: expected a time, such as 10, 2.5s, 500ms or 2m, found an integer",
@@ -270,7 +270,7 @@ mod tests {
             ("columns.top = \"x\"", "/c:1:9: unknown key \"columns.top\""),
             (
                 "top.theme = 1979-05-27",
-                "/c:1:13: top.theme: expected auto, light, dark, colour-blind or mono, found a date",
+                "/c:1:13: top.theme: expected auto, light, dark, color-blind or mono, found a date",
             ),
         ] {
             let error = error(text);

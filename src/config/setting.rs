@@ -182,7 +182,7 @@ pub const SETTINGS: &[Setting] = &[
         key: Key::Theme,
         name: "top.theme",
         variable: "RDMACTL_TOP_THEME",
-        kind: Kind::Word(&["auto", "light", "dark", "colour-blind", "mono"]),
+        kind: Kind::Word(&["auto", "light", "dark", "color-blind", "mono"]),
         default: Some("auto"),
         example: r#""light""#,
         flags: &["--theme"],

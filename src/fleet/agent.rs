@@ -197,6 +197,7 @@ impl Agent {
             errno: None,
             detail: format!("rdmactl {version} on the host cannot read this part"),
             fix: Some(SAME_VERSION.into()),
+            not_recorded: false,
         }
     }
 

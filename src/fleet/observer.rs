@@ -132,6 +132,7 @@ fn by_shell(
             errno: None,
             detail: missing.detail.clone(),
             fix: missing.fix.clone(),
+            not_recorded: false,
         }]);
     }
     Ok(report)

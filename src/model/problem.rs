@@ -17,8 +17,11 @@ pub struct Problem {
     pub errno: Option<String>,
     /// What happened, in one sentence.
     pub detail: String,
-    /// What to type to mend it, where there is such a thing.
+    /// Command or setting that repairs it.
     pub fix: Option<String>,
+    /// True if a capture does not hold the answer, or a root directory cannot give it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_recorded: bool,
 }
 
 /// The problems of a report by their keys: those of a thing stand before those of its parts, and
@@ -106,6 +109,7 @@ mod tests {
             errno: None,
             detail: String::new(),
             fix: None,
+            not_recorded: false,
         };
         keys.iter().map(problem).collect()
     }

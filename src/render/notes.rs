@@ -50,14 +50,15 @@ fn without_addresses(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The notes of some reports, in the order they are first met. Hosts are named when the operator
+/// Returns the notes of some reports, in the order they are first met; `is_verbose` lists each missing part of a
+/// capture. Hosts are named when the operator
 /// named them; equal notes are said once: `n17 and 63 more: ...`, in the words of the first.
 #[must_use]
-pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
+pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<Note> {
     let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for report in reports {
-        for fact in facts(report) {
+        for fact in facts(report, is_verbose) {
             let index = *known.entry(fact.alike.clone()).or_insert_with(|| {
                 order.push((fact, Vec::new()));
                 order.len() - 1
@@ -82,19 +83,26 @@ pub fn notes(reports: &[HostReport], hosts_named: bool) -> Vec<Note> {
     let mut notes: Vec<Note> = order.into_iter().take(MOST).map(note).collect();
     if rest > 0 {
         notes.push(Note {
-            text: format!("{rest} more problems of other kinds"),
-            fix: Some("see all of them with --json".into()),
+            text: format!("{rest} more problems"),
+            fix: Some("list all problems: add --json".into()),
         });
     }
     notes
 }
 
-fn facts(report: &HostReport) -> Vec<Fact> {
+fn facts(report: &HostReport, is_verbose: bool) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];
     }
     let mut facts: Vec<Fact> = missing_device(report).into_iter().collect();
-    facts.extend(problems(&report.problems));
+    let (missing, others): (Vec<&Problem>, Vec<_>) =
+        report.problems.iter().partition(|problem| problem.not_recorded);
+    if is_verbose || missing.len() < 2 {
+        facts.extend(problems(report.problems.iter()));
+    } else {
+        facts.extend(problems(others));
+        facts.push(not_recorded(&missing));
+    }
     // Where there is no device, nobody misses what verbs would say of it.
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
@@ -104,9 +112,29 @@ fn facts(report: &HostReport) -> Vec<Fact> {
     facts
 }
 
+/// Describes the data that a capture does not hold in one note: it may be most of what a listing shows.
+fn not_recorded(missing: &[&Problem]) -> Fact {
+    const NAMED: usize = 3;
+    let part = |problem: &&Problem| {
+        let depth = if problem.key.starts_with("consumers/") { 2 } else { 3 };
+        problem.key.split('/').take(depth).collect::<Vec<_>>().join("/")
+    };
+    let mut parts: Vec<String> = missing.iter().map(part).collect();
+    parts.dedup();
+    let rest = parts.len().saturating_sub(NAMED);
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    let names = parts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let fix = "record all data: rdmactl capture --save FILE";
+    let count = missing.len();
+    Fact::new(
+        format!("{count} answers are not recorded ({names}{more}); -v lists them"),
+        Some(fix.into()),
+    )
+}
+
 /// The problems, those of one error in one place as one: a table whose entries are all refused is one
 /// sentence with their number.
-fn problems(problems: &[Problem]) -> Vec<Fact> {
+fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     let mut order: Vec<(&Problem, usize)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for problem in problems {
@@ -167,6 +195,7 @@ fn denied(key: &str) -> Problem {
         detail: format!("cannot read {source}: EACCES (permission denied)"),
         source,
         fix: None,
+        not_recorded: false,
     }
 }
 
@@ -175,7 +204,8 @@ fn a_table_whose_entries_are_refused_is_one_note() {
     let mut report = HostReport::empty("n1", crate::model::Via::Local);
     let keys = ["a/1/gids/0", "a/1/gids/1", "a/1/state", "a/1/lid", "a/1/gids/2", "a/2/gids/0"];
     report.problems = keys.into_iter().map(denied).collect();
-    let texts: Vec<String> = notes(&[report], false).into_iter().map(|note| note.text).collect();
+    let texts: Vec<String> =
+        notes(&[report], false, false).into_iter().map(|note| note.text).collect();
     assert_eq!(
         texts,
         [
@@ -188,11 +218,33 @@ fn a_table_whose_entries_are_refused_is_one_note() {
 }
 
 #[test]
+fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
+    let missing = |key: &str| Problem { not_recorded: true, errno: None, ..denied(key) };
+    let mut report = HostReport::empty("n1", crate::model::Via::Local);
+    let keys = ["consumers/a", "consumers/b/1", "consumers/b/2", "consumers/c", "resources"];
+    report.problems = keys.into_iter().map(missing).chain([denied("mlx5_0/1/state")]).collect();
+    let told = |report: &HostReport, is_verbose| -> Vec<String> {
+        let notes = notes(std::slice::from_ref(report), true, is_verbose).into_iter();
+        notes.map(|note| note.text).collect()
+    };
+    assert_eq!(
+        told(&report, false),
+        [
+            "n1: mlx5_0/1/state: cannot read /sys/mlx5_0/1/state: EACCES (permission denied)",
+            "n1: 5 answers are not recorded (consumers/a, consumers/b, consumers/c and 1 more); -v lists them",
+        ]
+    );
+    assert_eq!(told(&report, true).len(), 6);
+    report.problems = vec![missing("resources")].into();
+    assert_eq!(told(&report, false).len(), 1, "one is told as it is");
+}
+
+#[test]
 fn a_host_without_devices_misses_no_library() {
     let mut report = HostReport::empty("n1", crate::model::Via::Local);
     report.rdma_core = Some(false);
     report.verbs = VerbsState::Unavailable { detail: "no ib_uverbs".into(), fix: None };
-    let notes = notes(&[report], false);
+    let notes = notes(&[report], false, false);
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].text.starts_with("no RDMA device"), "{notes:?}");
 }
@@ -208,9 +260,10 @@ fn a_flood_of_problems_ends_with_their_number() {
             errno: None,
             detail: "unreadable".into(),
             fix: None,
+            not_recorded: false,
         })
         .collect();
-    let notes = notes(&[report], false);
+    let notes = notes(&[report], false, false);
     assert_eq!(notes.len(), MOST + 1);
-    assert_eq!(notes[MOST].text, "5 more problems of other kinds");
+    assert_eq!(notes[MOST].text, "5 more problems");
 }

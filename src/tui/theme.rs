@@ -41,7 +41,7 @@ pub enum Theme {
     /// For a dark background.
     Dark,
     /// Blue and orange instead of green and red.
-    ColourBlind,
+    ColorBlind,
     /// No colour at all.
     Mono,
 }
@@ -78,7 +78,7 @@ impl Theme {
             Self::Dark => [114, 221, 210, 183, 117, 245, 117, 114].map(Color::Indexed),
             Self::Light => [28, 130, 160, 90, 25, 242, 25, 28].map(Color::Indexed),
             // Okabe and Ito's palette, as near as the 256 colours come.
-            Self::ColourBlind => [33, 220, 208, 175, 74, 245, 74, 36].map(Color::Indexed),
+            Self::ColorBlind => [33, 220, 208, 175, 74, 245, 74, 36].map(Color::Indexed),
         };
         match token {
             Token::Plain | Token::Heading | Token::Selected => None,
@@ -115,7 +115,7 @@ fn without_colour_there_is_none() {
 
 #[test]
 fn good_and_bad_never_look_the_same() {
-    for theme in [Theme::Auto, Theme::Light, Theme::Dark, Theme::ColourBlind, Theme::Mono] {
+    for theme in [Theme::Auto, Theme::Light, Theme::Dark, Theme::ColorBlind, Theme::Mono] {
         let looks = [Token::Ok, Token::Bad].map(|token| theme.style(token));
         assert_ne!(looks[0], looks[1], "{theme:?}");
     }
@@ -131,7 +131,7 @@ fn what_flows_looks_like_nothing_that_is_bad() {
         }
         other => unreachable!("{other:?}"),
     };
-    for theme in [Theme::Light, Theme::Dark, Theme::ColourBlind] {
+    for theme in [Theme::Light, Theme::Dark, Theme::ColorBlind] {
         let bad = levels(theme.style(Token::Bad).fg);
         for token in [Token::Rx, Token::Tx, Token::Ok] {
             let other = levels(theme.style(token).fg);

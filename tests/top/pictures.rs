@@ -282,6 +282,7 @@ pub(crate) fn marks(second: u64) -> Vec<Host> {
         detail: "cannot read /sys/class/infiniband/mlx5_0/ports/2/state: EIO (input/output error)"
             .into(),
         fix: None,
+        not_recorded: false,
     });
     unread.report.resources = Some(resources("ERR"));
     hosts.push(unread);

@@ -28,6 +28,7 @@ fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, l
             "{count} {what} are left out: the report would be over the limit of {limit} bytes"
         ),
         fix: Some(format!("log in to the host and run: rdmactl {command}")),
+        not_recorded: false,
     });
 }
 

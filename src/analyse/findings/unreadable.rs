@@ -34,6 +34,7 @@ fn many_files_of_one_port_are_one_finding() {
         errno: Some(errno.into()),
         detail: format!("cannot read {key}"),
         fix: None,
+        not_recorded: false,
     };
     let problems = [
         problem("mlx5_0/1/gids/0", "EACCES"),

@@ -167,6 +167,7 @@ fn what_could_not_be_read_is_never_a_pass() {
             errno: Some("EPERM".into()),
             detail: "x".into(),
             fix: None,
+            not_recorded: false,
         };
         let report = HostReport { problems: vec![problem].into(), ..good() };
         assert_eq!(verdict(&report).verdict, Losslessness::Unknown, "{key}");

@@ -82,8 +82,8 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     }
     add_terms(&mut roff, "FILES", &[config, local, ssh].concat());
     let mut environment = vec![
-        ("NO_COLOR", "set to anything: no colour, unless --color always"),
-        ("TERM", "no colour where it is dumb"),
+        ("NO_COLOR", "if set to any value, no color, unless --color always"),
+        ("TERM", "no color if it is dumb"),
     ];
     if reads_config {
         let what = "file to read instead of both configuration files; empty: no file";

@@ -18,7 +18,7 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
         ThemeName::Auto => Theme::Auto,
         ThemeName::Light => Theme::Light,
         ThemeName::Dark => Theme::Dark,
-        ThemeName::ColourBlind => Theme::ColourBlind,
+        ThemeName::ColorBlind => Theme::ColorBlind,
         ThemeName::Mono => Theme::Mono,
     };
     if theme != Theme::Mono {
