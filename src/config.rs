@@ -292,7 +292,7 @@ mod tests {
             ("RDMACTL_SSH_OPTIONS", "Port", "expected KEY=VALUE"),
             ("RDMACTL_UPLOAD", "sometimes", "never, ping or always"),
             ("RDMACTL_COLUMNS_PORTS", "speed", "ports has no column \"speed\""),
-            ("RDMACTL_INTERVAL", "1ms", "100ms or more"),
+            ("RDMACTL_INTERVAL", "1ms", "at least 100ms"),
             ("RDMACTL_SSH_SUDO", "maybe", "true or false"),
         ] {
             let error =

@@ -252,9 +252,9 @@ mod tests {
                 "/c:1:10: upload: expected never, ping or always, found \"alway\"",
             ),
             ("upload = true", "/c:1:10: upload: expected never, ping or always, found a boolean"),
-            ("interval = \"1ms\"", "/c:1:12: interval: 100ms or more is needed"),
+            ("interval = \"1ms\"", "/c:1:12: interval: the interval must be at least 100ms"),
             ("ssh.sudo = \"true\"", "/c:1:12: ssh.sudo: expected true or false, found a string"),
-            ("ssh.options = [\"Port\"]", "/c:1:16: ssh.options: an option and its value"),
+            ("ssh.options = [\"Port\"]", "/c:1:16: ssh.options: expected KEY=VALUE"),
             (
                 "ssh.options = \"Port=7\"",
                 "/c:1:15: ssh.options: expected a list of KEY=VALUE, found a string",

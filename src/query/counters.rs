@@ -39,27 +39,27 @@ impl Listing for Counters {
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via(), device(), port().help("Port number; none for counters of the whole device")]
         "counter.name" "COUNTER" Left Always ["port.counters", "device.counters"]
-            "The kernel's name of it; why a host gave no answer"
+            "Kernel name of the counter; for an unreachable host the reason"
             |row| Value::or_failure(row.place.report, || {
                 Value::text(row.counter.map(|counter| &counter.name))
             });
         "counter.value" "VALUE" Right Always ["port.counters", "device.counters"]
-            "How much since it was cleared; `!` where it stopped at its largest value"
+            "Value since the counter was cleared; `!` if stuck at its maximum"
             |row| row.counter.map_or(Value::Absent, value);
         "counter.rate.delta" "DELTA" Right Watched []
-            "How much since the reading before; `reset !` where it went backwards, `saturated !` where it is full"
+            "Change since the previous sample; `reset !` decreased, `saturated !` at its maximum"
             |row| rate(row, |rate| match rate.change {
                 CounterChange::Counted => rate.delta.map(|delta| Value::count(Some(delta))),
                 CounterChange::Reset => Some(Value::Bad("reset".into())),
                 CounterChange::Saturated => Some(Value::Bad("saturated".into())),
             });
-        "counter.rate.rate_per_s" "PER S" Right Watched [] "The same for each second, by the host's own clock"
+        "counter.rate.rate_per_s" "PER S" Right Watched [] "Change per second, by the clock of the host"
             |row| rate(row, |rate| rate.rate_per_s.map(Value::PerSecond));
-        "counter.rate.rate_bps" "RATE" Right Watched [] "The same in bits per second, where bytes are counted"
+        "counter.rate.rate_bps" "RATE" Right Watched [] "Change in bits/s, for byte counters"
             |row| rate(row, |rate| rate.rate_bps.map(Value::Bits));
-        "counter.unit" "UNIT" Left Always [] "What is counted: bytes, ticks, events; a level can fall again"
+        "counter.unit" "UNIT" Left Always [] "Unit of the counter: bytes, ticks, events; a level can decrease"
             |row| Value::text(row.counter.map(|counter| counter.unit.word()));
-        "counter.group" "GROUP" Left Always [] "Who counts: pma (the InfiniBand port counters), hardware (the driver) or cm_* (the connection manager)"
+        "counter.group" "GROUP" Left Always [] "Source of the counter: pma (InfiniBand port), hardware (driver), cm_* (connection manager)"
             |row| Value::text(row.counter.map(|counter| counter.group.word()));
     };
 

@@ -36,21 +36,21 @@ impl Listing for Findings {
                 Severity::Fail => Value::Bad(Severity::Fail.word().into()),
                 severity => Value::Text(severity.word().into()),
             };
-        "finding.hosts" "HOSTS" Left WithHosts [] "Where it is found; equal hosts as one expression"
+        "finding.hosts" "HOSTS" Left WithHosts [] "Hosts with the finding, as one host set"
             |row| Value::Text(names::fold(&row.finding.hosts));
-        "finding.subject" "SUBJECT" Left Always [] "What of the host: a port, a connection, a part that could not be read"
+        "finding.subject" "SUBJECT" Left Always [] "Subject: port, connection, or unreadable data"
             |row| Value::text(Some(&row.finding.subject));
-        "finding.what" "WHAT" Left Always [] "What was seen, in one sentence"
+        "finding.what" "WHAT" Left Always [] "Observation, in one sentence"
             |row| Value::text(Some(&row.finding.what));
-        "finding.fix" "FIX" Left Verbose []: Fix "What to type"
+        "finding.fix" "FIX" Left Verbose []: Fix "Fix: a command or a setting"
             |row| Value::text(row.finding.fix.as_ref());
         "finding.code" "CODE" Left Verbose [] "A word for programs"
             |row| Value::text(Some(row.finding.code));
-        "finding.count" "COUNT" Right Verbose [] "How many hosts"
+        "finding.count" "COUNT" Right Verbose [] "Number of hosts with the finding"
             |row| Value::int(u32::try_from(row.finding.hosts.len()).ok());
-        "finding.first" "FIRST" Left Asked [] "The first of the hosts"
+        "finding.first" "FIRST" Left Asked [] "First host with the finding"
             |row| Value::text(row.finding.hosts.first());
-        "finding.nth" "NTH" Right Asked [] "Tells apart what is found more than once of a subject: 0 for the first"
+        "finding.nth" "NTH" Right Asked [] "Index among several findings of one subject, from 0"
             |row| Value::Id(row.nth);
     };
 

@@ -50,16 +50,16 @@ impl Listing for Gids {
         [host(), via(), device(), port()]
         "gid.index" "INDEX" Right Always ["port.gids"] "Index in the GID table"
             |row| Value::int(row.index);
-        "gid.value" "GID" Left Always ["gid"] "The GID; why a host gave no answer"
+        "gid.value" "GID" Left Always ["gid"] "GID; for an unreachable host the reason"
             |row| Value::or_failure(row.place.report, || {
                 Value::text(row.gid.map(|gid| gid.value))
             });
-        "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address in the GID"
+        "gid.address" "ADDRESS" Left Always ["gid"] "IPv4 address mapped in the GID"
             |row| Value::text(row.gid.and_then(address));
         "gid.kind" "KIND" Left Always ["gid", "gid/kind", "port.link_layer", "device.node_type", "device.driver"]
-            "IB, RoCE v1 or RoCE v2; none on iWARP, EFA and usNIC"
+            "Type of the GID: IB, RoCE v1, RoCE v2; none on iWARP, EFA and usNIC"
             |row| Value::text(row.gid.and_then(|gid| gid.kind).map(GidKind::word));
-        "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the entry: the VLAN's, where it is one"
+        "gid.netdev" "NETDEV" Left Always ["gid", "gid/netdev"] "Network interface of the GID; for a VLAN the VLAN interface"
             |row| Value::text(row.gid.and_then(|gid| gid.netdev.as_ref()));
     };
 

@@ -45,37 +45,37 @@ impl Listing for LiveHosts {
         [host(), via()]
         "live.state" "STATE" Left Always []: State "up; why a host is silent; connecting while nothing came yet"
             state;
-        "live.age_ns" "AGE" Right Always [] "How long ago its last answer came"
+        "live.age_ns" "AGE" Right Always [] "Time since the last reply of the host"
             |row| row.age.map_or(Value::Absent, |age| {
                 Value::Age(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
             });
-        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Active ports of all ports, `!` where some are not"
+        "live.ports_up" "PORTS" Right Always ["devices", "device.ports", "port.state"] "Active ports of all ports; `!` if one is not active"
             ports_up;
-        "live.rx_bps" "RX" Right Always ["counters"]: Received "What all its ports receive"
+        "live.rx_bps" "RX" Right Always ["counters"]: Received "Receive rate of all ports, in bits/s"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "live.tx_bps" "TX" Right Always ["counters"]: Sent "What all its ports send"
+        "live.tx_bps" "TX" Right Always ["counters"]: Sent "Send rate of all ports, in bits/s"
             |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
-        "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors that its ports count, each second"
+        "live.errors_per_s" "ERR/S" Right Always ["counters"]: Unwanted "Errors per second of all ports"
             |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
-        "live.rdma" "RDMA" Right Always ["connections"] "Connections over RDMA"
+        "live.rdma" "RDMA" Right Always ["connections"] "Number of connections over RDMA"
             |row| share(row, |share| share.rdma);
-        "live.tcp" "TCP" Right Always ["connections"] "Connections over TCP"
+        "live.tcp" "TCP" Right Always ["connections"] "Number of connections over TCP"
             |row| share(row, |share| share.tcp);
-        "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Connections over TCP that should be RDMA"
+        "live.fallen" "FALLEN" Right Always ["connections"]: Unwanted "Number of connections that fell back from RDMA to TCP"
             fallen;
-        "live.findings" "PROBLEMS" Right Always []: Unwanted "How many findings name it"
+        "live.findings" "PROBLEMS" Right Always []: Unwanted "Number of findings of the host"
             |row| Value::Int(row.findings.into());
         "live.devices" "DEVICES" Right Verbose ["devices"] "RDMA devices"
             |row| of_answer(row, || Value::int(u32::try_from(row.report.devices.len()).ok()));
-        "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Ports of all its devices"
+        "live.ports" "ALL_PORTS" Right Asked ["devices", "device.ports"] "Number of ports of all devices"
             |row| of_answer(row, || Value::int(u32::try_from(ports(row).count()).ok()));
-        "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets that all its ports receive, each second"
+        "live.rx_packets_per_s" "RX_PKTS" Right Always ["counters"] "Packets per second received on all ports"
             |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
-        "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets that all its ports send, each second"
+        "live.tx_packets_per_s" "TX_PKTS" Right Always ["counters"] "Packets per second sent on all ports"
             |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
-        "live.kernel" "KERNEL" Left Verbose [] "Kernel release"
+        "live.kernel" "KERNEL" Left Verbose [] "Kernel release of the host"
             |row| Value::text(row.report.kernel.as_ref());
-        "live.why" "WHY" Left Verbose [] "Why it is silent, in one sentence"
+        "live.why" "WHY" Left Verbose [] "Reason for which the host does not respond, in one sentence"
             |row| Value::text(row.failure.map(|failure| &failure.detail));
     };
 

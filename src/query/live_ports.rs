@@ -41,21 +41,21 @@ impl Listing for LivePorts {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via(), device(), port(), state().meaning(Meaning::State), phys_state().shown(Shown::Verbose), protocol(), rate()]
-        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "What it receives, in bits per second"
+        "traffic.rx_bps" "RX" Right Always ["port.counters", "counters"]: Received "Receive rate, in bits/s"
             |row| row.traffic.rx_bps.map_or(Value::Absent, Value::Bits);
-        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "What it sends, in bits per second"
+        "traffic.tx_bps" "TX" Right Always ["port.counters", "counters"]: Sent "Send rate, in bits/s"
             |row| row.traffic.tx_bps.map_or(Value::Absent, Value::Bits);
-        "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "The busier direction in percent of the port's rate"
+        "traffic.use_percent" "USE%" Right Always ["port.counters", "counters", "port.rate_bps"] "Utilization of the busier direction, in percent of the port rate"
             |row| Value::int(row.traffic.use_percent(rate_bps(row)));
-        "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received, each second"
+        "traffic.rx_packets_per_s" "RX_PKTS" Right Always ["port.counters", "counters"] "Packets received per second"
             |row| row.traffic.rx_packets.map_or(Value::Absent, Value::PerSecond);
-        "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent, each second"
+        "traffic.tx_packets_per_s" "TX_PKTS" Right Always ["port.counters", "counters"] "Packets sent per second"
             |row| row.traffic.tx_packets.map_or(Value::Absent, Value::PerSecond);
-        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds, each second"
+        "traffic.errors_per_s" "ERR/S" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds per second"
             |row| row.traffic.errors.map_or(Value::Absent, Value::PerSecond);
-        "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Which counters of errors counted, and how much since the reading before"
+        "traffic.errors" "ERRORS" Left Always ["port.counters", "counters"] "Error counters that increased, with the change since the previous sample"
             |row| Value::text(row.place.port.and_then(errors_text)).marked();
-        "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start, or since they were last set to 0"
+        "traffic.errors_since" "ERR_SUM" Right Always ["port.counters", "counters"]: Unwanted "Errors of all kinds since the start of top or the last reset"
             |row| row.errors_since.map_or(Value::Absent, |count| {
                 Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
             });
@@ -63,14 +63,14 @@ impl Listing for LivePorts {
             |row| operations(row, Operation::Read);
         "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes, each second, in the directions that the driver counts"
             |row| operations(row, Operation::Write);
-        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives, each second, in the directions that the driver counts"
+        "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives per second, in the directions that the driver counts"
             |row| operations(row, Operation::Send);
         [netdev().shown(Shown::Verbose), netdev_mtu().shown(Shown::Verbose), lid(), rate_text()]
-        "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notifications sent, each second"
+        "traffic.cnp_sent_per_s" "CNP_OUT" Right Verbose ["port.counters", "counters"] "Congestion notification packets sent per second"
             |row| congestion(row, Congestion::CnpSent);
-        "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notifications that made the port send slower, each second"
+        "traffic.cnp_handled_per_s" "CNP_IN" Right Verbose ["port.counters", "counters"] "Congestion notification packets per second that slowed the port down"
             |row| congestion(row, Congestion::CnpHandled);
-        "traffic.ecn_marked_per_s" "ECN" Right Verbose ["port.counters", "counters"] "Packets that a switch had marked for congestion, each second"
+        "traffic.ecn_marked_per_s" "ECN" Right Verbose ["port.counters", "counters"] "Packets received per second with an ECN congestion mark"
             |row| congestion(row, Congestion::EcnMarked);
     };
 

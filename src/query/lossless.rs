@@ -33,21 +33,21 @@ impl Listing for Lossless {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via(), device(), port(), state().shown(Shown::Verbose), protocol(), netdev()]
-        "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none itself"
+        "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none"
             |row| number(row, |judgement| judgement.tos);
         "lossless.dscp" "DSCP" Right Always [] "DSCP in that"
             |row| number(row, |judgement| judgement.dscp);
-        "lossless.priority" "PRIORITY" Right Always [] "Priority that the interface gives that DSCP"
+        "lossless.priority" "PRIORITY" Right Always [] "Priority of the DSCP on the network interface"
             |row| number(row, |judgement| judgement.priority.map(u32::from));
-        "lossless.class" "CLASS" Right Always [] "Traffic class of that priority"
+        "lossless.class" "CLASS" Right Always [] "Traffic class of the priority"
             |row| number(row, |judgement| judgement.class.map(u32::from));
         "lossless.verdict" "LOSSLESS" Left Always [] "lossless, lossy, unknown, not applicable; why a host gave no answer"
             |row| Value::or_failure(row.place.report, || {
                 Value::text(row.judgement.as_ref().map(|judgement| judgement.verdict.word()))
             });
-        "lossless.why" "WHY" Left Always [] "The reason, in one sentence"
+        "lossless.why" "WHY" Left Always [] "Reason of the verdict, in one sentence"
             |row| Value::text(row.judgement.as_ref().map(|judgement| &judgement.why));
-        "lossless.fix" "FIX" Left Always [] "What to type where it shall be lossless"
+        "lossless.fix" "FIX" Left Always [] "Fix: command that makes the traffic class lossless"
             |row| Value::text(row.judgement.as_ref().and_then(|judgement| judgement.fix.as_ref()));
     };
 

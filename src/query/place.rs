@@ -54,23 +54,23 @@ macro_rules! shared {
 shared! {
     OfHost host: "host" "HOST" Left WithHosts [] "Name of the host"
         |row| Value::Text(row.report().host.clone());
-    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the answer came: local, agent, upload, sh for a host without rdmactl, file"
+    OfHost via: "via" "VIA" Left VerboseWithHosts [] "How the host was read: local, agent, upload, sh (no rdmactl on the host), file"
         |row| Value::via(row.report());
     OfPort device: "device.name" "DEVICE" Left Always ["devices"] "Kernel name of the RDMA device"
         |row| row.place().of_device(|device| Value::text(Some(&device.name)));
     OfPort port: "port.number" "PORT" Right Always ["device.ports"] "Port number"
         |row| of_port(row, |port| Value::int(Some(port.number)));
-    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical state; why a host gave no answer"
+    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical port state; for an unreachable host the reason"
         |row| row.place().state();
-    OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical state"
+    OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical port state"
         |row| of_port(row, |port| Value::text(port.phys_state.as_ref()));
     OfPort protocol: "port.protocol" "LINK" Left Always ["port.gids"] + PROTOCOL
-        "Protocol on the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
+        "Protocol of the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
         |row| of_port(row, |port| Value::text(port.protocol.map(Protocol::word)));
     OfPort rate: "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] + NETDEV
-        "Data rate of an active port; on Ethernet the speed of its interface"
+        "Data rate of an active port; on Ethernet the speed of the network interface"
         |row| row.place().of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
-    OfPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "The kernel's rate file, word for word"
+    OfPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "Text of the kernel's rate file (sysfs ports/N/rate)"
         |row| of_port(row, |port| Value::text(port.rate_text.as_ref()));
     OfPort netdev: "port.netdev" "NETDEV" Left Always [] + NETDEV "Network interface of the port"
         |row| row.place().of_netdev(|port| Value::text(port.netdev.as_ref()));
@@ -81,7 +81,7 @@ shared! {
         |row| of_port(row, |port| Value::bytes(port.active_mtu));
     OfPort max_mtu: "port.max_mtu" "MAX_MTU" Right Verbose ["verbs", "port.verbs"] "Largest RDMA MTU in bytes"
         |row| of_port(row, |port| Value::bytes(port.max_mtu));
-    OfPort lid: "port.lid" "LID" Right Verbose ["port.lid"] + LIDS "Local identifier"
+    OfPort lid: "port.lid" "LID" Right Verbose ["port.lid"] + LIDS "Local identifier (LID) of the port"
         |row| of_port(row, |port| Value::hex(port.lid));
     OfPort sm_lid: "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid"] + LIDS "LID of the subnet manager"
         |row| of_port(row, |port| Value::hex(port.sm_lid));

@@ -36,39 +36,39 @@ impl Listing for Processes {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
-        "process.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the process, or [module] of the kernel; why a host gave no answer"
+        "process.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the process, or [module] of the kernel; for an unreachable host the reason"
             |row| Value::or_failure(row.report, || of(row, |one| Value::text(match &one.owner {
                 None => None,
                 Some(Owner::Process { name, .. }) => name.clone(),
                 Some(Owner::Kernel { name }) => Some(format!("[{name}]")),
             })));
-        "process.pid" "PID" Right Always ["resources"] "Its number; none for the kernel's own"
+        "process.pid" "PID" Right Always ["resources"] "Process id; none for kernel users"
             |row| of(row, |one| Value::id(match &one.owner {
                 Some(Owner::Process { pid, .. }) => Some(*pid),
                 _ => None,
             }));
         "process.devices" "DEVICES" Left Always ["resources"] "RDMA devices that it uses"
             |row| of(row, |one| Value::list(Some(&one.devices)));
-        "process.qps" "QP" Right Always ["resources"] "Queue pairs"
+        "process.qps" "QP" Right Always ["resources"] "Number of queue pairs"
             |row| of(row, |one| Value::Int(one.qps.into()));
-        "process.failed_qps" "QP_ERR" Right Always ["resources"]: Unwanted "Queue pairs in error"
+        "process.failed_qps" "QP_ERR" Right Always ["resources"]: Unwanted "Number of queue pairs in state ERR"
             |row| of(row, |one| match one.failed_qps {
                 0 => Value::Int(0),
                 some => Value::Bad(some.to_string()),
             });
-        "process.cqs" "CQ" Right Always ["resources"] "Completion queues"
+        "process.cqs" "CQ" Right Always ["resources"] "Number of completion queues"
             |row| of(row, |one| Value::Int(one.cqs.into()));
-        "process.mrs" "MR" Right Always ["resources"] "Memory regions"
+        "process.mrs" "MR" Right Always ["resources"] "Number of memory regions"
             |row| of(row, |one| Value::Int(one.mrs.into()));
-        "process.mr_bytes" "MEMORY" Right Always ["resources"] "Size of its memory regions, which is pinned"
+        "process.mr_bytes" "MEMORY" Right Always ["resources"] "Pinned size of the memory regions, in bytes"
             |row| of(row, |one| one.mr_bytes.map_or(Value::Absent, Value::Size));
-        "process.pds" "PD" Right Always ["resources"] "Protection domains"
+        "process.pds" "PD" Right Always ["resources"] "Number of protection domains"
             |row| of(row, |one| Value::Int(one.pds.into()));
-        "process.cm_ids" "CM_ID" Right Always ["resources"] "Connection identifiers"
+        "process.cm_ids" "CM_ID" Right Always ["resources"] "Number of rdma_cm identifiers"
             |row| of(row, |one| Value::Int(one.cm_ids.into()));
-        "process.ctxs" "CTX" Right Verbose ["resources"] "User contexts"
+        "process.ctxs" "CTX" Right Verbose ["resources"] "Number of user contexts"
             |row| of(row, |one| Value::Int(one.ctxs.into()));
-        "process.srqs" "SRQ" Right Verbose ["resources"] "Shared receive queues"
+        "process.srqs" "SRQ" Right Verbose ["resources"] "Number of shared receive queues"
             |row| of(row, |one| Value::Int(one.srqs.into()));
     };
 

@@ -43,35 +43,35 @@ impl Listing for Resources {
                 let device = row.resource.map(|resource| resource.device.as_str());
                 Value::text(device.or(row.unlisted))
             };
-        "resource.port" "PORT" Right Always ["resources"] "Port of a queue pair or connection"
+        "resource.port" "PORT" Right Always ["resources"] "Port number of a queue pair or connection"
             |row| Value::id(facts(row).port);
-        "resource.kind" "KIND" Left Always ["resources"] "qp, cm_id, cq, mr, pd, ctx, srq; why a host gave no answer"
+        "resource.kind" "KIND" Left Always ["resources"] "Kind: qp, cm_id, cq, mr, pd, ctx, srq; for an unreachable host the reason"
             kind;
-        "resource.number" "ID" Right Always ["resources"] "The kernel's number of the object; of a queue pair its QPN"
+        "resource.number" "ID" Right Always ["resources"] "Kernel number of the object; for a queue pair its QPN"
             |row| Value::id(facts(row).number);
-        "resource.owner.pid" "PID" Right Always ["resources"] "Process that holds it"
+        "resource.owner.pid" "PID" Right Always ["resources"] "Process id of the owner"
             |row| Value::id(owner(row, |owner| match owner {
                 Owner::Process { pid, .. } => Some(*pid),
                 Owner::Kernel { .. } => None,
             }));
-        "resource.owner.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the process, or [module] of the kernel"
+        "resource.owner.name" "PROCESS" Left Always ["resources", "resources/owner"] "Name of the owning process, or [module] of the kernel"
             |row| Value::text(owner(row, |owner| match owner {
                 Owner::Process { name, .. } => name.clone(),
                 Owner::Kernel { name } => Some(format!("[{name}]")),
             }));
-        "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC and so on"
+        "resource.qp_type" "TYPE" Left Always ["resources"] "Type of a queue pair or shared receive queue: RC, UD, XRC"
             |row| Value::text(facts(row).of_type);
         "resource.state" "STATE" Left Always ["resources"] "State of a queue pair or connection"
             |row| Value::text(facts(row).state);
-        "resource.rqpn" "PEER_QP" Right Always ["resources"] "Number of the peer's queue pair"
+        "resource.rqpn" "PEER_QP" Right Always ["resources"] "Queue pair number of the peer"
             |row| Value::id(facts(row).rqpn);
         "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection"
             |row| Value::text(facts(row).source);
-        "resource.destination" "REMOTE" Left Always ["resources"] "The peer's address of a connection"
+        "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection"
             |row| Value::text(facts(row).destination);
-        "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region"
+        "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region, in bytes"
             |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
-        "resource.lqpn" "QP" Right Verbose ["resources"] "Number of a connection's own queue pair"
+        "resource.lqpn" "QP" Right Verbose ["resources"] "Local queue pair number of a connection"
             |row| Value::id(facts(row).lqpn);
         "resource.port_space" "SPACE" Left Verbose ["resources"] "Port space of a connection: TCP, UDP, IPOIB, IB"
             |row| Value::text(facts(row).port_space);
@@ -81,28 +81,28 @@ impl Listing for Resources {
             |row| Value::id(facts(row).ctxn);
         "resource.cqn" "CQ" Right Asked ["resources"] "Number of the completion queue"
             |row| Value::id(facts(row).cqn);
-        "resource.users" "USERS" Right Verbose ["resources"] "How many objects use it"
+        "resource.users" "USERS" Right Verbose ["resources"] "Number of objects that use the object"
             |row| facts(row).users.map_or(Value::Absent, |users| {
                 Value::Int(i64::try_from(users).unwrap_or(i64::MAX))
             });
-        "resource.entries" "ENTRIES" Right Verbose ["resources"] "Entries of a completion queue"
+        "resource.entries" "ENTRIES" Right Verbose ["resources"] "Number of entries of a completion queue"
             |row| Value::int(facts(row).entries);
-        "resource.polled_by" "POLLED" Left Verbose ["resources"] "How the kernel polls its own completion queue"
+        "resource.polled_by" "POLLED" Left Verbose ["resources"] "Polling mode of a kernel completion queue"
             |row| Value::text(facts(row).polled_by);
-        "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Whether interrupt moderation adapts"
+        "resource.adaptive_moderation" "DIM" Left Asked ["resources"] "Adaptive interrupt moderation: on, off"
             |row| Value::switch(facts(row).adaptive_moderation);
         "resource.rq_psn" "RQ_PSN" Right Verbose ["resources"] "Packet sequence number of the receive queue"
             |row| Value::int(facts(row).rq_psn);
-        "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue: it moves with traffic"
+        "resource.sq_psn" "SQ_PSN" Right Verbose ["resources"] "Packet sequence number of the send queue; changes with traffic"
             |row| Value::int(facts(row).sq_psn);
         "resource.path_migration" "PATH" Left Asked ["resources"] "Path migration state"
             |row| Value::text(facts(row).path_migration);
-        "resource.rkey" "RKEY" Right Asked ["resources", "keys"] "Remote key; the kernel shows it to root only"
+        "resource.rkey" "RKEY" Right Asked ["resources", "keys"] "Remote key of a memory region; root only"
             |row| key(row, facts(row).rkey);
-        "resource.lkey" "LKEY" Right Asked ["resources", "keys"] "Local key; the kernel shows it to root only"
+        "resource.lkey" "LKEY" Right Asked ["resources", "keys"] "Local key of a memory region; root only"
             |row| key(row, facts(row).lkey);
         "resource.local_dma_lkey" "DMA_LKEY" Right Asked ["resources", "keys"]
-            "Key of the kernel for all memory of a protection domain; the kernel shows it to root only"
+            "Local DMA key of a protection domain; root only"
             |row| key(row, facts(row).local_dma_lkey);
     };
 
