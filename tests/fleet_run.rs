@@ -257,7 +257,7 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     }
     let is_lost = |line: &String| line.contains("\"reason\":\"lost\"");
     let lost = lines.by_ref().map(Result::unwrap).find(is_lost).unwrap();
-    assert!(lost.contains("; its last answer came "), "{lost}");
+    assert!(lost.contains("; last reply "), "{lost}");
     read_until(&mut lines, "\"via\":\"agent\"");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let rest = thread::spawn(move || lines.count());
@@ -289,7 +289,7 @@ fn an_agent_that_is_late_is_waited_for_and_one_that_is_too_late_is_replaced() {
     };
     let first = agents();
     signal(Signal::STOP);
-    read_until(&mut lines, "no response yet; its last answer came ");
+    read_until(&mut lines, "no response yet; last reply ");
     signal(Signal::CONT);
     read_until(&mut lines, "\"via\":\"agent\"");
     assert_eq!(agents(), first, "the same agent");

@@ -81,7 +81,7 @@ fn a_node_without_rdmactl_gets_it_by_upload_and_keeps_nothing() {
     let by_shell = &without.json["hosts"][0];
     assert_eq!((without.code, &by_shell["via"]), (0, &"sh".into()), "{}", without.stderr);
     let problems = objects.json["hosts"][0]["problems"].as_array().unwrap();
-    let advice = "add --upload, or install rdmactl there";
+    let advice = "add --upload, or install rdmactl on the host";
     assert_eq!(objects.code, 3, "{}", objects.stderr);
     assert!(problems.iter().any(|problem| problem["fix"] == advice), "{problems:?}");
     let (shell, agent) = (&by_shell["devices"][0], &uploaded.json["hosts"][0]["devices"][0]);
@@ -193,7 +193,13 @@ fn an_older_soft_roce_is_not_brought_to_hang_by_its_own_firewall() {
     for pair in matrix.pairs() {
         let (verdict, at_n1) = (&pair["verdict"], pair["source"] == 0);
         assert_eq!(verdict["side"], if at_n1 { "source" } else { "target" }, "{verdict}");
-        assert!(verdict["detail"].as_str().unwrap().contains("the host itself drops"), "{verdict}");
+        assert!(
+            verdict["detail"]
+                .as_str()
+                .unwrap()
+                .contains("n1 drops its own outgoing RoCE packets (UDP 4791) to 10.10."),
+            "{verdict}"
+        );
         assert_eq!(
             (&pair["route"]["unreliable"], &pair["datagrams"]),
             (&false.into(), &Value::Null)

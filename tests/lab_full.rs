@@ -107,7 +107,7 @@ fn a_full_table_of_neighbours_is_told_with_its_limit() {
     assert_eq!(matrix.0.code, 1, "{matrix:?}");
     assert_eq!(findings(&matrix), [("l2.no_neighbour", &Value::from(0))], "{matrix:?}");
     let finding = &matrix.0.json["findings"][0];
-    assert!(finding["detail"].as_str().unwrap().contains("2 entries, and 2 is"), "{finding}");
+    assert!(finding["detail"].as_str().unwrap().contains("2 of 2 entries"), "{finding}");
     assert!(finding["hint"].as_str().unwrap().contains("gc_thresh3="), "{finding}");
 }
 

@@ -14,7 +14,7 @@ pub(super) fn run(global: &Global, args: &ResourcesArgs, term: Term) -> anyhow::
         parts: [Part::Resources].into(),
         // A key that is hidden would look like one that is not there.
         document: [Part::Keys].into(),
-        nothing: "nobody holds any of these objects",
+        nothing: "no process and no kernel module holds these objects",
         ..Recipe::of(&|reports, _| resource_rows(reports))
     };
     let kinds: Vec<&str> = args.words.iter().filter_map(WordOrSet::word).collect();

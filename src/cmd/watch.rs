@@ -103,7 +103,7 @@ impl<'global> Watch<'global> {
 fn aged(Dated { mut report, answered }: Dated) -> HostReport {
     if let (Some(failure), Some(answered)) = (&mut report.failure, answered) {
         let seconds = clock::now().saturating_duration_since(answered).as_secs();
-        failure.detail = format!("{}; its last answer came {seconds} s ago", failure.detail);
+        failure.detail = format!("{}; last reply {seconds} s ago", failure.detail);
     }
     report
 }

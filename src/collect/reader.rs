@@ -176,7 +176,7 @@ impl<'source> Reader<'source> {
         let denied = "run rdmactl as root (over SSH: --sudo), or outside of the container that hides the file";
         let fix = fix.or(error.is_denied().then_some(denied));
         let fix = if error.needs_program() {
-            Some("add --upload, or install rdmactl there")
+            Some("add --upload, or install rdmactl on the host")
         } else {
             fix
         };
