@@ -78,7 +78,10 @@ impl CapturedHost {
             key: "capture".into(),
             source: "rdmactl agent".into(),
             errno: None,
-            detail: format!("{} answers were over the limit and are not recorded", self.left_out),
+            detail: format!(
+                "{} answers exceeded the size limit and are not recorded",
+                self.left_out
+            ),
             fix: Some("run rdmactl capture on that host itself".into()),
             not_recorded: false,
         })

@@ -84,7 +84,7 @@ fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
     let Some(command) = &cli.command else { return summary::run(global, &typed, term) };
     if matches!(global.output(), Format::Html | Format::Svg) && !matches!(command, Command::Ping(_))
     {
-        let fix = "use it with rdmactl ping --matrix, or leave it out";
+        let fix = "use it with rdmactl ping --matrix, or remove it";
         return Err(Advice::error("--format html and --format svg are heat maps of ping", fix));
     }
     match command {

@@ -151,7 +151,7 @@ fn the_columns_of_a_ping_are_chosen_like_those_of_devices() {
     assert!(columns.any(|words| words.eq(["rdma.half_rtt_ns.p50", "P50", "us"])), "{stdout}");
     let (code, _, stderr) = rdmactl(&["ping", "127.0.0.1:1", "-o", "speed"]);
     assert_eq!(code, 2);
-    assert!(stderr.contains("there is no column speed"), "{stderr}");
+    assert!(stderr.contains("no column speed"), "{stderr}");
     let asked = ["ping", "127.0.0.1:1", "-n", "-f", "plain", "-o", "target,verdict,side"];
     assert_eq!(rdmactl(&asked).1, "127.0.0.1:1\tpeer.unreached !\ttarget\n");
 }
@@ -263,7 +263,7 @@ fn what_is_too_wide_for_the_terminal_is_a_block_for_each_row() {
         String::from_utf8(output.expect("script runs").stdout).expect("UTF-8").replace('\r', "")
     };
     let narrow = on_terminal(100, "-v");
-    assert!(narrow.starts_with("DEVICE mlx5_2  PORT 1\n  STATE       DOWN !\n"), "{narrow}");
+    assert!(narrow.starts_with("DEVICE mlx5_2  PORT 1\n  STATE          DOWN !\n"), "{narrow}");
     for (columns, flags) in [(1000, "-v"), (10, ""), (10, "-v -o device,state,phys")] {
         let wide = on_terminal(columns, flags);
         assert!(wide.starts_with("DEVICE  "), "{columns} {flags}: {wide}");

@@ -511,10 +511,13 @@ fn what_is_not_offered_is_refused_by_its_name() {
         (&["compat", "ibnetdiscover"], "compat knows no tool ibnetdiscover"),
         (&["compat", "--as", "12", "ibstat"], "12 is not in 33..=65"),
         (&["compat", "--json", "ibstat"], "compat has no use for --json"),
-        (&["compat", "--root", &root, "ibv_devices"], "cannot answer: libibverbs not recorded"),
+        (
+            &["compat", "--root", &root, "ibv_devices"],
+            "compat ibv_devices: libibverbs not recorded",
+        ),
         (
             &["compat", "--from", "tests/fixtures/mlx5_ib/capture.ndjson", "ibv_devinfo"],
-            "an older rdmactl wrote this",
+            "an older rdmactl wrote the capture",
         ),
         (
             &["compat", "--from", "tests/fixtures/fleet/capture.ndjson", "ibstat"],

@@ -74,7 +74,8 @@ fn a_report_by_a_shell_says_what_it_could_not_ask() {
             let mut problems = report.problems.iter();
             problems.any(|problem| {
                 problem.detail.contains(what)
-                    && problem.fix.as_deref() == Some("add --upload, or install rdmactl on the host")
+                    && problem.fix.as_deref()
+                        == Some("add --upload, or install rdmactl on the host")
             })
         };
         assert!(lacks("it takes rdmactl on that host"), "{:?}", report.problems);

@@ -229,7 +229,7 @@ fn nothing_unescaped_reaches_a_terminal() {
 #[test]
 fn usage_errors_exit_with_2_and_name_the_mistake() {
     for (args, said) in [
-        (&["devices", "-o", "speed"][..], "there is no column speed"),
+        (&["devices", "-o", "speed"][..], "no column speed"),
         (&["devices", "--bogus"], "--bogus"),
         (&["devices", "--from", "/nowhere"], "cannot open /nowhere"),
         (&["devices", "--root", "/nowhere"], "cannot read the directory /nowhere of --root"),

@@ -218,7 +218,7 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     let priority = if trusts_dscp { by(DcbSelector::Dscp, dscp) } else { None };
     match priority.unwrap_or(default) {
         priority @ 0..=7 => Ok(priority),
-        other => Err(format!("there is no priority {other}")),
+        other => Err(format!("priority {other} does not exist")),
     }
 }
 
@@ -235,10 +235,10 @@ fn judge_pause(name: &str, ethernet: &Ethernet) -> Judgement {
         Some(false) | None => "the driver shows no PFC",
     };
     match &ethernet.pause {
-        None if pfc == "PFC is off" => lossy(format!("{name}: PFC is off, and there is no pause")),
+        None if pfc == "PFC is off" => lossy(format!("{name}: PFC and pause are off")),
         None => unknown(format!("{name}: the driver shows neither PFC nor pause")),
         Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
-            unknown(format!("{name}: {pfc}, and what came of negotiating pause is not told"))
+            unknown(format!("{name}: {pfc}, and the negotiated pause is not reported"))
         }
         Some(Pause { rx: Some(true), tx: Some(true), .. }) => Judgement::new(
             Losslessness::Lossless,

@@ -29,19 +29,19 @@ const FORM: Group = &["format", "json"];
 /// Flags of which only one may be given. clap sees a contradiction only when both stand on the
 /// same side of the command.
 const CONTRARY: [(Group, &str); 10] = [
-    (&["hosts", "root"], "leave one of them out"),
-    (&["local", "hosts"], "leave one of them out"),
-    (&["local", "hosts-file"], "leave one of them out"),
-    (&["local", "from", "root", "launcher"], "leave --local out"),
-    (&["from", "root"], "leave one of them out"),
-    (&["hosts-file", "from", "root"], "leave one of them out"),
-    (&["launcher", "from", "root"], "leave one of them out"),
-    (&["format", "json"], "leave one of them out"),
-    (&["from", "watch"], "leave --watch out: a file says the same each time"),
+    (&["hosts", "root"], "remove one of them"),
+    (&["local", "hosts"], "remove one of them"),
+    (&["local", "hosts-file"], "remove one of them"),
+    (&["local", "from", "root", "launcher"], "remove --local"),
+    (&["from", "root"], "remove one of them"),
+    (&["hosts-file", "from", "root"], "remove one of them"),
+    (&["launcher", "from", "root"], "remove one of them"),
+    (&["format", "json"], "remove one of them"),
+    (&["from", "watch"], "remove --watch: a file does not change"),
     // Rates need both readings; a file of many would be another kind of file.
     (
         &["save", "watch"],
-        "leave one of them out: a file holds one reading; to keep each, run the command with --save again",
+        "remove one of them: a file holds one sample; to save each, run the command with --save again",
     ),
 ];
 
@@ -72,50 +72,47 @@ const TABLE: &[Row] = &[
     (
         "ping",
         &[
-            (&[ROOT], "leave it out: ping sends messages, or shows a run with --from FILE"),
-            (&[FOLD], "leave it out: no two pairs are one row"),
+            (&[ROOT], "remove it: ping sends messages, or prints a saved run with --from FILE"),
+            (&[FOLD], "remove it: pairs are never folded"),
         ],
     ),
     (
         "top",
         &[
-            (&[SAVE], "leave it out: the key w records what is shown"),
-            (&[ROWS, FOLD], "leave it out: the keys c and s choose columns and order"),
-            (&[WATCH], "leave it out, and say how often with --every"),
-            (&[FORM], "leave it out, or print again and again with rdmactl ports --watch"),
+            (&[SAVE], "remove it: the key w records samples"),
+            (&[ROWS, FOLD], "remove it: the keys c and s choose columns and order"),
+            (&[WATCH], "remove it, and set the interval with --every"),
+            (&[FORM], "remove it, or print repeatedly: rdmactl ports --watch"),
         ],
     ),
     (
         "hosts",
         &[
-            (&[LOCAL], "leave it out: hosts lists only the sets that the command line names"),
-            (&[PLACES, SAVE], "leave it out: hosts asks nobody, and reads only what names hosts"),
-            (&[ROWS, WHERE, FOLD], "leave it out; choose the form with --fold, --size or --format"),
-            (&[WATCH], "leave it out, and run hosts again"),
+            (&[LOCAL], "remove it: hosts lists only the sets that the command line names"),
+            (&[PLACES, SAVE], "remove it: hosts contacts no host"),
+            (&[ROWS, WHERE, FOLD], "remove it; choose the form with --fold, --size or --format"),
+            (&[WATCH], "remove it, and run hosts again"),
         ],
     ),
     (
         "capture",
         &[(
             &[ROWS, WHERE, FOLD, WATCH, FORM],
-            "leave it out; list what a capture holds with rdmactl devices --from FILE",
+            "remove it; list what a capture holds with rdmactl devices --from FILE",
         )],
     ),
     (
         "config",
-        &[(
-            &[PLACES, SAVE, FOLD, WATCH],
-            "leave it out: config lists settings and queries no host",
-        )],
+        &[(&[PLACES, SAVE, FOLD, WATCH], "remove it: config lists settings and queries no host")],
     ),
     (
         "compat",
         &[
-            (&[LOCAL], "leave it out: compat queries this host, or the host of -H"),
-            (&[SAVE], "keep the answers with rdmactl capture --save FILE"),
+            (&[LOCAL], "remove it: compat queries this host, or the host of -H"),
+            (&[SAVE], "save the data: rdmactl capture --save FILE"),
             (
                 &[ROWS, WHERE, FOLD, FORM],
-                "leave it out, or write it behind the tool when it is the tool's own option",
+                "remove it, or write it after the tool if it is an option of the tool",
             ),
         ],
     ),
@@ -126,25 +123,19 @@ const TABLE: &[Row] = &[
 
 /// What a command has no use for beside a flag of its own that makes another command of it.
 const MODES: [Row; 2] = [
-    (
-        "ping --plan",
-        &[(
-            &[SAVE, WATCH, ROWS, WHERE],
-            "leave it out: a plan asks nobody, and is the same each time",
-        )],
-    ),
+    ("ping --plan", &[(&[SAVE, WATCH, ROWS, WHERE], "remove it: a plan contacts no host")]),
     (
         "ping --diff",
         &[(
             &[SAVE, WATCH, HOSTS, LOCAL, ROWS, WHERE],
-            "leave it out: both runs are in the files, and their difference is no listing",
+            "remove it: both runs are in the files; the comparison is not a listing",
         )],
     ),
 ];
 
 const GENERATED: &[(&[Group], &str)] = &[(
     &[HOSTS, LOCAL, PLACES, SAVE, ROWS, WHERE, FOLD, WATCH, FORM],
-    "leave it out: the answer is the same everywhere",
+    "remove it: the output does not depend on it",
 )];
 
 /// Why a command line makes no sense.

@@ -25,7 +25,7 @@ fn parse_answer(answer: Result<Vec<u8>, ReadError>) -> VerbsAnswer {
     let unavailable = |detail| VerbsAnswer::Unavailable { detail, fix: None, errno: None };
     match answer {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-            unavailable(format!("the verbs child gave an unknown answer: {error}"))
+            unavailable(format!("invalid reply of the verbs process: {error}"))
         }),
         Err(ReadError::NotRecorded) => {
             unavailable("not recorded, so MTU and limits are unknown".into())

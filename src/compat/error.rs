@@ -11,7 +11,7 @@ pub enum CompatError {
     },
     /// The answers that the tool needs are in no recording, nor in another root directory.
     #[error(
-        "compat {tool} cannot answer: {} not recorded{}",
+        "compat {tool}: {} not recorded{}",
         missing[0],
         more(missing.len() - 1)
     )]
@@ -22,7 +22,7 @@ pub enum CompatError {
         missing: Vec<String>,
     },
     /// libibverbs could not be asked; the original could not even start, or would hang.
-    #[error("compat {tool} cannot answer: {detail}")]
+    #[error("compat {tool}: {detail}")]
     Unavailable {
         /// The tool.
         tool: &'static str,
@@ -46,7 +46,7 @@ impl CompatError {
     pub fn fix(&self) -> String {
         match self {
             Self::NotOffered { tool, .. } => {
-                format!("leave it out; docs/compat.md lists what {tool} takes here")
+                format!("remove it; docs/compat.md lists the options of {tool}")
             }
             Self::NotRecorded { .. } => "record it again, on that host, with rdmactl capture \
                                          --save FILE"

@@ -95,7 +95,7 @@ impl<'source> Reading<'source> {
         match serde_json::from_slice(&bytes) {
             Ok(VerbsAnswer::Devices(entries)) => {
                 if entries.iter().any(|entry| entry.transport_type.is_none()) {
-                    let older = "all that libibverbs says (an older rdmactl wrote this)";
+                    let older = "data of libibverbs (an older rdmactl wrote the capture)";
                     self.missing.borrow_mut().push(older.into());
                 }
                 Ok(Listed::Devices(entries))
@@ -105,7 +105,7 @@ impl<'source> Reading<'source> {
             }
             Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => Err(unavailable(detail, fix)),
             Err(error) => {
-                Err(unavailable(format!("the verbs child gave an unknown answer: {error}"), None))
+                Err(unavailable(format!("invalid reply of the verbs process: {error}"), None))
             }
         }
     }

@@ -284,7 +284,7 @@ impl<'a, T: Connected> Stream<'a, T> {
             Failure::NoCompletion => {
                 (Cause::NoCompletion, format!("requests never completed, {after}"))
             }
-            Failure::NoReply => (Cause::NoReply, format!("the peer did not answer {after}")),
+            Failure::NoReply => (Cause::NoReply, format!("the peer did not reply {after}")),
             Failure::WrongBytes(detail) => (Cause::WrongBytes, detail),
         };
         let size = u32::try_from(BLOCK).ok();

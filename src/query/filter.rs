@@ -191,7 +191,7 @@ mod tests {
         for (expression, at, what) in [
             ("", 0, "a condition is needed"),
             ("state=", 6, "a value is needed"),
-            ("speed=4", 0, "there is no column speed"),
+            ("speed=4", 0, "no column speed"),
             ("state=active and", 16, "a condition is needed"),
             ("(state=active", 13, "a ) is needed"),
             ("state=active)", 12, "nothing opens this )"),

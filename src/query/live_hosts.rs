@@ -43,7 +43,7 @@ impl Listing for LiveHosts {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
-        "live.state" "STATE" Left Always []: State "up; why a host is silent; connecting while nothing came yet"
+        "live.state" "STATE" Left Always []: State "State: up, connecting, or the reason for which the host does not respond"
             state;
         "live.age_ns" "AGE" Right Always [] "Time since the last reply of the host"
             |row| row.age.map_or(Value::Absent, |age| {

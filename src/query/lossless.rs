@@ -41,7 +41,7 @@ impl Listing for Lossless {
             |row| number(row, |judgement| judgement.priority.map(u32::from));
         "lossless.class" "CLASS" Right Always [] "Traffic class of the priority"
             |row| number(row, |judgement| judgement.class.map(u32::from));
-        "lossless.verdict" "LOSSLESS" Left Always [] "lossless, lossy, unknown, not applicable; why a host gave no answer"
+        "lossless.verdict" "LOSSLESS" Left Always [] "Verdict: lossless, lossy, unknown, not applicable; for an unreachable host the reason"
             |row| Value::or_failure(row.place.report, || {
                 Value::text(row.judgement.as_ref().map(|judgement| judgement.verdict.word()))
             });

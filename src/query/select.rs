@@ -18,7 +18,7 @@ pub struct Defaults {
 
 /// A word that names no column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no column {word}")]
+#[error("no column {word}")]
 pub struct ColumnError {
     /// The word.
     pub word: String,

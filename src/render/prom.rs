@@ -88,10 +88,10 @@ pub fn prom<L: Listing>(
     for (host, reason) in hosts {
         let labels = vec![("host".to_owned(), (*host).to_owned()), command()];
         let up = if reason.is_none() { "1" } else { "0" };
-        all.add("rdmactl_up", Kind::Gauge, "Whether the host gave an answer", &labels, up);
+        all.add("rdmactl_up", Kind::Gauge, "1 if the host replied, 0 if it did not", &labels, up);
         if let Some(reason) = reason {
             let labels = [labels, vec![("reason".to_owned(), (*reason).to_owned())]].concat();
-            let help = "Why the host gave no answer";
+            let help = "Reason for which the host did not reply";
             all.add("rdmactl_failure_info", Kind::Gauge, help, &labels, "1");
         }
     }

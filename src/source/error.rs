@@ -12,7 +12,7 @@ pub enum ReadError {
     #[error("{0}")]
     Errno(Errno),
     /// The answer is over the limit.
-    #[error("the answer is too big")]
+    #[error("the data is too large")]
     TooBig,
     /// The path names a pipe, a device or a directory, which is not read.
     #[error("not a regular file")]
@@ -24,7 +24,7 @@ pub enum ReadError {
     #[error("not recorded")]
     NotRecorded,
     /// The host has only a shell to answer by, which cannot be asked this.
-    #[error("it takes rdmactl on that host")]
+    #[error("rdmactl is needed on the host")]
     NeedsProgram,
     /// The process that was to answer did not: it is missing, died, took too long or talked rubbish.
     #[error("{0}")]

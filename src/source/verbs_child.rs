@@ -218,7 +218,7 @@ impl Stop {
     fn explain(self, limit: Duration) -> ReadError {
         match self {
             Self::Deadline => ReadError::Process(format!(
-                "libibverbs gave no answer within {} s, and was killed",
+                "libibverbs did not return within {} s; its process was killed",
                 limit.as_secs_f32()
             )),
             Self::TooBig => ReadError::TooBig,
@@ -345,7 +345,7 @@ mod tests {
     fn a_child_that_hangs_is_killed_at_its_deadline() {
         let (_folder, child) = child("exec sleep 1000", Duration::from_millis(50));
         let error = ask(&child).unwrap_err().to_string();
-        assert!(error.contains("no answer within 0.05 s"), "{error}");
+        assert!(error.contains("did not return within 0.05 s"), "{error}");
     }
 
     #[test]

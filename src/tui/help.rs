@@ -15,14 +15,14 @@ const INDENT: usize = 14;
 /// What marks mean, wherever they stand.
 const MARKS: [(&str, &str); 13] = [
     (">", "the row that is chosen"),
-    ("!", "it is bad: somebody has to look at it"),
+    ("!", "a problem"),
     ("~", "it is doubtful: it works, and not as it should"),
-    ("~2min", "of a row: its host is silent, and this is what it said two minutes ago"),
+    ("~2min", "the host does not respond; the row is two minutes old"),
     ("*", "before a row: it became different in the last ten seconds"),
     ("?", "it is there, and could not be read"),
     ("-", "it is not there on this kernel or driver"),
-    ("REC", "every picture is recorded"),
-    ("FROZEN", "the picture is held; gathering goes on"),
+    ("REC", "every sample is recorded"),
+    ("FROZEN", "the screen is paused; collection continues"),
     ("PAUSED", "the recording stands still"),
     ("REPLAY", "a recording is played: what is shown is over"),
     ("CAPTURE", "a capture is shown: what is shown is over"),
@@ -30,8 +30,7 @@ const MARKS: [(&str, &str); 13] = [
 ];
 
 /// What a trend is.
-const TREND: &str =
-    "the last readings, scaled to the port's rate; a gap where nobody knows, never a zero";
+const TREND: &str = "the last samples, scaled to the rate of the port; a gap where data is missing";
 
 /// From how many hundredths of the median on each sign of the matrix stands, but for the first.
 const HEAT: [&str; 5] = [

@@ -87,7 +87,7 @@ impl<R: BufRead + Seek> Recording<R> {
         };
         match tail {
             Some(error) if moments.is_empty() => Err(error),
-            None if moments.is_empty() => Err(lines.fault("there is no moment in the recording")),
+            None if moments.is_empty() => Err(lines.fault("the recording has no sample")),
             tail => {
                 let texts = vec![Text::default(); hosts.len()];
                 Ok(Self { lines, hosts, moments, tail, place: None, sightings: Vec::new(), texts })

@@ -169,7 +169,7 @@ fn what_is_no_recording_is_said_to_be_none() {
             r#"{"schema":"rdmactl.recording/9","tool":"","hosts":[]}"#,
             "line 1: the file is a rdmactl.recording/9",
         ),
-        (header, "there is no moment"),
+        (header, "the recording has no sample"),
         (&late, "line 2: the first moment is not whole"),
     ] {
         let error = parsed(text.as_bytes()).unwrap_err().to_string();

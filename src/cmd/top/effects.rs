@@ -23,7 +23,7 @@ use crate::tui::Effect;
 /// The most bytes that are put into the clipboard: terminals leave out longer sequences.
 const MOST_COPIED: usize = 50_000;
 
-const NO_HOSTS: &str = "a matrix needs hosts that can be asked: start with -H";
+const NO_HOSTS: &str = "a matrix needs a host set: start top with -H";
 
 impl Session<'_> {
     /// Does what the state asks for. What takes time is done by another thread.

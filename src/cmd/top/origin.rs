@@ -44,7 +44,7 @@ impl Origin {
         let every = args.every.or(global.configured.interval).unwrap_or(EVERY);
         if let Some(path) = &global.from {
             if args.every.is_some() {
-                let fix = "leave --every out: a recording is played as fast as it was";
+                let fix = "remove --every: a recording plays at its original speed";
                 return Err(Advice::error("--every contradicts --from", fix));
             }
             let is_other = Recording::is_at(path) || PingRun::is_at(path);

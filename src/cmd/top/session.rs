@@ -278,7 +278,7 @@ fn why_gone(inputs: &Receiver<Input>) -> anyhow::Result<Quit> {
 }
 
 fn failed() -> anyhow::Error {
-    anyhow!("a thread of rdmactl failed, as it says above")
+    anyhow!("a thread of rdmactl failed; see the message above")
 }
 
 pub(super) type Flow = anyhow::Result<ControlFlow<Quit>>;

@@ -81,7 +81,7 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
         View::Problems => Filter::<Findings>::parse(filter).err(),
         View::Resources => Filter::<Processes>::parse(filter).err(),
         View::Matrix => {
-            let fix = "leave it out, or begin with another view, as in rdmactl top ports -w ...";
+            let fix = "remove it, or start with another view: rdmactl top ports -w ...";
             return Err(Advice::error("--where is for rows, and the matrix has none", fix));
         }
     };

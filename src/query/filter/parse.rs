@@ -136,8 +136,8 @@ impl<'text> Parser<'text> {
         let Some((_, relation, is_wanted)) = relation else {
             return Ok(Condition::Somewhere(word.to_lowercase()));
         };
-        let column = find::<L>(&word)
-            .ok_or_else(|| self.error_at(start, format!("there is no column {word}")))?;
+        let column =
+            find::<L>(&word).ok_or_else(|| self.error_at(start, format!("no column {word}")))?;
         self.skip_blanks();
         let Some(value) = self.word()? else { return Err(self.error("a value is needed")) };
         let text = value.to_lowercase();

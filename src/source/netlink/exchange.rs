@@ -99,7 +99,7 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<
         let (_, length) = match recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
             Err(rustix::io::Errno::AGAIN) => {
                 let seconds = patience.as_secs_f32();
-                return Err(ReadError::Process(format!("no answer within {seconds} s")));
+                return Err(ReadError::Process(format!("no reply within {seconds} s")));
             }
             Err(rustix::io::Errno::INTR) => continue,
             other => other?,

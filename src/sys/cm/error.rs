@@ -37,7 +37,7 @@ pub enum CmError {
         event: Event,
     },
     /// No answer came in time.
-    #[error("cannot {step} {object}: no answer in time")]
+    #[error("cannot {step} {object}: timed out")]
     TimedOut {
         /// What was tried.
         step: Step,

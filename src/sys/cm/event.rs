@@ -104,7 +104,7 @@ impl fmt::Display for Event {
         match self.status {
             EventStatus::Good => Ok(()),
             EventStatus::Failed(errno) => write!(out, ", {errno}"),
-            EventStatus::Reason(8) => out.write_str(", nobody listens there (reason 8)"),
+            EventStatus::Reason(8) => out.write_str(", no listener on the peer (reason 8)"),
             EventStatus::Reason(28) => out.write_str(", by the program there (reason 28)"),
             EventStatus::Reason(reason) => write!(out, ", reason {reason}"),
         }

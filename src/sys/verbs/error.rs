@@ -17,7 +17,7 @@ pub enum VerbsError {
     #[error("the kernel has no RDMA support loaded (ib_uverbs)")]
     NoKernelSupport,
     /// There is no device of that name.
-    #[error("there is no RDMA device {device}")]
+    #[error("RDMA device {device} does not exist")]
     NoSuchDevice {
         /// The name that was asked for.
         device: String,

@@ -204,7 +204,7 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let x = canvas.put(area, 1, 0, &who, Token::Heading);
     let room = usize::from(area.width);
     let Some(pair) = grid.pair(grid.row, grid.column) else {
-        let text = if grid.row == grid.column { ": itself" } else { ": not asked for" };
+        let text = if grid.row == grid.column { ": the host itself" } else { ": not requested" };
         canvas.put(area, x, 0, text, Token::Dim);
         return;
     };

@@ -17,13 +17,12 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
     let (view, unknown) = (state.view(), unknown(state));
     let nothing = match view {
         View::Problems if unknown.is_none() => {
-            let text =
-                "Nothing is wrong: all hosts are there, all ports are active, nobody fell back.";
+            let text = "No problems: all hosts respond, all ports are active, no connection fell back to TCP.";
             return (text.to_owned(), Token::Ok);
         }
         View::Problems => "Nothing is known to be wrong",
         View::Connections if unknown.is_none() => {
-            "Nobody uses RDMA, and nobody who could uses TCP instead"
+            "No connection uses RDMA, and no RDMA-capable application uses TCP"
         }
         View::Connections => "No connection is known",
         View::Resources if unknown.is_none() => {
@@ -64,7 +63,7 @@ fn unknown(state: &State) -> Option<String> {
     };
     let texts = [
         text(connecting, "is still being connected", "are still being connected"),
-        text(silent, "is silent", "are silent"),
+        text(silent, "does not respond", "do not respond"),
         text(unread, "could not be read in full", "could not be read in full"),
     ];
     let texts: Vec<String> = texts.into_iter().flatten().collect();

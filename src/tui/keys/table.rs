@@ -38,7 +38,7 @@ keys! {
 
     Matrix [named(KeyCode::Enter), Press::Sign('i')] Action::Open, "open", "Show all that is known of the pair";
     Matrix [Press::Sign('o')] Action::Worst, "worst", "To the worst pair that there is";
-    Matrix [Press::Sign('p')] Action::Ping, "ping", "Ping the hosts that Hosts shows over RDMA, each with each; asks first. While that goes on: end it";
+    Matrix [Press::Sign('p')] Action::Ping, "ping", "Test RDMA between every two hosts of the Hosts view, after a confirmation; during a test: end it";
     Matrix [Press::Sign('O')] Action::OpenMatrix, "open saved", "Show a matrix that W or rdmactl ping --json has saved";
     Matrix [named(KeyCode::Up), Press::Sign('k')] Action::Up, "", "The source before";
     Matrix [named(KeyCode::Down), Press::Sign('j')] Action::Down, "", "The next source";
@@ -57,7 +57,7 @@ keys! {
     Detail [named(KeyCode::End), Press::Sign('G')] Action::Last, "", "To the last line";
 
     Views [named(KeyCode::Esc), named(KeyCode::Backspace)] Action::Back, "back", "Back to where this was opened from; with nothing to go back to, take all conditions off";
-    Views [Press::Sign(' ')] Action::Freeze, "freeze", "Hold the picture, or go on with the latest; gathering never stops";
+    Views [Press::Sign(' ')] Action::Freeze, "freeze", "Pause the screen, or return to live data; collection continues";
     Views [Press::Sign(':')] Action::Jump, "jump", "Go to a view, a host or a column by its name";
     Views [Press::Sign('1')] Action::Show(View::Hosts), "", "Hosts: which are there, and what is wrong with them";
     Views [Press::Sign('2')] Action::Show(View::Ports), "", "Ports: what goes through each, scaled to its rate";
@@ -69,15 +69,15 @@ keys! {
     Views [named(KeyCode::BackTab)] Action::PreviousView, "", "The view before";
     Views [Press::Sign('y')] Action::Copy, "", "Copy the chosen row or pair, or what the pane shows, into the clipboard of the terminal";
     Views [Press::Sign('W')] Action::Save, "", "Save what is shown as text, all rows of it; a matrix as JSON";
-    Views [Press::Sign('w')] Action::Record, "", "Record every picture into a file, or stop it";
-    Views [Press::Sign('[')] Action::Step(-1), "", "In a recording: one picture back";
-    Views [Press::Sign(']')] Action::Step(1), "", "In a recording: one picture on";
+    Views [Press::Sign('w')] Action::Record, "", "Record every sample into a file, or stop the recording";
+    Views [Press::Sign('[')] Action::Step(-1), "", "In a recording: one sample back";
+    Views [Press::Sign(']')] Action::Step(1), "", "In a recording: one sample forward";
     Views [Press::Sign('{')] Action::Step(-10), "", "In a recording: ten pictures back";
     Views [Press::Sign('}')] Action::Step(10), "", "In a recording: ten pictures on";
     Views [Press::Sign('(')] Action::Step(-60), "", "In a recording: sixty pictures back";
     Views [Press::Sign(')')] Action::Step(60), "", "In a recording: sixty pictures on";
-    Views [Press::Sign('<')] Action::Step(i32::MIN), "", "In a recording: to its first picture";
-    Views [Press::Sign('>')] Action::Step(i32::MAX), "", "In a recording: to its last picture";
+    Views [Press::Sign('<')] Action::Step(i32::MIN), "", "In a recording: to the first sample";
+    Views [Press::Sign('>')] Action::Step(i32::MAX), "", "In a recording: to the last sample";
     Views [Press::Sign('z')] Action::Zero, "", "Count errors (ERR_SUM) from this moment on";
     Views [Press::Sign('m')] Action::Mouse, "", "Follow the mouse, or leave it to the terminal";
     Views [Press::Sign('?')] Action::Help, "help", "Show this help";
@@ -121,5 +121,5 @@ keys! {
     Ask [Press::Sign('n'), named(KeyCode::Esc), Press::Sign('q'), named(KeyCode::Enter)] Action::Cancel, "no", "Leave it";
 
     Everywhere [Press::Control('c')] Action::Quit, "", "Leave at once";
-    Everywhere [Press::Control('z')] Action::Suspend, "", "Stop until the shell says fg; agents are told goodbye, and asked again then";
+    Everywhere [Press::Control('z')] Action::Suspend, "", "Suspend rdmactl; agents end, and start again after fg";
 }

@@ -13,7 +13,7 @@ impl State {
             return vec![Effect::CancelPing];
         }
         if !self.settings.timeline.is_live() {
-            self.say("a matrix needs hosts that can be asked: start with -H", true);
+            self.say("a matrix needs a host set: start top with -H", true);
             return Vec::new();
         }
         let hosts = self.hosts_to_ping();

@@ -90,7 +90,7 @@ impl State {
             PromptKind::Jump => match candidates.get(chosen) {
                 Some(candidate) => self.go_to(candidate),
                 None if text.is_empty() => {}
-                None => self.say(format!("there is no view, host or column {text}"), true),
+                None => self.say(format!("no view, host or column {text}"), true),
             },
             PromptKind::OpenMatrix if text.is_empty() => {}
             PromptKind::OpenMatrix => return vec![Effect::OpenMatrix(PathBuf::from(text))],
