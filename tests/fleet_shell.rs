@@ -78,7 +78,7 @@ fn a_report_by_a_shell_says_what_it_could_not_ask() {
                         == Some("add --upload, or install rdmactl on the host")
             })
         };
-        assert!(lacks("it takes rdmactl on that host"), "{:?}", report.problems);
+        assert!(lacks("rdmactl is needed on the host"), "{:?}", report.problems);
         // What a shell can read is as it is read here.
         let live = Live::new(VerbsChild::own(Duration::from_secs(10)));
         let own = host_report(&live, &parts(), "", Via::Local);

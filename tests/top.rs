@@ -425,13 +425,13 @@ fn nothing_is_called_good_while_hosts_are_still_connecting() {
     for view in ["5", "3"] {
         screen.keys(view);
         let text = screen.text((120, 40));
-        assert!(!text.contains("all hosts are there"), "{text}");
+        assert!(!text.contains("all hosts respond"), "{text}");
         assert!(text.contains("no problem yet"), "{text}");
     }
     screen.picture(BEFORE + 1, one(BEFORE + 1));
     screen.keys("5");
     let text = screen.text((120, 40));
-    assert!(text.contains("no problem ") && text.contains("all hosts are there"), "{text}");
+    assert!(text.contains("no problem ") && text.contains("all hosts respond"), "{text}");
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn a_matrix_that_was_saved_is_opened_and_saved_again() {
         "{frame}"
     );
     terminal.press("p");
-    terminal.await_frame("a matrix needs hosts that can be asked");
+    terminal.await_frame("a matrix needs a host set");
     std::fs::remove_file(folder.path().join("first.json")).expect("a file");
     terminal.press("W");
     terminal.await_frame("saved as ");

@@ -112,7 +112,7 @@ table Some(1)
 cannot query fake0/9: EINVAL (invalid argument)
 cannot read the GID table of fake0/1: ENODATA (no data available)
 pkey 0x8002
-Some(\"there is no RDMA device fake1\")
+Some(\"RDMA device fake1 does not exist\")
 ";
 
 #[test]
