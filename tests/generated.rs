@@ -69,9 +69,8 @@ fn compare_table(page: &str, name: &str, table: &str) {
     let text = fs::read_to_string(&page).expect("the page");
     let (before, rest) = text.split_once(&start).expect("the first mark");
     let (_, after) = rest.split_once(&end).expect("the second mark");
-    if let Some(difference) = compare(&page, &[before, &start, table, &end, after].concat()) {
-        panic!("{difference}");
-    }
+    let difference = compare(&page, &[before, &start, table, &end, after].concat());
+    assert!(difference.is_none(), "{}", difference.unwrap_or_default());
 }
 
 #[test]
