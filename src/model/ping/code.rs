@@ -88,7 +88,7 @@ codes! {
           '$2 ~ /^[DT]/'; dmesg"];
     Udp4791Blocked = "roce.udp4791_blocked",
         "TCP passes and RoCE does not: probably a firewall drops UDP port 4791. Applications fall back to TCP. For \
-         soft-RoCE, a plain datagram is sent before the connection is made; if the host itself drops it, the stage is \
+         soft-RoCE, a plain datagram is sent before the connection is made; if a firewall of the host drops it, the stage is \
          `connect`.",
         ["allow UDP port 4791 (RoCE) between {source} and {target}, on both hosts and on the switches; list the rules \
           of a host: nft list ruleset; iptables -L; ip6tables -L", FIX_OWN_FIREWALL];
