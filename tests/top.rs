@@ -74,6 +74,19 @@ fn every_view_of_every_fleet_is_shown() {
 }
 
 #[test]
+fn a_matrix_without_hosts_is_no_sign_that_hosts_are_well() {
+    let mut screen = screen(|_| Vec::new());
+    screen.event(Event::Matrix(matrix(6)));
+    let mut failures = Vec::new();
+    for view in [View::Hosts, View::Matrix, View::Problems] {
+        screen.keys(&view.number().to_string());
+        let name = format!("{}_matrix_only", view.name().to_lowercase());
+        failures.push(assert_shown(&name, &mut screen));
+    }
+    assert_all_shown(failures);
+}
+
+#[test]
 fn where_no_bytes_are_counted_packets_are_shown() {
     let mut screen = screen(packets);
     assert_all_shown(
@@ -306,7 +319,8 @@ fn a_ping_is_of_the_hosts_that_are_shown_and_ends_by_its_own_word_alone() {
     let [Effect::Ping(hosts)] = &screen.keys("4py")[..] else { panic!("a yes pings") };
     let expected: Vec<String> = (10..20).map(|number| format!("n{number}")).collect();
     assert_eq!(*hosts, expected);
-    let shows = |screen: &mut Screen| screen.text((80, 24)).contains("pinging 10 hosts");
+    let shows =
+        |screen: &mut Screen| screen.text((80, 24)).contains("testing RDMA between 10 hosts");
     assert!(shows(&mut screen));
     screen.event(Event::Told(Notice { text: "no disk".into(), is_bad: true }));
     assert!(shows(&mut screen), "somebody else complains");
@@ -425,13 +439,13 @@ fn nothing_is_called_good_while_hosts_are_still_connecting() {
     for view in ["5", "3"] {
         screen.keys(view);
         let text = screen.text((120, 40));
-        assert!(!text.contains("all hosts respond"), "{text}");
+        assert!(!text.contains("every host responds"), "{text}");
         assert!(text.contains("no problem yet"), "{text}");
     }
     screen.picture(BEFORE + 1, one(BEFORE + 1));
     screen.keys("5");
     let text = screen.text((120, 40));
-    assert!(text.contains("no problem ") && text.contains("all hosts respond"), "{text}");
+    assert!(text.contains("no problem ") && text.contains("every host responds"), "{text}");
 }
 
 #[test]
@@ -520,7 +534,7 @@ fn a_host_that_never_answered_has_a_row_with_the_reason() {
     };
     screen.picture(0, failed(0));
     let text = screen.text((80, 24));
-    assert!(text.contains("refused !") && text.contains("It never answered."), "{text}");
+    assert!(text.contains("refused !") && text.contains("No reply so far."), "{text}");
 }
 
 #[test]

@@ -307,7 +307,7 @@ fn what_is_recorded_is_played_and_stepped_through() {
     terminal.await_frame("rdmactl-top-");
     await_moments(&only_file(folder.path()), 5);
     terminal.press("w");
-    terminal.await_frame("moments are in");
+    terminal.await_frame("saved ");
     terminal.press("q");
     assert_eq!(terminal.await_end().exit_code(), 0);
     let path = only_file(folder.path());
@@ -343,7 +343,7 @@ fn a_recorder_that_was_stopped_puts_out_no_light_of_the_next() {
     terminal.await_frame("REC");
     // It is stopped: no third one begins.
     terminal.press("w");
-    terminal.await_frame("moments are in");
+    terminal.await_frame("saved ");
     terminal.press("wwq");
     assert_eq!(terminal.await_end().exit_code(), 0);
     let files = await_files(folder.path(), 3);
@@ -432,7 +432,7 @@ fn a_recording_goes_on_where_the_shell_lets_it() {
     let before = moments(&file).expect("a recording");
     await_moments(&file, before + 3);
     shell.press("w");
-    shell.await_frame("moments are in");
+    shell.await_frame("saved ");
     shell.press("q");
     shell.await_prompt();
     assert_eq!(await_files(pods.folder(), 1), [file]);

@@ -54,15 +54,17 @@ impl ErrorKind {
     #[must_use]
     pub fn fix(self) -> &'static str {
         match self {
-            Self::Link => "clean or change the cable, then look whether they go on",
+            Self::Link => "clean or replace the cable, then check whether the counters still rise",
             Self::Receiver => {
-                "the receiver is slower than who sends to it: its program has to post more buffers"
+                "the receiver is slower than its senders: its program must post more receive buffers"
             }
             Self::Loss => {
-                "packets are lost on the way: compare flow control at both ends and at the switch \
-                 (rdmactl ports --lossless)"
+                "the network loses packets: compare the flow control of both hosts and of the \
+                 switch (rdmactl ports --lossless)"
             }
-            Self::Request => "look at the log of the program that uses the port: it asks wrongly",
+            Self::Request => {
+                "read the log of the program that uses the port: it sends invalid requests"
+            }
         }
     }
 }

@@ -108,13 +108,13 @@ fn of_connection(connection: &Connection) -> Found {
 fn no_device(is_core_loaded: bool) -> (&'static str, &'static str) {
     if is_core_loaded {
         (
-            "no RDMA device: the RDMA core is loaded, but no driver has registered one",
-            "see which driver the card has with lspci -k, and load it",
+            "no RDMA device: the RDMA core is loaded, but no driver has registered a device",
+            "find the driver of the card with lspci -k, and load it with modprobe",
         )
     } else {
         (
             "no RDMA device: the kernel's RDMA core (module ib_core) is not loaded",
-            "load the driver of the card, as in modprobe mlx5_ib",
+            "load the driver of the card, for example modprobe mlx5_ib",
         )
     }
 }

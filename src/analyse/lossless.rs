@@ -73,11 +73,13 @@ pub fn judge(report: &HostReport, device: &Device, port: &Port) -> Judgement {
     match port.protocol {
         Some(Protocol::Roce) => {}
         Some(Protocol::Ib | Protocol::Opa) => {
-            return not_applicable("credits keep the link from losing packets");
+            return not_applicable("the link has credit-based flow control");
         }
-        Some(Protocol::Iwarp) => return not_applicable("TCP sends again what is lost"),
+        Some(Protocol::Iwarp) => {
+            return not_applicable("iWARP runs over TCP, which retransmits lost packets");
+        }
         Some(Protocol::Efa | Protocol::Usnic) => {
-            return not_applicable("its own protocol sends again what is lost");
+            return not_applicable("the protocol of the device retransmits lost packets");
         }
         None => return unknown("the protocol of the port is not known".into()),
     }
@@ -111,7 +113,9 @@ impl Traffic {
             }
         }
         if port.default_roce_mode == Some(GidKind::RoceV1) {
-            return Err("rdma_cm takes RoCE v1 here, which has no DSCP".into());
+            return Err(
+                "rdma_cm uses RoCE v1 on this port, and RoCE v1 packets have no DSCP".into()
+            );
         }
         // What the kernel starts with; its configfs directory need not be there.
         let tos = port.default_roce_tos.unwrap_or(0);
@@ -130,11 +134,13 @@ fn links<'report>(
     report: &'report HostReport,
     port: &Port,
 ) -> Result<Vec<&'report Netdev>, String> {
-    let Some(name) = &port.netdev else { return Err("its interface is not known".into()) };
+    let Some(name) = &port.netdev else {
+        return Err("the network interface of the port is not known".into());
+    };
     let find = |name: &String| report.netdev(name).ok_or_else(|| format!("{name} was not read"));
     let netdev = find(name)?;
     if report.problems.touch(&key::netdev(name, "bond")) {
-        return Err(format!("whether {name} is a bond, and of what, could not be read"));
+        return Err(format!("the bond members of {name} could not be read"));
     }
     match &netdev.bond {
         Some(bond) => bond.members.iter().map(find).collect(),
@@ -156,7 +162,7 @@ fn judge_link(report: &HostReport, link: &Netdev, traffic: &Traffic) -> Judgemen
     let pfc = ethernet.dcb.as_ref().and_then(|dcb| Some((dcb, dcb.pfc.as_ref()?)));
     match pfc.filter(|(_, pfc)| !pfc.enabled.is_empty()) {
         Some((dcb, pfc)) => judge_priority(name, dcb, pfc, traffic),
-        None => judge_pause(name, ethernet),
+        None => judge_pause(name, ethernet, traffic),
     }
 }
 
@@ -171,13 +177,12 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Judgem
         }
     };
     let class = dcb.ets.as_ref().and_then(|ets| ets.priority_class.get(usize::from(priority)));
-    let way =
-        format!("type of service {tos} is DSCP {dscp}, which {name} gives priority {priority}");
+    let way = format!("ToS {tos} (DSCP {dscp}) has priority {priority} on {name}");
     let judgement = if pfc.enabled.contains(&priority) {
-        Judgement::new(Losslessness::Lossless, format!("{way}, and PFC is on for that"))
+        Judgement::new(Losslessness::Lossless, format!("{way}, and PFC is on for this priority"))
     } else {
         let on: Vec<String> = pfc.enabled.iter().map(u8::to_string).collect();
-        let why = format!("{way}, but PFC is on for {} only", on.join(" and "));
+        let why = format!("{way}, but PFC is on for priority {} only", on.join(" and "));
         Judgement::new(Losslessness::Lossy, why).fix(move_traffic(name, dcb, pfc, traffic))
     };
     let class = class.copied();
@@ -223,33 +228,35 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
 }
 
 /// Without priorities, all traffic is held up or none.
-fn judge_pause(name: &str, ethernet: &Ethernet) -> Judgement {
+fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> Judgement {
+    // DSCP 26 in the upper six bits of the type of service.
+    let tos = traffic.knob.replace("TOS", "104");
     let fix = format!(
-        "dcb pfc set dev {name} prio-pfc 3:on; dcb app add dev {name} dscp-prio 26:3; the same on \
-         the switch; and a type of service of 104"
+        "dcb pfc set dev {name} prio-pfc 3:on && dcb app add dev {name} dscp-prio 26:3 && {tos}; \
+         configure the switch port in the same way"
     );
     let lossy = |why: String| Judgement::new(Losslessness::Lossy, why).fix(&fix);
     let unknown = |why: String| Judgement::new(Losslessness::Unknown, why);
     let pfc = match ethernet.dcb.as_ref().map(|dcb| dcb.pfc.is_some()) {
         Some(true) => "PFC is off",
-        Some(false) | None => "the driver shows no PFC",
+        Some(false) | None => "the driver does not report PFC",
     };
     match &ethernet.pause {
         None if pfc == "PFC is off" => lossy(format!("{name}: PFC and pause are off")),
-        None => unknown(format!("{name}: the driver shows neither PFC nor pause")),
+        None => unknown(format!("{name}: the driver reports neither PFC nor pause")),
         Some(Pause { autoneg: Some(true), rx: Some(true), tx: Some(true), .. }) => {
-            unknown(format!("{name}: {pfc}, and the negotiated pause is not reported"))
+            unknown(format!("{name}: {pfc}, and the driver does not report the negotiated pause"))
         }
         Some(Pause { rx: Some(true), tx: Some(true), .. }) => Judgement::new(
             Losslessness::Lossless,
-            format!("{name}: pause is on in both directions and holds up all traffic alike"),
+            format!("{name}: pause is on in both directions, for all priorities"),
         ),
         Some(Pause { rx: Some(rx), tx: Some(tx), .. }) => lossy(if *rx || *tx {
             format!("{name}: {pfc}, and pause is on in one direction only")
         } else {
-            format!("{name}: {pfc}, and pause is off, too")
+            format!("{name}: {pfc}, and pause is off")
         }),
-        Some(_) => unknown(format!("{name}: the driver does not say whether pause is on")),
+        Some(_) => unknown(format!("{name}: the driver does not report whether pause is on")),
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, args: &TopArgs, term: Term) -> anyhow::Result
         tell(escape(left).into_owned());
     }
     if ended.is_cut {
-        tell("a disk takes too long: the recording may lack its end".into());
+        tell("the disk is too slow: the end of the recording may be missing".into());
     }
     Ok(ended.outcome())
 }
@@ -72,7 +72,7 @@ fn no_screen(error: impl Into<anyhow::Error>) -> anyhow::Error {
     match error.downcast_ref() {
         Some(ScreenError::NoTerminal(_) | ScreenError::Dumb(_)) => Advice::error(
             format!("top needs a terminal: {error}"),
-            "run it in one, or print again and again with rdmactl ports --watch",
+            "run it in a terminal, or print repeatedly with rdmactl ports --watch 1",
         ),
         _ => error,
     }

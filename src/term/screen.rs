@@ -38,10 +38,10 @@ struct Held {
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
     /// What is written goes elsewhere, or no key can come.
-    #[error("{0} is no terminal")]
+    #[error("{0} is not a terminal")]
     NoTerminal(&'static str),
     /// It cannot place text.
-    #[error("the terminal can only print one line after another (TERM={0})")]
+    #[error("this terminal type cannot move its cursor (TERM={0})")]
     Dumb(String),
     /// The kernel refuses.
     #[error("cannot use the terminal: {0}")]
@@ -109,7 +109,7 @@ impl Screen {
     /// The terminal has gone, or was given back: nothing is drawn over what stands there then.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if held().is_none() {
-            return Err(io::Error::other("the screen is given back"));
+            return Err(io::Error::other("the screen is closed"));
         }
         write_all(bytes)
     }

@@ -63,7 +63,9 @@ fn body(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) {
         (_, Page::Detail(.., line)) => {
             match state.pane.as_ref().and_then(|pane| pane.lines.as_ref()) {
                 Some(all) => lines::draw(canvas, (area, layout.crumbs), all, *line),
-                None => canvas.message(area, "It is gone. Esc goes back.", Token::Plain),
+                None => {
+                    canvas.message(area, "This row no longer exists. Esc goes back.", Token::Plain)
+                }
             }
         }
         (_, Page::Rows(View::Matrix, _)) => matrix::draw(state, canvas, area),

@@ -14,19 +14,19 @@ const INDENT: usize = 14;
 
 /// What marks mean, wherever they stand.
 const MARKS: [(&str, &str); 13] = [
-    (">", "the row that is chosen"),
+    (">", "the selected row"),
     ("!", "a problem"),
-    ("~", "it is doubtful: it works, and not as it should"),
-    ("~2min", "the host does not respond; the row is two minutes old"),
-    ("*", "before a row: it became different in the last ten seconds"),
-    ("?", "it is there, and could not be read"),
-    ("-", "it is not there on this kernel or driver"),
-    ("REC", "every sample is recorded"),
+    ("~", "a warning: it works, but not as it should"),
+    ("~2min", "the host does not respond; the values of the row are two minutes old"),
+    ("*", "before a row: the row changed in the last ten seconds"),
+    ("?", "the value exists, but could not be read"),
+    ("-", "this kernel or driver does not have the value"),
+    ("REC", "every sample is recorded to a file"),
     ("FROZEN", "the screen is paused; collection continues"),
-    ("PAUSED", "the recording stands still"),
-    ("REPLAY", "a recording is played: what is shown is over"),
-    ("CAPTURE", "a capture is shown: what is shown is over"),
-    ("^", "before a trend: it is scaled to its own most, as the port's rate is not known"),
+    ("PAUSED", "the recording is paused"),
+    ("REPLAY", "a recording is played; the values are from the past"),
+    ("CAPTURE", "a capture is shown; the values are from the past"),
+    ("^", "before a trend: scaled to its own maximum, because the rate of the port is not known"),
 ];
 
 /// What a trend is.
@@ -34,11 +34,11 @@ const TREND: &str = "the last samples, scaled to the rate of the port; a gap whe
 
 /// From how many hundredths of the median on each sign of the matrix stands, but for the first.
 const HEAT: [&str; 5] = [
-    "in the matrix: as fast as most pairs",
-    "1.1 times as slow as the median",
-    "1.5 times as slow",
-    "twice as slow",
-    "four times as slow, or more",
+    "in the matrix: latency near the median",
+    "1.1 times the median or more",
+    "1.5 times the median or more",
+    "twice the median or more",
+    "four times the median or more",
 ];
 
 /// All of it, in lines; of a search, what has its words.
@@ -66,7 +66,7 @@ pub(super) fn lines(state: &State, room: usize, search: &str) -> Vec<Styled> {
         section(&mut lines, &title, columns, (room, search));
     }
     if lines.is_empty() {
-        lines.push(vec![(" Nothing here has these words.".to_owned(), Token::Plain)]);
+        lines.push(vec![(" No line contains this text.".to_owned(), Token::Plain)]);
     }
     lines
 }
@@ -76,7 +76,7 @@ fn signs(glyphs: Glyphs) -> impl Iterator<Item = (String, &'static str)> {
     let levels = glyphs.levels();
     let trend = [levels.first(), levels.get(levels.len() / 2), levels.last()];
     let trend: String = trend.into_iter().flatten().copied().collect();
-    let own = [(trend, TREND), (glyphs.zero().to_owned(), "in a trend: nothing went through")];
+    let own = [(trend, TREND), (glyphs.zero().to_owned(), "in a trend: no traffic")];
     let heat = glyphs.heat().iter().map(|sign| (*sign).to_owned()).zip(HEAT);
     own.into_iter().chain(heat)
 }

@@ -57,9 +57,9 @@ impl Scope {
             Self::Matrix => "In the matrix",
             Self::Detail => "In the detail pane",
             Self::Prompt => "While typing",
-            Self::Picker => "While choosing a column",
+            Self::Picker => "While a column is selected",
             Self::Help => "In this help",
-            Self::Ask => "While a question waits",
+            Self::Ask => "While a question is open",
         }
     }
 }

@@ -29,20 +29,20 @@ impl Grid {
         let pair = self.pair(host(0)?, host(1)?)?;
         let mut parts = said(&pair.verdict);
         parts.push(Piece::Gap);
-        parts.push(Piece::Field("FROM".into(), Value::Text(self.name(pair.source).into())));
-        parts.push(Piece::Field("TO".into(), Value::Text(self.name(pair.target).into())));
+        parts.push(Piece::Field("SOURCE".into(), Value::Text(self.name(pair.source).into())));
+        parts.push(Piece::Field("TARGET".into(), Value::Text(self.name(pair.target).into())));
         parts.extend(verdict(&pair.verdict));
         if let Some(first) = &pair.first {
             let text = format!("{}: {}", first.code.word(), first.detail);
-            parts.push(Piece::Field("FIRST TRY".into(), Value::Text(text)));
+            parts.push(Piece::Field("FIRST ATTEMPT".into(), Value::Text(text)));
         }
         parts.extend(self.latencies(pair));
         if let Some(route) = &pair.route {
             let mtu = route.mtu.map(|mtu| format!(", MTU {mtu}")).unwrap_or_default();
             let way = format!("{}, {}{mtu}", route.protocol.word(), route.method.word());
-            parts.push(Piece::Field("WAY".into(), Value::Text(way)));
-            parts.push(Piece::Field("OWN END".into(), Value::Text(end(&route.source))));
-            parts.push(Piece::Field("OTHER END".into(), Value::Text(end(&route.target))));
+            parts.push(Piece::Field("ROUTE".into(), Value::Text(way)));
+            parts.push(Piece::Field("SOURCE PORT".into(), Value::Text(end(&route.source))));
+            parts.push(Piece::Field("TARGET PORT".into(), Value::Text(end(&route.target))));
         }
         if let Some(back) = self.pair(pair.target, pair.source) {
             let word = back.verdict.code.word();
@@ -50,7 +50,7 @@ impl Grid {
             let text = format!("{word}{}", figures.unwrap_or_default());
             let is_bad = back.verdict.code.is_failure();
             let value = if is_bad { Value::Bad(text) } else { Value::Text(text) };
-            parts.push(Piece::Field("WAY BACK".into(), value));
+            parts.push(Piece::Field("REVERSE".into(), value));
         }
         Some(parts)
     }
@@ -60,9 +60,9 @@ impl Grid {
         let text = |one: &Latency| {
             let us = |ns: u64| Value::Nanoseconds(ns).to_string();
             let half = &one.half_rtt_ns;
-            let p99 = half.p99.map(|ns| format!(", 99% below {}", us(ns))).unwrap_or_default();
+            let p99 = half.p99.map(|ns| format!(", p99 {}", us(ns))).unwrap_or_default();
             format!(
-                "{} us in the median, from {} to {}{p99}; {} tries",
+                "median {} us, min {}, max {}{p99}; {} round trips",
                 us(half.p50),
                 us(half.min),
                 us(half.max),
@@ -77,8 +77,8 @@ impl Grid {
         if let Some((mine, median)) = half_rtt(pair).zip(self.median_ns.filter(|ns| *ns > 0)) {
             let percent = u128::from(mine) * 100 / u128::from(median);
             let median = Value::Nanoseconds(median);
-            let text = format!("{percent}% of {median} us, the median of all pairs");
-            parts.push(Piece::Field("BESIDE OTHERS".into(), Value::Text(text)));
+            let text = format!("{percent}% of the median of all pairs ({median} us)");
+            parts.push(Piece::Field("RELATIVE".into(), Value::Text(text)));
         }
         parts
     }

@@ -156,8 +156,8 @@ fn silence(scene: &Scene, host: usize, at: Instant) -> Option<Said> {
 
     let failure = scene.failure(host)?;
     let since = age(scene, host, at).map_or_else(
-        || " It never answered.".to_owned(),
-        |age| format!(" What is shown is {age} old."),
+        || " No reply so far.".to_owned(),
+        |age| format!(" The values shown are {age} old."),
     );
     let detail = failure.detail.trim_end_matches('.');
     Some(Said {

@@ -119,7 +119,7 @@ fn a_column_that_is_chosen_appears_and_the_usual_ones_come_back() {
     let usual = screen.text((80, 24));
     screen.keys("c<Home>j");
     let text = screen.text((80, 24));
-    assert!(text.contains("no room"), "those that do not fit say so: {text}");
+    assert!(text.contains("no space"), "those that do not fit say so: {text}");
     screen.keys(" <Esc>");
     assert!(screen.text((80, 24)).contains("  VIA  "));
     screen.keys("cu<Esc>");
@@ -130,10 +130,13 @@ fn a_column_that_is_chosen_appears_and_the_usual_ones_come_back() {
 fn the_help_is_searched() {
     let mut screen = screen(fleet);
     screen.keys("?/sparkles");
-    assert!(screen.text((80, 24)).contains("Nothing here has these words"));
+    assert!(screen.text((80, 24)).contains("No line contains this text"));
     screen.keys("<^U>clipboard<Enter>");
     let text = screen.text((80, 24));
-    assert!(text.contains("Copy the chosen row") && !text.contains("Turn the order"), "{text}");
+    assert!(
+        text.contains("Copy the selected row") && !text.contains("Reverse the order"),
+        "{text}"
+    );
     screen.keys("q");
     assert_eq!(screen.chosen().as_deref(), Some("n01"), "nothing else was left");
 }
@@ -158,7 +161,7 @@ fn a_pair_of_the_matrix_is_gone_into_and_copied() {
     // Another matrix may not have it.
     screen.keys("<Enter>");
     screen.event(Event::Matrix(matrix(2)));
-    assert!(screen.text((120, 40)).contains("It is gone"));
+    assert!(screen.text((120, 40)).contains("no longer exists"));
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn a_change_is_told_for_five_minutes() {
     let mut screen = screen(marks);
     let told = |screen: &mut Screen| {
         screen.keys("5<Esc>/changed<Enter>");
-        !screen.text((120, 40)).contains("No row fits")
+        !screen.text((120, 40)).contains("No row matches")
     };
     assert!(told(&mut screen));
     screen.picture(311, marks(311));

@@ -17,7 +17,7 @@ FAULTS = (
            "peer.hung within two seconds, six before its first word; the supervisor kills it, no queue pair stays"),
     strike("worker", "KILL", "kills the agent's worker", "peer.dead within a second"),
     strike("supervisor", "STOP", "stops the agent's supervisor",
-           "peer.hung; the operator kills it over a new channel, or says `left on`"),
+           "peer.hung; the operator kills it over a new channel, or reports that the agent is still running"),
     strike("supervisor", "KILL", "kills the agent's supervisor",
            "agent lost; its worker dies with it"),
 )

@@ -38,7 +38,7 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
             }
             Changed::Errors { port: (device, port), counted } => {
                 let subject = Subject::Port(device.to_owned(), port);
-                let what = format!("errors are counted: {}", errors_text(counted));
+                let what = format!("new errors: {}", errors_text(counted));
                 ("port.errors", Found { subject, what, fix: advice(counted) })
             }
         };

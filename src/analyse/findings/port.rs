@@ -19,15 +19,21 @@ pub(super) fn findings(place: Place<'_>, rates: &Rates<'_>) -> Vec<Said> {
     all.extend(state(place));
     all.extend(speed(place, rates));
     if place.port.pci_suffices == Some(false) {
-        let what = "the PCI Express link lets less through than the port".to_owned();
-        let fix = "look at it with rdmactl devices -v; seat the card in a slot with more lanes";
-        all.push((Severity::Warn, "port.pci_slow", what, Some(fix.to_owned())));
+        let what = "the PCI Express link is slower than the port".to_owned();
+        let Place { report, device, .. } = place;
+        let fix = format!(
+            "on {}: rdmactl devices -v -w 'device=={}' shows the link; move the card to a slot \
+             with more lanes",
+            report.host, device.name
+        );
+        all.push((Severity::Warn, "port.pci_slow", what, Some(fix)));
     }
     all
 }
 
 fn state(place: Place<'_>) -> Option<Said> {
-    let Place { report, port, .. } = place;
+    let Place { report, device, port } = place;
+    let (host, own) = (&report.host, format!("{}/{}", device.name, port.number));
     let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
     let phys = port.phys_state.as_deref().map_or(String::new(), |word| format!(" ({word})"));
     let netdev = port.netdev.as_deref();
@@ -39,20 +45,30 @@ fn state(place: Place<'_>) -> Option<Said> {
                 .map_or(String::new(), |reason| format!(": {reason}"));
             let fix = match (port.phys_state.as_deref(), netdev) {
                 (Some("Disabled"), Some(name)) if !has_subnet => {
-                    format!("it is switched off: ip link set dev {name} up")
+                    format!("on {host}: ip link set dev {name} up")
                 }
                 (_, Some(name)) if !has_subnet => {
-                    format!("look at the link with ethtool {name}; plug in or change the cable")
+                    format!(
+                        "on {host}: ethtool {name} shows the link; connect or replace the cable"
+                    )
                 }
-                _ => "plug in or change the cable; is the switch's port on?".to_owned(),
+                _ => format!(
+                    "connect or replace the cable of {own} on {host}; check that its switch \
+                     port is enabled"
+                ),
             };
             Some((Severity::Fail, "port.down", format!("down{phys}{reason}"), Some(fix)))
         }
         state @ (PortState::Init | PortState::Armed) => {
             let word = state.word();
-            let what = format!("{word}: it has a link, and no subnet manager has activated it");
-            let fix = "start a subnet manager (opensm), or look why it does not see this port";
-            Some((Severity::Warn, "port.not_active", what, Some(fix.to_owned())))
+            let what =
+                format!("{word}: the link is up, but no subnet manager has activated the port");
+            let fix = format!(
+                "on {host}: sminfo -C {} -P {} finds the subnet manager; start opensm if there is \
+                 none",
+                device.name, port.number
+            );
+            Some((Severity::Warn, "port.not_active", what, Some(fix)))
         }
     }
 }
@@ -62,11 +78,16 @@ fn speed(place: Place<'_>, rates: &Rates<'_>) -> Option<Said> {
     let mine = place.port.rate_bps?;
     let gigabits = |bps: u64| bps / 1_000_000_000;
     let what = format!(
-        "{} Gb/s, where {} ports of this kind have {} Gb/s",
+        "{} Gb/s; {} ports of this type have {} Gb/s",
         gigabits(mine),
         usual.ports,
         gigabits(usual.rate_bps)
     );
-    let fix = "seat or change the cable; look at both ends' settings of speed and width";
-    Some((Severity::Warn, "port.slow", what, Some(fix.to_owned())))
+    let Place { report, device, port } = place;
+    let fix = format!(
+        "reseat or replace the cable of {}/{} on {}; compare the speed and width settings of both \
+         ends",
+        device.name, port.number, report.host
+    );
+    Some((Severity::Warn, "port.slow", what, Some(fix)))
 }

@@ -14,7 +14,8 @@ pub(super) fn findings(problems: &[Problem]) -> Vec<Found> {
     let found = |((place, _), (problem, more)): ((&str, _), (&Problem, usize))| {
         let what = match more {
             0 => problem.detail.clone(),
-            more => format!("{}, and {more} more beside it", problem.detail),
+            1 => format!("{}, and 1 more value", problem.detail),
+            more => format!("{}, and {more} more values", problem.detail),
         };
         Found { subject: Subject::Part(place.to_owned()), what, fix: problem.fix.clone() }
     };
@@ -48,7 +49,7 @@ fn many_files_of_one_port_are_one_finding() {
     assert_eq!(
         lines,
         [
-            "mlx5_0/1: cannot read mlx5_0/1/gids/0, and 1 more beside it",
+            "mlx5_0/1: cannot read mlx5_0/1/gids/0, and 1 more value",
             "mlx5_0/1: cannot read mlx5_0/1/state",
             "resources: cannot read resources",
         ]

@@ -129,7 +129,7 @@ fn a_bond_is_as_good_as_its_worst_member() {
     assert_eq!(good.verdict, Losslessness::Lossless);
     let bad = bond(vec![member("a", &[3]), member("b", &[4])]);
     assert_eq!(bad.verdict, Losslessness::Lossy);
-    assert!(bad.why.contains("which b gives priority 3"), "{}", bad.why);
+    assert!(bad.why.contains("has priority 3 on b"), "{}", bad.why);
     assert_eq!(bond(Vec::new()).verdict, Losslessness::Unknown);
 }
 

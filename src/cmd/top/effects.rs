@@ -23,7 +23,7 @@ use crate::tui::Effect;
 /// The most bytes that are put into the clipboard: terminals leave out longer sequences.
 const MOST_COPIED: usize = 50_000;
 
-const NO_HOSTS: &str = "a matrix needs a host set: start top with -H";
+const NO_HOSTS: &str = "a matrix needs a host set: start rdmactl top with -H";
 
 impl Session<'_> {
     /// Does what the state asks for. What takes time is done by another thread.
@@ -72,12 +72,12 @@ impl Session<'_> {
     /// Has the terminal take a text (OSC 52), also one at the other end of an SSH session.
     fn copy(&self, text: &str) {
         if text.len() > MOST_COPIED {
-            self.teller().complain("too much for the clipboard of a terminal: save it instead");
+            self.teller().complain("too much text for the clipboard of a terminal: save it with W");
             return;
         }
         let sequence = format!("\x1b]52;c;{}\x07", BASE64.encode(text));
         if self.stage.screen().write(sequence.as_bytes()).is_ok() {
-            self.teller().say("copied, where the terminal allows it");
+            self.teller().say("copied, if the terminal allows it");
         }
     }
 
@@ -139,7 +139,9 @@ impl Session<'_> {
         let teller = self.teller();
         self.beside("save", move || match new_file::save(&stem, extension, write) {
             Ok(path) => teller.say(format!("saved as {}", path.display())),
-            Err(error) => teller.complain(format!("cannot write a file here: {error}")),
+            Err(error) => {
+                teller.complain(format!("cannot create a file in the current directory: {error}"))
+            }
         });
     }
 }

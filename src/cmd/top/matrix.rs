@@ -68,7 +68,7 @@ fn run(global: &Global, hosts: &[Host], watchdog: &Watchdog, teller: &Teller) ->
         }
         Err(_) if watchdog.is_cancelled() => Vec::new(),
         Err(error) => {
-            teller.complain(format!("no ping: {error:#}"));
+            teller.complain(format!("the test did not start: {error:#}"));
             Vec::new()
         }
     }

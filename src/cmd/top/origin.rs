@@ -49,8 +49,8 @@ impl Origin {
             }
             let is_other = Recording::is_at(path) || PingRun::is_at(path);
             if is_other && global.names_hosts() {
-                let fix = "choose hosts with a filter expression: -w 'host==n1'";
-                return Err(Advice::error("only a capture can be shown for single hosts", fix));
+                let fix = "select hosts with a filter expression, for example -w 'host==n1'";
+                return Err(Advice::error("-H selects hosts of a capture only", fix));
             }
             if Recording::is_at(path) {
                 return Ok(Self::Recording(path.clone()));

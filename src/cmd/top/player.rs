@@ -61,7 +61,7 @@ impl Player {
     /// Goes on until nobody gives orders any more.
     pub(super) fn run(mut self, ways: &Ways) -> Ended {
         if let Some(tail) = self.recording.tail() {
-            ways.teller.complain(format!("the recording ends early: {tail}"));
+            ways.teller.complain(format!("the recording is incomplete: {tail}"));
         }
         loop {
             if let Err(error) = self.show(ways) {

@@ -30,7 +30,7 @@ impl Feed {
     /// Has a picture written. One that finds no place is left out, which is said: nothing waits for a disk.
     pub(super) fn put(&self, picture: Arc<Picture>) {
         if let Err(TrySendError::Full(_)) = self.pictures.try_send(picture) {
-            self.teller.complain("the disk is too slow: a moment is missing in the recording");
+            self.teller.complain("the disk is too slow: one sample was not recorded");
         }
     }
 }
@@ -69,14 +69,16 @@ fn record(pictures: &Receiver<Arc<Picture>>, teller: &Teller) {
     let (file, path) = match new_file::create("rdmactl-top", "rec") {
         Ok(made) => made,
         Err(error) => {
-            return teller.complain(format!("cannot record into a new file here: {error}"));
+            return teller
+                .complain(format!("cannot create a recording in the current directory: {error}"));
         }
     };
     let name = path.display();
-    teller.say(format!("recording into {name}"));
+    teller.say(format!("recording to {name}"));
     match write(file, pictures) {
-        Ok(moments) => teller.say(format!("{moments} moments are in {name}")),
-        Err(error) => teller.complain(format!("the recording {name} has ended: {error}")),
+        Ok(1) => teller.say(format!("saved 1 sample in {name}")),
+        Ok(samples) => teller.say(format!("saved {samples} samples in {name}")),
+        Err(error) => teller.complain(format!("the recording {name} ended: {error}")),
     }
 }
 

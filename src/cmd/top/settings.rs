@@ -81,16 +81,16 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
         View::Problems => Filter::<Findings>::parse(filter).err(),
         View::Resources => Filter::<Processes>::parse(filter).err(),
         View::Matrix => {
-            let fix = "remove it, or start with another view: rdmactl top ports -w ...";
-            return Err(Advice::error("--where is for rows, and the matrix has none", fix));
+            let fix =
+                "remove --where, or start with another view, for example rdmactl top ports -w ...";
+            return Err(Advice::error("--where filters rows, and the matrix has no rows", fix));
         }
     };
     match wrong {
         None => Ok(()),
         Some(error) => {
-            let fix =
-                "name the view whose columns they are, as in rdmactl top ports -w 'state!=active'";
-            Err(Advice::error(format!("no condition:\n{error}"), fix))
+            let fix = "name the view that has these columns, for example rdmactl top ports -w 'state!=active'";
+            Err(Advice::error(format!("invalid filter expression:\n{error}"), fix))
         }
     }
 }

@@ -153,13 +153,11 @@ fn prompt_line(
 fn purpose(kind: PromptKind) -> &'static str {
     match kind {
         PromptKind::Filter => {
-            "as in state!=active and rate<400G, or a word; Enter keeps it, Esc leaves it"
+            "for example state!=active and rate<400G, or a word; Enter accepts, Esc cancels"
         }
-        PromptKind::Help => "words that are looked for in the help; Enter keeps them",
-        PromptKind::Jump => "a view, a host or a column; Up and Down choose, Enter goes there",
-        PromptKind::OpenMatrix => {
-            "a file that rdmactl ping --matrix HOSTS --json > FILE has written"
-        }
+        PromptKind::Help => "text to search in the help; Enter accepts",
+        PromptKind::Jump => "a view, a host or a column; Up and Down select, Enter accepts",
+        PromptKind::OpenMatrix => "a file written by rdmactl ping --matrix HOSTS --json > FILE",
     }
 }
 

@@ -69,7 +69,7 @@ fn left(state: &State) -> Vec<Word> {
     });
     let share = scene.share();
     if share.fallen > 0 {
-        words.push((format!("fallen back {} !", share.fallen), Token::Bad));
+        words.push((format!("fallbacks {} !", share.fallen), Token::Bad));
     }
     words.push((format!("RDMA {}", share.rdma), Token::Plain));
     words.push((format!("TCP {}", share.tcp), Token::Plain));

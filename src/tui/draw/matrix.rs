@@ -30,15 +30,14 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if let Some((since, hosts)) = state.pinging {
         let ns = state.at.saturating_duration_since(since).as_nanos();
         let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
-        let text =
-            format!("pinging {hosts} hosts over RDMA, each with each, since {age} ... p ends it");
+        let text = format!("testing RDMA between {hosts} hosts for {age} ... p stops the test");
         canvas.message(area, &text, Token::Dim);
         return;
     }
     let Some(grid) = state.grid.as_ref().filter(|grid| grid.size() > 0) else {
-        let text = "No matrix yet. p pings the hosts that Hosts shows, each with each, and asks \
-                    first. O shows one that W here, or rdmactl ping --matrix HOSTS --json > FILE, \
-                    has saved.";
+        let text = "No matrix yet. p tests every pair of hosts in the Hosts view, after a \
+                    confirmation. O opens a matrix that was saved with W or with \
+                    rdmactl ping --matrix HOSTS --json > FILE.";
         canvas.message(area, text, Token::Plain);
         return;
     };
@@ -165,7 +164,7 @@ fn dated(state: &State, grid: &Grid) -> Word {
         Taken::Here(at) => {
             let ns = state.at.saturating_duration_since(*at).as_nanos();
             let age = Value::Age(u64::try_from(ns).unwrap_or(u64::MAX));
-            (format!("pinged {age} ago"), Token::Plain)
+            (format!("tested {age} ago"), Token::Plain)
         }
         Taken::Saved { name, written_ns } => {
             let name = fit(&escape(name), LONGEST, state.settings.glyphs);
@@ -177,7 +176,7 @@ fn dated(state: &State, grid: &Grid) -> Word {
 
 /// What the signs mean.
 fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
-    let texts = ["usual", "1.1x", "1.5x", "2x", "4x slower"];
+    let texts = ["median", "1.1x", "1.5x", "2x", "4x"];
     let mut x = 2;
     for (level, text) in texts.iter().enumerate() {
         let (sign, token) = sign(Cell::Works(level), canvas.glyphs());
@@ -185,7 +184,7 @@ fn legend(canvas: &mut Canvas<'_>, area: Rect, y: usize) {
         x = canvas.put(area, x + 1, y, text, Token::Dim) + 2;
     }
     for (cell, text) in
-        [(Cell::Fails, "fails"), (Cell::NotApplicable, "n/a"), (Cell::NotTested, "not tried")]
+        [(Cell::Fails, "fails"), (Cell::NotApplicable, "n/a"), (Cell::NotTested, "not tested")]
     {
         let (sign, token) = sign(cell, canvas.glyphs());
         x = canvas.put(area, x, y, sign, token);
@@ -204,7 +203,11 @@ pub(super) fn note(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let x = canvas.put(area, 1, 0, &who, Token::Heading);
     let room = usize::from(area.width);
     let Some(pair) = grid.pair(grid.row, grid.column) else {
-        let text = if grid.row == grid.column { ": the host itself" } else { ": not requested" };
+        let text = if grid.row == grid.column {
+            ": source and target are one host"
+        } else {
+            ": not requested"
+        };
         canvas.put(area, x, 0, text, Token::Dim);
         return;
     };
@@ -235,13 +238,13 @@ fn before_ping(state: &State, canvas: &mut Canvas<'_>, area: Rect, hosts: &[Stri
     let all = state.scene().map_or(0, |scene| scene.picture.reports.len());
     let who = match names::fold(hosts) {
         who if hosts.len() < all => {
-            format!("{who}: of {all} hosts those that Hosts shows and that are there")
+            format!("{who}: the hosts of the Hosts view that respond ({} of {all})", hosts.len())
         }
         who => who,
     };
     canvas.put(area, 1, 0, &fit(&escape(&who), room, canvas.glyphs()), Token::Plain);
     if state.settings.may_upload {
-        let text = "What is uploaded removes itself. --no-upload forbids it.";
+        let text = "An uploaded program removes itself at the end. --no-upload forbids the upload.";
         canvas.put(area, 1, 1, &fit(text, room, canvas.glyphs()), Token::Dim);
     }
 }

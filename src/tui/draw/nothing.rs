@@ -10,17 +10,26 @@ use crate::tui::view::{Narrow, View};
 /// The sentence, and its look.
 pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
     if is_kept_out {
-        let text = "No row fits. / changes the condition, x shows more than problems, Esc takes \
-                    all off.";
+        let text = "No row matches. / changes the filter, x shows all rows again, Esc removes \
+                    every filter.";
+        return (text.to_owned(), Token::Plain);
+    }
+    let hosts = state.scene().map_or(0, |scene| scene.picture.reports.len());
+    if hosts == 0 && state.grid.is_some() {
+        let text = "No host data: the file contains only a ping matrix. Press 4.";
         return (text.to_owned(), Token::Plain);
     }
     let (view, unknown) = (state.view(), unknown(state));
     let nothing = match view {
-        View::Problems if unknown.is_none() => {
-            let text = "No problems: all hosts respond, all ports are active, no connection fell back to TCP.";
-            return (text.to_owned(), Token::Ok);
+        View::Problems if unknown.is_none() && hosts > 0 => {
+            let noun = if hosts == 1 { "host" } else { "hosts" };
+            let text = format!(
+                "No problems found on {hosts} {noun}: every host responds, every port is active, \
+                 and no connection fell back to TCP."
+            );
+            return (text, Token::Ok);
         }
-        View::Problems => "Nothing is known to be wrong",
+        View::Problems => "No problem is known",
         View::Connections if unknown.is_none() => {
             "No connection uses RDMA, and no RDMA-capable application uses TCP"
         }
@@ -28,10 +37,10 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
         View::Resources if unknown.is_none() => {
             "No process holds a queue pair or memory of an RDMA device"
         }
-        View::Resources => "No process is known that holds a queue pair or memory",
-        View::Ports if unknown.is_none() => "There is no port",
+        View::Resources => "No process with a queue pair or memory of an RDMA device is known",
+        View::Ports if unknown.is_none() => "No port",
         View::Ports => "No port is known",
-        View::Hosts | View::Matrix => "There is no host",
+        View::Hosts | View::Matrix => "No host",
     };
     let text = match unknown {
         None => format!("{nothing}."),
@@ -62,7 +71,7 @@ fn unknown(state: &State) -> Option<String> {
         count => Some(format!("{count} hosts {many}")),
     };
     let texts = [
-        text(connecting, "is still being connected", "are still being connected"),
+        text(connecting, "is still connecting", "are still connecting"),
         text(silent, "does not respond", "do not respond"),
         text(unread, "could not be read in full", "could not be read in full"),
     ];

@@ -31,7 +31,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect, picker: &
         let room = usize::from(area.width).saturating_sub(help + 1);
         let is_cut = picker.kind == PickerKind::Columns && *is_shown && !fitting.contains(&one.id);
         let (text, token) = if is_cut {
-            (format!("no room: {}", one.help), Token::Dim)
+            (format!("no space on the screen: {}", one.help), Token::Dim)
         } else {
             (one.help.to_owned(), Token::Plain)
         };

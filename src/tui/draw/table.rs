@@ -18,7 +18,7 @@ use crate::tui::view::View;
 
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if state.scene().is_none() {
-        let text = format!("asking {} ...", state.settings.waiting_for);
+        let text = format!("querying {} ...", state.settings.waiting_for);
         canvas.message(area, &text, Token::Dim);
         return;
     }

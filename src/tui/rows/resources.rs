@@ -55,8 +55,9 @@ impl Listed for Processes {
     fn said(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Option<Said> {
         silence(scene, place.host, at).or_else(|| {
             if row.holding.is_some_and(|one| one.failed_qps > 0) {
-                let what = "queue pairs are in error: nothing goes through them any more".into();
-                let fix = Some("look at the process's own log; it has to make them anew".into());
+                let what = "queue pairs are in the error state and transfer nothing".into();
+                let fix =
+                    Some("read the log of the process; restart it if it does not reconnect".into());
                 return Some(Said { what, fix, tone: Token::Bad });
             }
             let problem = row.report.problems.within("resources").first()?;

@@ -30,9 +30,9 @@ impl State {
             Action::Mouse => {
                 self.follows_mouse = !self.follows_mouse;
                 let words = if self.follows_mouse {
-                    "the mouse is followed: the wheel scrolls, a click chooses or sorts; m ends it"
+                    "mouse on: the wheel scrolls, a click selects or sorts; m turns it off"
                 } else {
-                    "the mouse is the terminal's again"
+                    "mouse off: the terminal selects text again"
                 };
                 self.say(words, false);
                 return vec![Effect::FollowMouse(self.follows_mouse)];
@@ -144,7 +144,7 @@ impl State {
         // What it shows was counted before.
         self.pane = None;
         self.rebuild();
-        self.say("errors are counted from here on (ERR_SUM)", false);
+        self.say("error sums (ERR_SUM) start at zero now", false);
     }
 
     fn freeze(&mut self) -> Vec<Effect> {
@@ -152,7 +152,7 @@ impl State {
             Timeline::Live(_) => {}
             Timeline::Recording => return vec![Effect::PlayOrPause],
             Timeline::Capture => {
-                self.say("a capture is one moment, which stays", false);
+                self.say("a capture is one sample; there is nothing to pause", false);
                 return Vec::new();
             }
         }
@@ -167,8 +167,8 @@ impl State {
     fn record(&mut self) -> Vec<Effect> {
         let why_not = match self.settings.timeline {
             Timeline::Live(_) => None,
-            Timeline::Recording => Some("this is a recording already"),
-            Timeline::Capture => Some("a capture is one moment, and a recording has many"),
+            Timeline::Recording => Some("this is already a recording"),
+            Timeline::Capture => Some("a capture is one sample; only live data can be recorded"),
         };
         if let Some(why_not) = why_not {
             self.say(why_not, true);
@@ -180,7 +180,7 @@ impl State {
 
     fn step(&mut self, step: i32) -> Vec<Effect> {
         if self.settings.timeline != Timeline::Recording {
-            self.say("only a recording can be stepped through: rdmactl top --from FILE", true);
+            self.say("only a recording has steps: rdmactl top --from FILE", true);
             return Vec::new();
         }
         vec![Effect::Step(step)]

@@ -16,7 +16,7 @@ impl State {
             Page::Rows(..) => self.row_text().unwrap_or_default(),
         };
         if text.is_empty() {
-            self.say("there is nothing to copy", true);
+            self.say("nothing to copy", true);
             return Vec::new();
         }
         vec![Effect::Copy(text)]
@@ -31,7 +31,7 @@ impl State {
         let stem = format!("rdmactl-{}", self.view().name().to_lowercase());
         let text = self.page_text();
         if text.is_empty() {
-            self.say("there is nothing to save", true);
+            self.say("nothing to save", true);
             return Vec::new();
         }
         vec![Effect::Save { stem, extension: "txt", text }]

@@ -9,19 +9,21 @@ impl State {
     /// Asks whether to ping; where that goes on already, ends it.
     pub(super) fn ping(&mut self) -> Vec<Effect> {
         if self.pinging.is_some() {
-            self.say("the ping is being ended", false);
+            self.say("stopping the test", false);
             return vec![Effect::CancelPing];
         }
         if !self.settings.timeline.is_live() {
-            self.say("a matrix needs a host set: start top with -H", true);
+            self.say("a matrix needs a host set: start rdmactl top with -H", true);
             return Vec::new();
         }
         let hosts = self.hosts_to_ping();
         let is_alone = self.scene().is_some_and(|scene| scene.picture.reports.len() < 2);
         match hosts.len() {
-            _ if is_alone => self.say("a matrix needs two hosts: start with -H", true),
+            _ if is_alone => {
+                self.say("a matrix needs at least two hosts: start rdmactl top with -H", true)
+            }
             0 | 1 => {
-                self.say("a matrix needs two hosts that are there, and that Hosts shows", true);
+                self.say("a matrix needs at least two responding hosts in the Hosts view", true);
             }
             count => {
                 let text = question(count, self.settings.may_upload);
@@ -51,8 +53,8 @@ impl State {
 fn question(count: usize, may_upload: bool) -> String {
     let pairs = count * (count - 1);
     if may_upload {
-        format!("Ping {count} hosts ({pairs} pairs), uploading rdmactl where needed?")
+        format!("Test RDMA between {count} hosts ({pairs} pairs), uploading rdmactl if missing?")
     } else {
-        format!("Ping {count} hosts over RDMA, each with each ({pairs} pairs)?")
+        format!("Test RDMA between {count} hosts ({pairs} pairs)?")
     }
 }
