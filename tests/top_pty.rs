@@ -447,9 +447,9 @@ fn a_ping_ends_with_the_second_key_and_when_the_shell_has_the_terminal() {
     }
     for ends in ["p", "\x1a"] {
         shell.press("4p");
-        shell.await_frame("uploading rdmactl where needed?");
+        shell.await_frame("uploading rdmactl if missing?");
         shell.press("y");
-        shell.await_frame("pinging 2 hosts");
+        shell.await_frame("testing RDMA between 2 hosts");
         shell.press(ends);
         if ends != "p" {
             shell.await_prompt();
@@ -526,7 +526,7 @@ fn without_a_terminal_it_says_what_to_run_instead() {
         String::from_utf8(output.stderr).expect("UTF-8")
     };
     let said = run("xterm");
-    assert!(said.contains("top needs a terminal: stdout is no terminal"), "{said}");
+    assert!(said.contains("top needs a terminal: stdout is not a terminal"), "{said}");
     assert!(said.contains("fix: ") && said.contains("rdmactl ports --watch"), "{said}");
 }
 

@@ -64,7 +64,7 @@ fn body(state: &State, canvas: &mut Canvas<'_>, layout: &Layout) {
             match state.pane.as_ref().and_then(|pane| pane.lines.as_ref()) {
                 Some(all) => lines::draw(canvas, (area, layout.crumbs), all, *line),
                 None => {
-                    canvas.message(area, "This row no longer exists. Esc goes back.", Token::Plain)
+                    canvas.message(area, "This row no longer exists. Esc goes back.", Token::Plain);
                 }
             }
         }

@@ -140,7 +140,7 @@ impl Session<'_> {
         self.beside("save", move || match new_file::save(&stem, extension, write) {
             Ok(path) => teller.say(format!("saved as {}", path.display())),
             Err(error) => {
-                teller.complain(format!("cannot create a file in the current directory: {error}"))
+                teller.complain(format!("cannot create a file in the current directory: {error}"));
             }
         });
     }

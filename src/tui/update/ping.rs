@@ -20,7 +20,7 @@ impl State {
         let is_alone = self.scene().is_some_and(|scene| scene.picture.reports.len() < 2);
         match hosts.len() {
             _ if is_alone => {
-                self.say("a matrix needs at least two hosts: start rdmactl top with -H", true)
+                self.say("a matrix needs at least two hosts: start rdmactl top with -H", true);
             }
             0 | 1 => {
                 self.say("a matrix needs at least two responding hosts in the Hosts view", true);
