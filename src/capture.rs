@@ -170,13 +170,13 @@ impl Capture {
             let said = parse(text).map_err(|cause| lines.fault(cause))?;
             let size = length.saturating_add(ENTRY).saturating_mul(said.hosts.len());
             let Some(rest) = room.checked_sub(size) else {
-                let cause = format!("the file stands for more than {MAX_ANSWERS} bytes");
+                let cause = format!("the file expands to more than {MAX_ANSWERS} bytes");
                 return Err(lines.fault(cause));
             };
             room = rest;
             for (index, at_ns) in said.hosts {
                 let Some((_, entries)) = hosts.get_mut(index) else {
-                    return Err(lines.fault(format!("the header has no host {index}")));
+                    return Err(lines.fault(format!("the header lists no host {index}")));
                 };
                 let (question, answer) = (said.question.clone(), said.answer.clone());
                 entries.push(Entry { question, answer, at_ns });
@@ -208,7 +208,9 @@ fn read_header(text: &[u8]) -> Result<Header, String> {
         serde_json::from_slice(text).map_err(|error| format!("not a header: {error}"))?;
     match value.get("schema").and_then(serde_json::Value::as_str) {
         Some(SCHEMA | FIRST_SCHEMA) => {}
-        Some(other) => return Err(format!("the file is a {other}, and {SCHEMA} is needed")),
+        Some(other) => {
+            return Err(format!("the schema of the file is {other}; {SCHEMA} is required"));
+        }
         None => return Err(format!("no header with \"schema\":\"{SCHEMA}\"")),
     }
     let header: Header =
@@ -309,11 +311,14 @@ mod tests {
         let cases = [
             (String::new(), "cannot read x: line 1: the file is empty"),
             ("{}\n".into(), "cannot read x: line 1: no header"),
-            ("{\"schema\":\"rdmactl.ping/1\"}\n".into(), "line 1: the file is a rdmactl.ping/1"),
+            (
+                "{\"schema\":\"rdmactl.ping/1\"}\n".into(),
+                "line 1: the schema of the file is rdmactl.ping/1",
+            ),
             (line("noise"), "cannot read x: line 2: expected"),
             (
                 line(r#"{"hosts":[9],"at_ns":[1],"ask":"verbs","text":""}"#),
-                "line 2: the header has no host 9",
+                "line 2: the header lists no host 9",
             ),
             (line(r#"{"hosts":[0],"at_ns":[1],"ask":"verbs"}"#), "line 2: no answer"),
             (
@@ -339,6 +344,6 @@ mod tests {
         let line =
             format!(r#"{{"hosts":[{hosts}],"at_ns":[{stamps}],"ask":"verbs","text":"{text}"}}"#);
         let error = parse(&format!("{header}\n{line}\n")).unwrap_err().to_string();
-        assert!(error.contains("line 2: the file stands for more than"), "{error}");
+        assert!(error.contains("line 2: the file expands to more than"), "{error}");
     }
 }

@@ -507,10 +507,10 @@ fn what_is_not_offered_is_refused_by_its_name() {
     let tree = tree::mlx5_ib();
     let root = tree.root().display().to_string();
     for (args, said) in [
-        (&["compat", "ibstat", "-d"][..], "compat ibstat does not offer -d"),
-        (&["compat", "ibnetdiscover"], "compat knows no tool ibnetdiscover"),
+        (&["compat", "ibstat", "-d"][..], "compat ibstat does not support -d"),
+        (&["compat", "ibnetdiscover"], "unknown tool ibnetdiscover"),
         (&["compat", "--as", "12", "ibstat"], "12 is not in 33..=65"),
-        (&["compat", "--json", "ibstat"], "compat has no use for --json"),
+        (&["compat", "--json", "ibstat"], "compat does not support --json"),
         (
             &["compat", "--root", &root, "ibv_devices"],
             "compat ibv_devices: libibverbs not recorded",

@@ -238,7 +238,7 @@ fn local_contradicts_flags_that_name_another_place() {
         assert!(stderr.contains("--local") && stderr.contains("contradicts"), "{stderr}");
     }
     let (code, _, stderr) = place.run(&["hosts", "--local", "n1"]);
-    assert!(code == 2 && stderr.contains("hosts has no use for --local"), "{stderr}");
+    assert!(code == 2 && stderr.contains("hosts does not support --local"), "{stderr}");
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn usage_errors_exit_with_2_and_name_the_mistake() {
         (&["devices", "--from", "make_fixtures.py"], "make_fixtures.py: line 1: not a header"),
         (&["devices", "--timeout", "5 parsecs"], "unknown unit"),
         (&["agent", "emperor"], "invalid agent role emperor"),
-        (&["--json"], "the summary has no use for --json"),
+        (&["--json"], "the summary does not support --json"),
     ] {
         let output = rdmactl(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -254,7 +254,7 @@ fn a_machine_without_rdma_is_told_what_is_missing() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(output.stdout.is_empty());
-    assert!(stderr.contains("no RDMA device: the kernel's RDMA core"), "{stderr}");
+    assert!(stderr.contains("no RDMA device: the RDMA core of the kernel"), "{stderr}");
     assert!(stderr.contains("  fix: load the driver"), "{stderr}");
 }
 

@@ -88,17 +88,13 @@ fn slow_is_no_failure_and_blocked_is() {
 #[test]
 fn a_wrong_line_is_pointed_at() {
     let cases = [
-        (
-            "hosts n[1-4]\nfault host n9 slow 2\n",
-            "FILE:2: n9 is none of the hosts",
-            "fix: add it to",
-        ),
-        ("hosts n[1-\n", "FILE:1: n[1- is no host set:\n", "fix: "),
-        ("hosts n[1-5000]", "FILE:1: 5000 hosts: a simulation has 4096 at most", "fix: name fewer"),
-        ("hosts n[1-4]\nrails 17", "FILE:2: rails 17", "fix: write 1 to 16"),
-        ("hosts n[1-99999]", "FILE:1: n[1-99999] is no host set", "fix: "),
-        ("", "FILE: no hosts", "fix: add a line"),
-        ("\u{1b}[2J", "FILE:1: a line that begins with \\x1b[2J", "fix: begin with"),
+        ("hosts n[1-4]\nfault host n9 slow 2\n", "FILE:2: unknown host n9", "fix: add it to"),
+        ("hosts n[1-\n", "FILE:1: invalid host set n[1-:\n", "fix: "),
+        ("hosts n[1-5000]", "FILE:1: 5000 hosts exceed the limit of 4096", "fix: name fewer"),
+        ("hosts n[1-4]\nrails 17", "FILE:2: rails 17", "fix: write a number from 1 to 16"),
+        ("hosts n[1-99999]", "FILE:1: invalid host set n[1-99999]", "fix: "),
+        ("", "FILE: no hosts line", "fix: add a line"),
+        ("\u{1b}[2J", "FILE:1: unknown word \\x1b[2J", "fix: start the line with"),
     ];
     for (text, what, fix) in cases {
         let (code, stdout, stderr) = simulate(text, &[]);

@@ -538,13 +538,13 @@ fn what_makes_no_sense_is_said_before_the_screen_is_taken() {
         (&["--from", "/dev/null"], "the file is empty"),
         (&["--every", "1s", "--from", "/dev/null"], "--every contradicts --from"),
         (&["--every", "1ms"], "the interval must be at least 100ms"),
-        (&["--watch"], "top has no use for --watch"),
-        (&["--json"], "top has no use for --json"),
-        (&["-o", "host"], "top has no use for --columns"),
-        (&["--save", "x"], "top has no use for --save"),
+        (&["--watch"], "top does not support --watch"),
+        (&["--json"], "top does not support --json"),
+        (&["-o", "host"], "top does not support --columns"),
+        (&["--save", "x"], "top does not support --save"),
         (&["-H", "n[1-"], "unclosed bracket"),
         (&["-w", "speed>1"], "speed"),
-        (&["matrix", "-w", "rx_bps>1"], "the matrix has none"),
+        (&["matrix", "-w", "rx_bps>1"], "the matrix has no rows"),
     ] {
         let terminal = Terminal::top(folder.path(), arguments);
         assert_eq!(terminal.await_end().exit_code(), 2, "{arguments:?}");

@@ -81,8 +81,7 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
             }
         }
     }
-    if report.devices.is_empty() && report.rdma_core.is_some() {
-        let (what, fix) = no_device(report.rdma_core == Some(true));
+    if let Some((what, fix)) = report.no_device() {
         let found = Found { subject: Subject::Host, what: what.into(), fix: Some(fix.into()) };
         all.push(host, Severity::Warn, "host.no_device", found);
     }
@@ -103,20 +102,6 @@ fn of_connection(connection: &Connection) -> Found {
     let what = cause.map_or_else(|| connection.verdict.word().to_owned(), |one| one.text.clone());
     let fix = cause.and_then(|cause| cause.fix.clone());
     Found { subject: Subject::Connection(user.to_owned(), instance.clone()), what, fix }
-}
-
-fn no_device(is_core_loaded: bool) -> (&'static str, &'static str) {
-    if is_core_loaded {
-        (
-            "no RDMA device: the RDMA core is loaded, but no driver has registered a device",
-            "find the driver of the card with lspci -k, and load it with modprobe",
-        )
-    } else {
-        (
-            "no RDMA device: the kernel's RDMA core (module ib_core) is not loaded",
-            "load the driver of the card, for example modprobe mlx5_ib",
-        )
-    }
 }
 
 #[cfg(test)]

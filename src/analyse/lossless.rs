@@ -44,7 +44,7 @@ pub struct Judgement {
     pub why: String,
     /// What to type to make it lossless.
     pub fix: Option<String>,
-    /// Type of service of traffic that sets none itself; `None` where it does not matter.
+    /// Default type of service of the traffic itself; `None` where it does not matter.
     pub tos: Option<u32>,
     /// The DSCP in it.
     pub dscp: Option<u32>,

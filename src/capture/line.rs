@@ -49,7 +49,7 @@ impl Said {
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if line.hosts.len() != line.at_ns.len() {
-            return Err("hosts and at_ns are not equally long".into());
+            return Err("hosts and at_ns have different lengths".into());
         }
         let hosts = line.hosts.into_iter().zip(line.at_ns).collect();
         Ok(Self { hosts, question: line.ask, answer: line.answer.into_answer()? })

@@ -41,9 +41,9 @@ pub struct SightingRef<'told> {
 }
 
 impl Sighting {
-    /// A host of which nothing is told.
+    /// A host without recorded data.
     fn none(host: &str) -> Self {
-        let failure = HostFailure::new(Reason::Connecting, "nothing of it is recorded");
+        let failure = HostFailure::new(Reason::Connecting, "no data of the host is recorded");
         Self {
             report: HostReport::empty(host, Via::None),
             answered_ns: None,

@@ -23,7 +23,7 @@ use names::Names;
 use secret::Secret;
 
 /// What stands where something was left out.
-const LEFT_OUT: &str = "left out by --redact";
+const LEFT_OUT: &str = "removed by --redact";
 
 impl Capture {
     /// The same capture with pseudonyms.
@@ -139,7 +139,7 @@ fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
         Ok(bytes) => redact(bytes).ok_or_else(|| ReadError::Process(LEFT_OUT.into())),
         // It may quote what a library or a login said.
         Err(ReadError::Process(_)) => {
-            Err(ReadError::Process(format!("it failed; why is {LEFT_OUT}")))
+            Err(ReadError::Process(format!("the read failed; the reason is {LEFT_OUT}")))
         }
         Err(error) => Err(error.clone()),
     }
@@ -147,7 +147,7 @@ fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
 
 /// Why a host failed, without the words, which name users, files and addresses, and quote the host.
 fn failure(failure: &HostFailure) -> HostFailure {
-    HostFailure::new(failure.reason, format!("{}; the words are {LEFT_OUT}", failure.reason.word()))
+    HostFailure::new(failure.reason, format!("{}; the text is {LEFT_OUT}", failure.reason.word()))
 }
 
 #[cfg(test)]

@@ -49,10 +49,10 @@ const CONTRARY: [(Group, &str); 10] = [
 const ALONE: [(&str, &[&str], &str); 1] = [(
     "ping",
     &["from", "diff"],
-    "leave one of them out: a file holds the pairs that were tried, as they were tried",
+    "remove one of them: the file holds the pairs as they were tested",
 )];
 
-/// What one command has no use for, each time with the remedy.
+/// Flags that a command does not support, each time with the remedy.
 type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 
 /// How the table calls the program without a command.
@@ -61,7 +61,7 @@ pub const SUMMARY: &str = "the summary";
 const TABLE: &[Row] = &[
     (
         SUMMARY,
-        &[(&[SAVE, ROWS, WHERE, FOLD, WATCH, FORM], "name a command, as in rdmactl devices")],
+        &[(&[SAVE, ROWS, WHERE, FOLD, WATCH, FORM], "name a command, for example rdmactl devices")],
     ),
     ("devices", &[]),
     ("ports", &[]),
@@ -121,7 +121,7 @@ const TABLE: &[Row] = &[
     ("agent", &[]),
 ];
 
-/// What a command has no use for beside a flag of its own that makes another command of it.
+/// Flags that a command does not support together with one of its own flags.
 const MODES: [Row; 2] = [
     ("ping --plan", &[(&[SAVE, WATCH, ROWS, WHERE], "remove it: a plan contacts no host")]),
     (
@@ -141,8 +141,8 @@ const GENERATED: &[(&[Group], &str)] = &[(
 /// Why a command line makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
-    /// The command has no use for the flag.
-    #[error("{command} has no use for --{flag}")]
+    /// The command does not support the flag.
+    #[error("{command} does not support --{flag}")]
     Useless {
         /// The command.
         command: &'static str,
@@ -258,7 +258,7 @@ mod tests {
     fn a_flag_without_effect_is_refused() {
         assert!(takes("devices", "save") && !takes("ping", "root") && takes("ping", "color"));
         let error = check("capture", &["color", "sort"], &[]).unwrap_err();
-        assert_eq!(error.to_string(), "capture has no use for --sort");
+        assert_eq!(error.to_string(), "capture does not support --sort");
         let error = check("devices", &["root", "from"], &[]).unwrap_err();
         assert_eq!(error.to_string(), "--from contradicts --root");
     }
@@ -268,7 +268,7 @@ mod tests {
         let plan = |given: &[&str]| check("ping", given, &["--plan".to_owned()]);
         assert_eq!(plan(&["hosts", "format"]), Ok(()));
         let error = plan(&["sort"]).unwrap_err();
-        assert_eq!(error.to_string(), "ping --plan has no use for --sort");
+        assert_eq!(error.to_string(), "ping --plan does not support --sort");
         assert_eq!(check("ping", &["sort"], &["--quick".to_owned()]), Ok(()));
     }
 

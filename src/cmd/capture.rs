@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         (capture, vec![report])
     };
     if args.redact {
-        capture = capture.redacted().context("no random numbers on this host")?;
+        capture = capture.redacted().context("cannot read random numbers")?;
     }
     if let Some(path) = &global.save {
         local::save(&capture, path)?;

@@ -32,8 +32,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     let Some(tool) = Tool::from_name(name) else {
         let names: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
         return Err(Advice::error(
-            format!("compat knows no tool {name}"),
-            format!("name one of {}, and its options behind it", names.join(", ")),
+            format!("unknown tool {name}"),
+            format!("write one of {}, then its options", names.join(", ")),
         ));
     };
     let call = Call {

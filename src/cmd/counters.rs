@@ -16,7 +16,7 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         nothing: if args.all {
             "the drivers have no counters"
         } else {
-            "no counter has counted anything, or the drivers have none; --all lists zeros"
+            "no counter has a value above 0, or the drivers have no counters; --all lists zeros"
         },
         ..Recipe::of(&counter_rows)
     };

@@ -1,4 +1,4 @@
-//! Flags that a command has no use for, or that contradict each other, are refused.
+//! Flags that a command does not support, or that contradict each other, are refused.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;

@@ -45,7 +45,7 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
             }
             Format::Prom => {
                 let fix = "for a metric per host: rdmactl devices -H SET -f prom";
-                return Err(Advice::error("hosts has no use for --format prom", fix));
+                return Err(Advice::error("hosts does not support --format prom", fix));
             }
         }
     })?;

@@ -89,7 +89,7 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
         let capture = || {
             cause
                 .downcast_ref::<CaptureError>()
-                .map(|_| "make one with rdmactl capture --save".into())
+                .map(|_| "create one with rdmactl capture --save".into())
         };
         let run = || cause.downcast_ref::<PingRunError>().map(|error| error.fix().to_owned());
         advice.or_else(failure).or_else(capture).or_else(run)

@@ -16,8 +16,8 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
     let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
     if args.lossless {
         if is_document {
-            let fix = "ask for --format csv, or leave out --lossless";
-            return Err(Advice::error("--lossless has rows, and no JSON", fix));
+            let fix = "use --format csv, or remove --lossless";
+            return Err(Advice::error("--lossless prints rows only, not JSON", fix));
         }
         let recipe = Recipe::<Lossless> {
             parts: [Part::Details, Part::Ethernet].into(),

@@ -14,7 +14,7 @@ use super::view::{Hosts, View};
 /// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to them.
 type Next = (&'static str, &'static str);
 
-const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every two hosts");
+const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every pair of hosts");
 const COUNTERS: Next = ("rdmactl counters HOSTS", "traffic and errors of each port");
 const LINKS: Next = ("rdmactl ports HOSTS", "state of each link, and why it is down");
 const OTHERS: Next = ("rdmactl devices HOSTS", "RDMA devices of these hosts");

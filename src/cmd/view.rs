@@ -60,8 +60,8 @@ impl<'global, L: Listing> View<'global, L> {
     /// Reads the flags.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
-            let fix = "write conditions as in 'state!=active and rate<400G'; -o help lists columns";
-            Advice::error(format!("no condition:\n{error}"), fix)
+            let fix = "write for example 'state!=active and rate<400G'; -o help lists the columns";
+            Advice::error(format!("invalid filter expression:\n{error}"), fix)
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
         let order = order.map_err(|error| no_column(&error.to_string()))?;
@@ -70,8 +70,11 @@ impl<'global, L: Listing> View<'global, L> {
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
-            let fix = "take rows out of JSON with jq, or ask for --format csv";
-            return Err(Advice::error("--where and --sort are for rows, and JSON has none", fix));
+            let fix = "filter JSON with jq, or use --format csv";
+            return Err(Advice::error(
+                "--where and --sort work on rows, and JSON has no rows",
+                fix,
+            ));
         }
         Ok(view)
     }

@@ -26,7 +26,7 @@ pub(super) fn read(reader: &mut Reader<'_>, netdev: &str) -> Option<Dcb> {
     let settings = question(RouteCommand::Dcb);
     let answer = reader.answer(&key, &settings)?;
     let Some(mut dcb) = decode_ieee(&answer) else {
-        reader.malformed(&key, &settings.to_string(), "an answer of another layout");
+        reader.malformed(&key, &settings.to_string(), "a reply with an unknown layout");
         return None;
     };
     let mode = reader.answer(&format!("{key}/dcbx"), &question(RouteCommand::Dcbx));

@@ -85,7 +85,7 @@ fn message(
             if attributes(&answer).is_some() && Messages::new(&answer).last_is_whole() {
                 return Some(answer);
             }
-            reader.malformed(&key, &source, "no whole message");
+            reader.malformed(&key, &source, "no complete message");
             None
         }
         Err(error) => {

@@ -112,7 +112,7 @@ fn read_objects(
     let key = format!("resources/{name}");
     if let Some(answer) = ask(reader, &key, query) {
         if !resource::is_whole(command, &answer) {
-            reader.malformed(&key, &query.to_string(), "an attribute ends beyond its message");
+            reader.malformed(&key, &query.to_string(), "an attribute exceeds its message");
         }
         all.extend(resource::decode_resources(command, &answer));
     }
@@ -136,12 +136,12 @@ fn whole(
             let mut messages = Messages::new(&answer);
             let is_interrupted = messages.by_ref().any(|message| message.is_interrupted());
             if is_interrupted {
-                reader.incomplete(key, &query.to_string(), "it changed each time it was listed");
+                reader.incomplete(key, &query.to_string(), "the list changed during each read");
             }
             if messages.last_is_whole() {
                 return Some(answer);
             }
-            reader.malformed(key, &query.to_string(), "half a message");
+            reader.malformed(key, &query.to_string(), "an incomplete message");
             None
         }
         // Kernels before 6.1 know no such command, and say EINVAL to it.
@@ -178,7 +178,7 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
         reader.hidden(
             "keys",
             "RDMA netlink, memory regions",
-            "the kernel shows keys of memory only to holders of CAP_NET_ADMIN",
+            "the kernel shows memory keys only to processes with CAP_NET_ADMIN",
             "run rdmactl as root (over SSH: --sudo)",
         );
     }

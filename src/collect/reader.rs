@@ -173,7 +173,7 @@ impl<'source> Reader<'source> {
         if error.is_absent() {
             return;
         }
-        let denied = "run rdmactl as root (over SSH: --sudo), or outside of the container that hides the file";
+        let denied = "run rdmactl as root (over SSH: --sudo), or outside the container";
         let fix = fix.or(error.is_denied().then_some(denied));
         let fix = if error.needs_program() {
             Some("add --upload, or install rdmactl on the host")
@@ -196,12 +196,12 @@ impl<'source> Reader<'source> {
         if quote.len() < text.trim().len() {
             quote.push('…');
         }
-        self.note(key, path, format!("{path} has an unknown form: \"{quote}\""), None);
+        self.note(key, path, format!("{path} has an unknown format: \"{quote}\""), None);
     }
 
     /// Notes an answer from which something may be missing.
     pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
-        self.note(key, path, format!("{path} may lack some: {why}"), Some("ask again"));
+        self.note(key, path, format!("{path} may be incomplete: {why}"), Some("retry"));
     }
 
     /// Notes what the kernel leaves out for those who may not see it.

@@ -60,7 +60,7 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             Some(Err(detail)) => report.problems.push(problem(whole, detail, None)),
             // The planes of a multi-plane port (`smi1`) have no device file by design.
             None if device.driver.as_ref().is_some_and(|driver| known.contains(driver)) => {
-                let detail = "libibverbs lists the driver's other devices, and not this one";
+                let detail = "libibverbs lists the other devices of the driver, but not this one";
                 report.problems.push(problem(whole, detail.to_owned(), None));
             }
             None => report.problems.push(problem(

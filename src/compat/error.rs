@@ -2,7 +2,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompatError {
     /// The original has the option, and it is not offered here.
-    #[error("compat {tool} does not offer {option}")]
+    #[error("compat {tool} does not support {option}")]
     NotOffered {
         /// The tool.
         tool: &'static str,
@@ -48,12 +48,12 @@ impl CompatError {
             Self::NotOffered { tool, .. } => {
                 format!("remove it; docs/compat.md lists the options of {tool}")
             }
-            Self::NotRecorded { .. } => "record it again, on that host, with rdmactl capture \
-                                         --save FILE"
-                .to_owned(),
-            Self::Unavailable { fix, .. } => fix
-                .clone()
-                .unwrap_or_else(|| "look with rdmactl devices, which needs no library".into()),
+            Self::NotRecorded { .. } => {
+                "record a new capture on that host: rdmactl capture --save FILE".to_owned()
+            }
+            Self::Unavailable { fix, .. } => {
+                fix.clone().unwrap_or_else(|| "use rdmactl devices, which needs no library".into())
+            }
         }
     }
 }

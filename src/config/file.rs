@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path, is_named: bool) -> Result<Option<String>, Config
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed("read", &error))?;
     if bytes.len() as u64 > MOST_BYTES {
-        let fix = format!("remove what is no setting: wc -c {place}");
+        let fix = format!("remove everything that is not a setting: wc -c {place}");
         return Err(invalid("larger than 64 KiB".into(), fix));
     }
     String::from_utf8(bytes).map(Some).map_err(|error| {

@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Vec<Found>, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| Mistake {
         at: error.span().map_or(0, |span| span.start),
         what: format!("invalid TOML: {}", error.message().replace('\n', ", ")),
-        fix: "correct the line; strings need quotes, as in hosts = \"n[01-16]\"".into(),
+        fix: "correct the line; strings need quotes, for example hosts = \"n[01-16]\"".into(),
     });
     let read = table.and_then(|table| read_table(text, "", table.get_ref(), &mut found));
     read.map(|()| found).map_err(|Mistake { at, what, fix }| {

@@ -49,6 +49,28 @@ impl HostReport {
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
+    /// What a host without RDMA devices lacks, and the fix; `None` for a host that has a device or whose
+    /// RDMA core is unknown.
+    #[must_use]
+    pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
+        if !self.devices.is_empty() {
+            return None;
+        }
+        Some(if self.rdma_core? {
+            (
+                "no RDMA device: the RDMA core is loaded, but no driver has registered a device",
+                "load the driver of the card, which lspci -k names; without a card: rdma link add \
+                 rxe0 type rxe netdev NETDEV",
+            )
+        } else {
+            (
+                "no RDMA device: the RDMA core of the kernel (module ib_core) is not loaded",
+                "load the driver of the card, for example modprobe mlx5_ib; without a card: rdma \
+                 link add rxe0 type rxe netdev NETDEV",
+            )
+        })
+    }
+
     /// A report in which nothing has been read yet.
     #[must_use]
     pub fn empty(host: impl Into<String>, via: Via) -> Self {

@@ -33,8 +33,9 @@ impl FromStr for WantedGid {
             let (host, index) =
                 word.rsplit_once('=').map_or((None, word), |(host, index)| (Some(host), index));
             let index = index.parse().ok().filter(|_| host != Some(""));
-            let index = index
-                .ok_or_else(|| format!("'{word}' is neither N nor HOST=N, as in 3 or n1=0,n2=3"))?;
+            let index = index.ok_or_else(|| {
+                format!("'{word}' is neither N nor HOST=N, for example 3 or n1=0,n2=3")
+            })?;
             let before = match host {
                 Some(host) => wanted.of.insert(host.to_owned(), index),
                 None => wanted.usual.replace(index),

@@ -199,7 +199,7 @@ impl<'a, T: Connected> Stream<'a, T> {
             self.qp.buffer().read(0, &mut got)?;
             if let Some(at) = got.iter().zip(&wanted).position(|(a, b)| a != b) {
                 return Err(Failure::WrongBytes(format!(
-                    "what was written by RDMA differs from byte {at} of {BLOCK} on"
+                    "the data written by RDMA differs from byte {at} of {BLOCK}"
                 )));
             }
             self.send(Note::Seen(nonce))?;
@@ -293,7 +293,7 @@ impl<'a, T: Connected> Stream<'a, T> {
 }
 
 fn unexpected() -> Failure {
-    Failure::WrongBytes("the peer sent a note that does not belong there".into())
+    Failure::WrongBytes("the peer sent an unexpected message".into())
 }
 
 #[cfg(test)]

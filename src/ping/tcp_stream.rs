@@ -145,7 +145,7 @@ fn measure(from: &From, ask: &TcpStreaming) -> io::Result<Throughput> {
         }
         started?;
         match arrived() {
-            0 => Err(io::Error::new(io::ErrorKind::TimedOut, "nothing was read there")),
+            0 => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer read no data")),
             all => Ok(marks.throughput(all, end)),
         }
     })
@@ -220,7 +220,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let error = write(&From::default(), &ask(listener.local_addr().unwrap())).unwrap_err();
         assert_eq!((error.stage, error.cause), (Stage::Tcp, Cause::Timeout));
-        assert!(error.detail.contains("nothing was read there"), "{}", error.detail);
+        assert!(error.detail.contains("the peer read no data"), "{}", error.detail);
     }
 
     #[test]

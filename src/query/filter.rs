@@ -189,14 +189,14 @@ mod tests {
     #[test]
     fn a_mistake_is_pointed_at() {
         for (expression, at, what) in [
-            ("", 0, "a condition is needed"),
-            ("state=", 6, "a value is needed"),
+            ("", 0, "expected a filter expression"),
+            ("state=", 6, "expected a value"),
             ("speed=4", 0, "no column speed"),
-            ("state=active and", 16, "a condition is needed"),
-            ("(state=active", 13, "a ) is needed"),
-            ("state=active)", 12, "nothing opens this )"),
+            ("state=active and", 16, "expected a filter expression"),
+            ("(state=active", 13, "expected )"),
+            ("state=active)", 12, "unmatched )"),
             ("'state", 0, "this quote is not closed"),
-            ("= 4", 0, "a condition is needed"),
+            ("= 4", 0, "expected a filter expression"),
         ] {
             let error = Filter::<Devices>::parse(expression).err().unwrap();
             assert_eq!((error.at, error.what.as_str()), (at, what), "{expression}");

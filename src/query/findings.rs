@@ -31,7 +31,7 @@ impl Listing for Findings {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         []
-        "finding.severity" "SEVERITY" Left Always []: Severity "fail: does not work; warn: works, and not as it should; unknown: could not be read"
+        "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read)"
             |row| match row.finding.severity {
                 Severity::Fail => Value::Bad(Severity::Fail.word().into()),
                 severity => Value::Text(severity.word().into()),
@@ -44,7 +44,7 @@ impl Listing for Findings {
             |row| Value::text(Some(&row.finding.what));
         "finding.fix" "FIX" Left Verbose []: Fix "Fix: a command or a setting"
             |row| Value::text(row.finding.fix.as_ref());
-        "finding.code" "CODE" Left Verbose [] "A word for programs"
+        "finding.code" "CODE" Left Verbose [] "Finding code, for scripts"
             |row| Value::text(Some(row.finding.code));
         "finding.count" "COUNT" Right Verbose [] "Number of hosts with the finding"
             |row| Value::int(u32::try_from(row.finding.hosts.len()).ok());

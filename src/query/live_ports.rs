@@ -59,9 +59,9 @@ impl Listing for LivePorts {
             |row| row.errors_since.map_or(Value::Absent, |count| {
                 Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
             });
-        "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads, each second, in the directions that the driver counts"
+        "traffic.reads_per_s" "READS" Right Verbose ["port.counters", "counters"] "RDMA reads per second, in the directions that the driver counts"
             |row| operations(row, Operation::Read);
-        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes, each second, in the directions that the driver counts"
+        "traffic.writes_per_s" "WRITES" Right Verbose ["port.counters", "counters"] "RDMA writes per second, in the directions that the driver counts"
             |row| operations(row, Operation::Write);
         "traffic.sends_per_s" "SENDS" Right Verbose ["port.counters", "counters"] "Sends and receives per second, in the directions that the driver counts"
             |row| operations(row, Operation::Send);

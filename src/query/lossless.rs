@@ -33,9 +33,9 @@ impl Listing for Lossless {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via(), device(), port(), state().shown(Shown::Verbose), protocol(), netdev()]
-        "lossless.tos" "TOS" Right Always [] "Type of service of traffic that sets none"
+        "lossless.tos" "TOS" Right Always [] "Default type of service of the traffic"
             |row| number(row, |judgement| judgement.tos);
-        "lossless.dscp" "DSCP" Right Always [] "DSCP in that"
+        "lossless.dscp" "DSCP" Right Always [] "DSCP of the type of service"
             |row| number(row, |judgement| judgement.dscp);
         "lossless.priority" "PRIORITY" Right Always [] "Priority of the DSCP on the network interface"
             |row| number(row, |judgement| judgement.priority.map(u32::from));

@@ -94,7 +94,11 @@ fn facts(report: &HostReport, is_verbose: bool) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];
     }
-    let mut facts: Vec<Fact> = missing_device(report).into_iter().collect();
+    let mut facts: Vec<Fact> = report
+        .no_device()
+        .map(|(what, fix)| Fact::new(what.into(), Some(fix.into())))
+        .into_iter()
+        .collect();
     let (missing, others): (Vec<&Problem>, Vec<_>) =
         report.problems.iter().partition(|problem| problem.not_recorded);
     if is_verbose || missing.len() < 2 {
@@ -153,7 +157,7 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     }
     let fact = |(problem, more): (&Problem, usize)| {
         let Problem { key, detail, fix, .. } = problem;
-        let more = if more == 0 { String::new() } else { format!(", and {more} more beside it") };
+        let more = if more == 0 { String::new() } else { format!(", and {more} more values") };
         Fact::new(format!("{key}: {detail}{more}"), fix.clone())
     };
     order.into_iter().map(fact).collect()
@@ -164,26 +168,6 @@ fn table(key: &str) -> Option<&str> {
     let (table, _) = key.rsplit_once('/')?;
     let name = table.rsplit('/').next()?;
     matches!(name, "gids" | "pkeys" | "counters").then_some(table)
-}
-
-/// What a host without devices lacks.
-fn missing_device(report: &HostReport) -> Option<Fact> {
-    if !report.devices.is_empty() {
-        return None;
-    }
-    let software = "rdma link add rxe0 type rxe netdev eth0";
-    let (why, fix) = match report.rdma_core {
-        Some(false) => (
-            "the kernel's RDMA core (module ib_core) is not loaded",
-            format!("load the driver of the card, as in modprobe mlx5_ib, or try {software}"),
-        ),
-        Some(true) => (
-            "the RDMA core is loaded, but no driver has registered a device",
-            format!("see which driver the card has with lspci -k and load it, or try {software}"),
-        ),
-        None => return None,
-    };
-    Some(Fact::new(format!("no RDMA device: {why}"), Some(fix)))
 }
 
 #[cfg(test)]
@@ -209,7 +193,7 @@ fn a_table_whose_entries_are_refused_is_one_note() {
     assert_eq!(
         texts,
         [
-            "a/1/gids/0: cannot read /sys/a/1/gids/0: EACCES (permission denied), and 2 more beside it",
+            "a/1/gids/0: cannot read /sys/a/1/gids/0: EACCES (permission denied), and 2 more values",
             "a/1/lid: cannot read /sys/a/1/lid: EACCES (permission denied)",
             "a/1/state: cannot read /sys/a/1/state: EACCES (permission denied)",
             "a/2/gids/0: cannot read /sys/a/2/gids/0: EACCES (permission denied)",

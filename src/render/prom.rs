@@ -104,7 +104,7 @@ pub fn prom<L: Listing>(
                 let mut labels = key_labels::<L>(row, noun(column.id));
                 labels.retain(|(name, _)| name != "command");
                 labels.extend([command(), ("column".to_owned(), column.id.to_owned())]);
-                let help = "A column that is there and could not be read";
+                let help = "A value that exists and could not be read";
                 all.add("rdmactl_unreadable", Kind::Gauge, help, &labels, "1");
             }
         }
@@ -132,8 +132,7 @@ fn add_noun<'columns, L: Listing>(
         match amount(column.id, &value) {
             Some(Amount { metric, kind, number }) => {
                 if matches!(value, Value::Count { is_full: true, .. }) {
-                    let help =
-                        "A counter that stopped at its largest value, and means at least that";
+                    let help = "A counter at its maximum; the real value may be larger";
                     let metric = format!("rdmactl_{noun}_saturated");
                     all.add(&metric, Kind::Gauge, help, &keys, "1");
                 }
@@ -151,7 +150,7 @@ fn add_noun<'columns, L: Listing>(
         }
     }
     if !words.is_empty() {
-        let help = format!("What is known of the {noun} in words");
+        let help = format!("Text values of the {noun}");
         let labels = [keys, words].concat();
         all.add(&format!("rdmactl_{noun}_info"), Kind::Gauge, &help, &labels, "1");
     }

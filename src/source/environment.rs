@@ -48,7 +48,7 @@ struct Left(Mutex<Vec<(u32, JoinHandle<()>)>>);
 
 impl Left {
     fn ask(&self, pid: u32, patience: Duration, read: fn(u32) -> Answer) -> Answer {
-        let hangs = || Err(ReadError::Process("it does not let itself be looked at".into()));
+        let hangs = || Err(ReadError::Process("the read of the process does not return".into()));
         {
             let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             left.retain(|(_, thread)| !thread.is_finished());

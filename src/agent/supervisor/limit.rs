@@ -25,7 +25,7 @@ fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, l
         source: "the agent".into(),
         errno: None,
         detail: format!(
-            "{count} {what} are left out: the report would be over the limit of {limit} bytes"
+            "{count} {what} omitted: the report would exceed the limit of {limit} bytes"
         ),
         fix: Some(format!("log in to the host and run: rdmactl {command}")),
         not_recorded: false,

@@ -18,8 +18,8 @@ type Files = &'static [(&'static str, &'static str)];
 
 /// What is read on the host that is looked at.
 const LOCAL_FILES: Files = &[
-    ("/sys/class/infiniband", "devices, ports, GID tables, counters"),
-    ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces, the kernel's release"),
+    ("/sys/class/infiniband", "devices, ports, GID tables and counters"),
+    ("/sys/class/net, /proc/sys/kernel/osrelease", "network interfaces and kernel release"),
 ];
 
 /// Files of the configuration.
@@ -30,10 +30,10 @@ const CONFIG_FILES: Files = &[(
 
 /// What decides how other hosts are reached.
 const SSH_FILES: Files = &[
-    ("~/.ssh/config, /etc/ssh/ssh_config", "how to reach a host, as ssh -G tells; see -F"),
+    ("~/.ssh/config, /etc/ssh/ssh_config", "SSH configuration, as ssh -G prints it; see -F"),
     (
         "~/.ssh/known_hosts, /etc/ssh/ssh_known_hosts",
-        "the keys of hosts; an unknown one is refused",
+        "known host keys; rdmactl refuses an unknown host key",
     ),
 ];
 
@@ -95,11 +95,11 @@ pub(super) fn of(command: &Command, tree: &Command) -> io::Result<String> {
     if takes("hosts") {
         environment.push(("SSH_AUTH_SOCK", "the SSH agent that holds the keys"));
         environment
-            .push(("CLUSTERSHELL_CFGDIR", "where groups of ClusterShell are looked for first"));
+            .push(("CLUSTERSHELL_CFGDIR", "first directory to search for ClusterShell groups"));
         environment.push(("SLURM_JOB_NODELIST, PBS_NODEFILE", "the nodes of @job"));
     }
     if is_program || name == "completions" {
-        let what = "set by the completion scripts: print what may stand at the cursor, and end";
+        let what = "set by the completion scripts: print the completions at the cursor, then exit";
         environment.push(("RDMACTL_COMPLETE", what));
     }
     add_terms(&mut roff, "ENVIRONMENT", &environment);
@@ -192,7 +192,7 @@ fn add_columns(roff: &mut Roff, command: &str) {
 }
 
 fn add_listing(roff: &mut Roff, heading: &str, is_live: bool, columns: &[Described]) {
-    const WORDS: &str = ": the id, the heading in small letters, or the last part of an id.";
+    const WORDS: &str = ": the id, the heading in lower case, or the last part of an id.";
     roff.control("SH", [heading]);
     if is_live {
         // What is shown, and in which order, is chosen with keys.
@@ -297,7 +297,7 @@ fn add_codes(roff: &mut Roff, paragraph: &str) {
     }
     roff.control("TP", []);
     roff.text([bold("130, 143, 129")]);
-    roff.text([roman("ended by SIGINT, SIGTERM, SIGHUP; what was there has been printed")]);
+    roff.text([roman("ended by SIGINT, SIGTERM or SIGHUP; results so far are printed")]);
 }
 
 fn add_terms(roff: &mut Roff, heading: &str, terms: &[(&str, &str)]) {

@@ -95,8 +95,8 @@ fn read_client(reader: &mut Reader<'_>, module: &str, id: String) -> BeegfsClien
 fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
     let mut read = || {
         if !path.starts_with(OWN_FILES) || path.contains("/../") {
-            let detail = format!("{path} is not read: it lies outside of {OWN_FILES}");
-            reader.lacking(key, path, &detail, "put the file below /etc, and mount again");
+            let detail = format!("rdmactl does not read {path}: it is outside {OWN_FILES}");
+            reader.lacking(key, path, &detail, "move the file below /etc, and mount again");
             return None;
         }
         let question = Question::File(path.to_owned());
@@ -104,8 +104,9 @@ fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
             Ok(text) => Some(parse_subnets(&String::from_utf8_lossy(&text))),
             // The client has read it when it was mounted.
             Err(error) if error.is_absent() => {
-                let detail = format!("{path} is named in the client's settings, and is not there");
-                reader.lacking(key, path, &detail, "put the file back, or mount again without it");
+                let detail =
+                    format!("the client configuration names {path}, but the file does not exist");
+                reader.lacking(key, path, &detail, "restore the file, or mount again without it");
                 None
             }
             Err(error) => {

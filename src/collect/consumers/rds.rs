@@ -20,7 +20,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     }
     let Some(answer) = reader.answer(key, &list) else { return };
     let Some(mut all) = decode(&answer, 4) else {
-        return reader.malformed(key, &list.to_string(), "items of another size");
+        return reader.malformed(key, &list.to_string(), "entries of unknown size");
     };
     // Kernels before 5.0 have no such list.
     if let Some(answer) = reader.answer(key, &Question::Rds(RdsList::Connections6))

@@ -23,12 +23,12 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     }
     if !has_module(reader, key, "smc_diag") {
         let detail =
-            "the kernel shows sockets of SMC only with its module smc_diag, which is not loaded";
+            "the kernel lists SMC sockets only with the module smc_diag, which is not loaded";
         return reader.lacking(key, &query.to_string(), detail, "modprobe smc_diag");
     }
     let Some(answer) = reader.answer(key, &query) else { return };
     if !Messages::new(&answer).last_is_whole() {
-        return reader.malformed(key, &query.to_string(), "half a message");
+        return reader.malformed(key, &query.to_string(), "an incomplete message");
     }
     let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
     let mut all: Vec<SmcSocket> = all.collect();

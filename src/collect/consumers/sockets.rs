@@ -67,7 +67,7 @@ fn read_sockets(reader: &mut Reader<'_>, source: SocketSource) -> Option<Vec<Tcp
         let question = Question::Sockets(query);
         let Some(answer) = reader.answer(key, &question) else { continue };
         if !Messages::new(&answer).last_is_whole() {
-            reader.malformed(key, &question.to_string(), "half a message");
+            reader.malformed(key, &question.to_string(), "an incomplete message");
         }
         let all = Messages::new(&answer).filter_map(|message| decode(message.payload));
         found.get_or_insert_default().extend(all);
@@ -181,7 +181,7 @@ fn read_holders(
     let mut all: BTreeMap<u32, Holder> = BTreeMap::new();
     for line in String::from_utf8_lossy(&answer).lines() {
         if line == MORE_HOLDERS {
-            reader.incomplete(key, &Question::Holders.to_string(), "there are too many open files");
+            reader.incomplete(key, &Question::Holders.to_string(), "too many open files");
         }
         let Some((pid, what)) = line.split_once(' ') else { continue };
         let Ok(pid) = pid.parse() else { continue };
@@ -210,9 +210,8 @@ fn read_holders(
         holder.devices.extend(device.map(str::to_owned));
     }
     if hidden > 0 {
-        let detail = format!(
-            "{hidden} processes may not be looked into: whose sockets are theirs is not known"
-        );
+        let detail =
+            format!("{hidden} processes could not be read: the owners of some sockets are unknown");
         reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root (over SSH: --sudo)");
     }
     name_holders(reader, &mut all);
@@ -258,7 +257,7 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
     }
     if let Some(first) = hung.first() {
         let detail = format!(
-            "{} processes do not let their environment be looked at, {first} for one: they may hang",
+            "the environment of {} processes could not be read in time (for example pid {first}): they may hang",
             hung.len()
         );
         let fix = format!("cat /proc/{first}/stack; dmesg | grep -i 'not responding'");

@@ -29,9 +29,8 @@ pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut Hos
         }
     }
     if is_doubtful {
-        let why =
-            "siw tells states of queue pairs since Linux 6.8, and the kernel's release is unknown";
-        reader.lacking("resources", RELEASE, why, "see why the release cannot be read");
+        let why = "siw reports queue pair states since Linux 6.8; the kernel release is unknown";
+        reader.lacking("resources", RELEASE, why, "check the file: cat /proc/sys/kernel/osrelease");
     }
 }
 

@@ -125,7 +125,7 @@ fn read_rate(
         && error.is_invalid()
     {
         // core/sysfs.c answers EINVAL when the driver reports a width that does not exist.
-        let fix = "look at the cable: some drivers know no rate of an unplugged port";
+        let fix = "check the cable: some drivers report no rate without a cable";
         reader.unreadable(&key, &path, error, Some(fix));
         return (None, None);
     }

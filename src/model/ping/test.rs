@@ -48,11 +48,11 @@ impl Test {
     /// The test of a word; else all the words there are.
     ///
     /// # Errors
-    /// There is no such test.
+    /// The word names no test.
     pub fn parse(word: &str) -> Result<Self, String> {
         Self::ALL.iter().copied().find(|test| test.word() == word).ok_or_else(|| {
             let words: Vec<&str> = Self::ALL.iter().map(|test| test.word()).collect();
-            format!("there is no such test; there are {}", words.join(", "))
+            format!("unknown test; the tests are {}", words.join(", "))
         })
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn common_partition<'a>(
             return match wanted.pkey {
                 // Keys that could not be read are not known, and iWARP has none.
                 Some(wanted) => Err(NoMatch::PKey(format!(
-                    "{}/{} at the {end} tells no partition keys, and {wanted:#06x} is wanted",
+                    "{}/{} of the {end} reports no P_Keys; {wanted:#06x} is requested",
                     one.device.name, one.number
                 ))),
                 None => Ok(None),
@@ -35,7 +35,7 @@ pub(super) fn common_partition<'a>(
             let (device, port) = (&one.device.name, one.number);
             let wanted = wanted.pkey.unwrap_or_default();
             NoMatch::PKey(format!(
-                "{device}/{port} at the {end} is in no partition {wanted:#06x}; its keys are {}",
+                "{device}/{port} of the {end} is not in partition {wanted:#06x}; its P_Keys are {}",
                 keys.join(", ")
             ))
         })
@@ -55,12 +55,12 @@ pub(super) fn common_partition<'a>(
     let (x, y) = (mine.value, theirs.value);
     if x & BASE != y & BASE {
         return Err(NoMatch::PKey(format!(
-            "the source's partition key is {x:#06x}, the target's {y:#06x}: other partitions"
+            "the P_Keys {x:#06x} of the source and {y:#06x} of the target are different partitions"
         )));
     }
     if (x | y) & !BASE == 0 {
         return Err(NoMatch::PKey(format!(
-            "both ends are limited members of partition {x:#06x}, who may not talk to each other"
+            "both ends are limited members of partition {x:#06x}; limited members cannot communicate with each other"
         )));
     }
     let partition =

@@ -296,10 +296,10 @@ fn a_partition_is_found_at_the_index_it_has_on_each_host() {
     };
     let mut unread = with_key(1);
     unread.devices[0].ports[0].pkeys = None;
-    let told = "mlx5_0/1 at the target tells no partition keys, and 0x0001 is wanted";
+    let told = "mlx5_0/1 of the target reports no P_Keys; 0x0001 is requested";
     assert_eq!(choose(&with_key(0x8001), &unread), Err(NoMatch::PKey(told.into())));
     assert!(why(1, 1).contains("limited members"));
-    assert!(why(0x8001, 0x8002).contains("at the target is in no"));
+    assert!(why(0x8001, 0x8002).contains("of the target is not in"));
 }
 
 #[test]

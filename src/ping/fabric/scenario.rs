@@ -121,7 +121,7 @@ impl Fabric {
             if number > MOST_LINES {
                 return wrong(
                     format!("more than {MOST_LINES} lines"),
-                    "name many hosts at once, as in fault host n[001-100] slow 1.2",
+                    "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
                 )
                 .map_err(at(number));
             }
@@ -132,7 +132,8 @@ impl Fabric {
             }
         }
         if read.hosts.is_empty() {
-            let (what, fix) = ("no hosts".into(), "add a line, as in: hosts n[01-16]".into());
+            let (what, fix) =
+                ("no hosts line".into(), "add a line, for example: hosts n[01-16]".into());
             return Err(ScenarioError { line: None, what, fix });
         }
         let topology = read.topology()?;
@@ -155,19 +156,20 @@ impl<'a> Text<'a> {
                 self.hosts.extend(hosts);
                 let (hosts, most) = (self.hosts.len(), self.most_hosts);
                 if hosts > most {
-                    let what = format!("{hosts} hosts: a simulation has {most} at most");
-                    return wrong(what, "name fewer, as in: hosts n[0001-4096]");
+                    let what = format!("{hosts} hosts exceed the limit of {most}");
+                    return wrong(what, "name fewer hosts, for example: hosts n[0001-4096]");
                 }
             }
             ("rails", [count]) => {
-                let fix = format!("write 1 to {}, as in: rails 8", Fabric::MAX_RAILS);
+                let fix =
+                    format!("write a number from 1 to {}, for example: rails 8", Fabric::MAX_RAILS);
                 self.rails = whole(count, 1..=Fabric::MAX_RAILS as u64, "rails", &fix)?;
             }
             ("leaf", [name, set]) => {
                 if self.leaves.iter().any(|(known, _)| known == name) {
                     return wrong(
-                        format!("leaf {name} is there twice"),
-                        "name all its hosts in one line, as in: leaf leaf1 n[01-16]",
+                        format!("leaf {name} is defined twice"),
+                        "write all its hosts in one line, for example: leaf leaf1 n[01-16]",
                     );
                 }
                 let hosts = self.set(set)?;
@@ -186,16 +188,16 @@ impl<'a> Text<'a> {
             ("latency", ["cross", ns]) => self.latencies.cross = time(ns)?,
             ("tcp", [ns]) => self.tcp_ns = time(ns)?,
             ("noise", [part]) => {
-                self.noise = percent(part, 0.0..=50.0, "write 0% to 50%, as in: noise 3%")?;
+                self.noise = percent(part, 0.0..=50.0, "write 0% to 50%, for example: noise 3%")?;
             }
             ("seed", [seed]) => {
-                let fix = "write a whole number, as in: seed 7";
+                let fix = "write an integer, for example: seed 7";
                 self.seed = seed.parse().or_else(|_| wrong(format!("seed {seed}"), fix))?;
             }
             ("fault", _) if self.faults.len() >= MOST_FAULTS => {
                 return wrong(
                     format!("more than {MOST_FAULTS} faults"),
-                    "name many hosts at once, as in: fault host n[001-100] slow 1.2",
+                    "name several hosts in one line, for example: fault host n[001-100] slow 1.2",
                 );
             }
             ("fault", words) => self.faults.push((number, words.to_vec())),
@@ -207,12 +209,12 @@ impl<'a> Text<'a> {
     fn set(&self, set: &str) -> Read<Vec<String>> {
         match (self.expand)(set) {
             Ok(hosts) if hosts.is_empty() => {
-                wrong(format!("{set} is no host"), "name one, as in n[01-16]")
+                wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
             }
             Ok(hosts) => Ok(hosts),
             Err(error) => wrong(
-                format!("{set} is no host set:\n{error}"),
-                "write host sets as in n[01-16,20],gpu3, without blanks",
+                format!("invalid host set {set}:\n{error}"),
+                "write host sets without spaces, for example n[01-16,20],gpu3",
             ),
         }
     }
@@ -225,14 +227,17 @@ impl<'a> Text<'a> {
             if self.pods.is_empty() {
                 return Ok(None);
             }
-            return missing("pods of no leaves", "add leaves, as in: leaf leaf1 n[01-16]");
+            return missing(
+                "pods without leaves",
+                "define leaves, for example: leaf leaf1 n[01-16]",
+            );
         }
         let mut leaf_of = BTreeMap::new();
         for (leaf, (name, hosts)) in self.leaves.iter().enumerate() {
             for host in hosts {
                 if leaf_of.insert(host.as_str(), leaf).is_some() {
-                    let what = format!("host {host} is on leaf {name} and on another one");
-                    return missing(&what, "name each host behind one leaf");
+                    let what = format!("host {host} is on leaf {name} and on another leaf");
+                    return missing(&what, "put each host on one leaf only");
                 }
             }
         }
@@ -240,7 +245,7 @@ impl<'a> Text<'a> {
         for host in &self.hosts {
             let Some(&leaf) = leaf_of.get(host.as_str()) else {
                 let what = format!("host {host} is on no leaf");
-                return missing(&what, "name every host behind a leaf, or leave all leaves out");
+                return missing(&what, "put every host on a leaf, or remove all leaf lines");
             };
             of_hosts.push(leaf);
         }
@@ -249,8 +254,8 @@ impl<'a> Text<'a> {
         for (pod, (_, leaves)) in self.pods.iter().enumerate() {
             for leaf in leaves {
                 if !self.leaves.iter().any(|(name, _)| name == leaf) {
-                    let what = format!("a pod of leaf {leaf}, which is nowhere");
-                    return missing(&what, "name its hosts, as in: leaf leaf1 n[01-16]");
+                    let what = format!("a pod names leaf {leaf}, which is not defined");
+                    return missing(&what, "define the leaf: leaf leaf1 n[01-16]");
                 }
                 pod_of.insert(leaf.as_str(), pod + 1);
             }
@@ -307,12 +312,13 @@ fn missing<T>(what: &str, fix: &str) -> Result<T, ScenarioError> {
 
 fn misread(first: &str) -> String {
     match form_of(first) {
-        ALL_FORMS => format!("a line that begins with {first}"),
-        _ => format!("{first} with too few words, or too many"),
+        ALL_FORMS => format!("unknown word {first}"),
+        _ => format!("{first} has too few or too many words"),
     }
 }
 
-const ALL_FORMS: &str = "begin with hosts, rails, leaf, pod, latency, tcp, noise, seed or fault";
+const ALL_FORMS: &str =
+    "start the line with hosts, rails, leaf, pod, latency, tcp, noise, seed or fault";
 
 fn form_of(first: &str) -> &'static str {
     match first {
@@ -341,8 +347,8 @@ enum What {
     Trouble(Trouble),
 }
 
-const WHERE: &str = "write: fault host SET, transmit SET, receive SET, leaf NAME, path LEAF LEAF, \
-                     pair HOST HOST or pair HOST -> HOST, then rail N where it is on one only, \
+const WHERE: &str = "write fault, then host SET, transmit SET, receive SET, leaf NAME, path LEAF LEAF, \
+                     pair HOST HOST or pair HOST -> HOST; then rail N for one rail only; \
                      then slow 1.25, blocked, blackhole, loss 5%, down, dead or hung";
 
 impl Fault<'_, '_> {
@@ -363,7 +369,7 @@ impl Fault<'_, '_> {
             ["path", one, other, rest @ ..] => {
                 let (one, other) = (leaf_of(fabric, one)?, leaf_of(fabric, other)?);
                 if one == other {
-                    return wrong("a path from a leaf to itself", "name two leaves");
+                    return wrong("a path from a leaf to itself", "name two different leaves");
                 }
                 let (rails, effect) = self.effect(rest)?;
                 for rail in rails {
@@ -377,7 +383,7 @@ impl Fault<'_, '_> {
                 self.put_pair(fabric, source, target, rest, false)
             }
             ["pair", one, other, rest @ ..] => self.put_pair(fabric, one, other, rest, true),
-            _ => wrong("a fault of nothing that is known", WHERE),
+            _ => wrong("unknown fault location", WHERE),
         }
     }
 
@@ -392,8 +398,8 @@ impl Fault<'_, '_> {
         let is_whole = matches!(what, What::Trouble(Trouble::Dead | Trouble::Hung));
         if is_whole && is_on_one {
             return wrong(
-                "a host that is dead or hung on one rail",
-                "leave the rail out, or write down: its link is",
+                "dead and hung apply to a whole host, not to one rail",
+                "remove the rail, or write down, which applies to a link",
             );
         }
         let is_more_than_slow = match what {
@@ -403,8 +409,8 @@ impl Fault<'_, '_> {
         let is_one_way = !(out && back);
         if is_one_way && is_more_than_slow {
             return wrong(
-                "a direction of a host that is more than slow",
-                "write slow, or fault host: what does not get out does not get its answers either",
+                "transmit and receive support only slow",
+                "write slow, or use fault host: a host that cannot send gets no replies either",
             );
         }
         for name in self.text.set(set)? {
@@ -437,7 +443,7 @@ impl Fault<'_, '_> {
     ) -> Read<()> {
         let (source, target) = (self.host(one)?, self.host(other)?);
         if source == target {
-            return wrong("a pair of a host with itself", "name two hosts");
+            return wrong("the pair names one host twice", "name two different hosts");
         }
         let (rails, effect) = self.effect(rest)?;
         for rail in rails {
@@ -453,10 +459,7 @@ impl Fault<'_, '_> {
 
     fn host(&self, name: &str) -> Read<usize> {
         let known = self.numbers.get(name).copied();
-        known.map_or_else(
-            || wrong(format!("{name} is none of the hosts"), "add it to the line of hosts"),
-            Ok,
-        )
+        known.map_or_else(|| wrong(format!("unknown host {name}"), "add it to the hosts line"), Ok)
     }
 
     /// What is on the way: no host can be dead there.
@@ -464,7 +467,7 @@ impl Fault<'_, '_> {
         match self.what(rest)? {
             (rails, _, What::Effect(effect)) => Ok((rails, effect)),
             (_, _, What::Trouble(_)) => wrong(
-                "down, dead and hung are of hosts",
+                "down, dead and hung apply to hosts only",
                 "write: fault host SET dead; or slow, blocked, blackhole or loss here",
             ),
         }
@@ -475,7 +478,9 @@ impl Fault<'_, '_> {
         let (rails, is_on_one, rest) = match rest {
             ["rail", rail, rest @ ..] => {
                 let last = self.text.rails - 1;
-                let fix = format!("rails count from 0 to {last} here; more are: rails N");
+                let fix = format!(
+                    "rail numbers are 0 to {last}; the line rails N sets the number of rails"
+                );
                 let rail = whole(rail, 0..=last as u64, "rail", &fix)?;
                 (rail..rail + 1, true, rest)
             }
@@ -486,13 +491,13 @@ impl Fault<'_, '_> {
             ["slow", factor] => {
                 let known = factor.parse().ok().filter(|slow| (1.0..=1_000.0).contains(slow));
                 let Some(slow) = known else {
-                    let fix = "write how many times longer it takes, as in: slow 1.25";
+                    let fix = "write a factor from 1 to 1000, for example: slow 1.25";
                     return wrong(format!("slow {factor}"), fix);
                 };
                 What::Effect(Effect { slow, ..none })
             }
             ["loss", part] => {
-                let lost = percent(part, 0.0..=100.0, "write 0% to 100%, as in: loss 5%")?;
+                let lost = percent(part, 0.0..=100.0, "write 0% to 100%, for example: loss 5%")?;
                 What::Effect(Effect { passing: 1.0 - lost, ..none })
             }
             ["blocked"] => What::Effect(Effect { blocks_roce: true, ..none }),
@@ -500,7 +505,7 @@ impl Fault<'_, '_> {
             ["down"] => What::Trouble(Trouble::LinkDown),
             ["dead"] => What::Trouble(Trouble::Dead),
             ["hung"] => What::Trouble(Trouble::Hung),
-            _ => return wrong("a fault that does nothing that is known", WHERE),
+            _ => return wrong("unknown kind of fault", WHERE),
         };
         Ok((rails, is_on_one, what))
     }
@@ -517,8 +522,8 @@ fn leaf_of(fabric: &Fabric, name: &str) -> Read<usize> {
     let known = leaves.enumerate().find(|(_, leaf)| leaf.name == name).map(|(at, _)| at);
     known.map_or_else(
         || {
-            let fix = format!("name its hosts, as in: leaf {name} n[01-16]");
-            wrong(format!("leaf {name} is nowhere"), fix)
+            let fix = format!("define the leaf: leaf {name} n[01-16]");
+            wrong(format!("leaf {name} is not defined"), fix)
         },
         Ok,
     )
@@ -529,7 +534,7 @@ fn percent(text: &str, range: std::ops::RangeInclusive<f64>, fix: &str) -> Read<
     let number = text.strip_suffix('%').and_then(|number| number.parse().ok());
     let number = number.filter(|number| range.contains(number));
     number.map_or_else(
-        || wrong(format!("{text} is no such percentage"), fix),
+        || wrong(format!("invalid percentage {text}"), fix),
         |number| Ok(number / 100.0),
     )
 }
@@ -547,7 +552,7 @@ fn time(text: &str) -> Read<f64> {
     let ns = scale.zip(number.parse::<f64>().ok()).map(|(scale, number)| number * scale);
     let ns = ns.filter(|ns| (10.0..=1e9).contains(ns));
     ns.map_or_else(
-        || wrong(format!("{text} is no latency"), "write 10ns to 1000ms, as in: 1.6us"),
+        || wrong(format!("invalid latency {text}"), "write 10ns to 1000ms, for example: 1.6us"),
         Ok,
     )
 }

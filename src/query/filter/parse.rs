@@ -24,7 +24,7 @@ pub(super) fn parse<L: Listing>(expression: &str) -> Result<Condition<L>, Filter
     let condition = parser.any()?;
     match parser.rest().chars().next() {
         None => Ok(condition),
-        Some(_) => Err(parser.error("nothing opens this )")),
+        Some(_) => Err(parser.error("unmatched )")),
     }
 }
 
@@ -109,14 +109,14 @@ impl<'text> Parser<'text> {
     fn one<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.error("brackets stand too deep in each other"));
+            return Err(self.error("parentheses are nested too deeply"));
         }
         let condition = if self.takes("!") || self.takes_word("not") {
             Condition::Not(Box::new(self.one()?))
         } else if self.takes("(") {
             let inner = self.any()?;
             if !self.takes(")") {
-                return Err(self.error("a ) is needed"));
+                return Err(self.error("expected )"));
             }
             inner
         } else {
@@ -130,7 +130,7 @@ impl<'text> Parser<'text> {
         self.skip_blanks();
         let start = self.at;
         let Some(word) = self.word()? else {
-            return Err(self.error("a condition is needed"));
+            return Err(self.error("expected a filter expression"));
         };
         let relation = RELATIONS.iter().find(|(sign, ..)| self.takes(sign));
         let Some((_, relation, is_wanted)) = relation else {
@@ -139,7 +139,7 @@ impl<'text> Parser<'text> {
         let column =
             find::<L>(&word).ok_or_else(|| self.error_at(start, format!("no column {word}")))?;
         self.skip_blanks();
-        let Some(value) = self.word()? else { return Err(self.error("a value is needed")) };
+        let Some(value) = self.word()? else { return Err(self.error("expected a value")) };
         let text = value.to_lowercase();
         let quantity = quantity::parse(&text);
         let cell = Condition::Cell(column, *relation, Operand { text, quantity });

@@ -119,7 +119,7 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
         format!("! {} broke: {}", name(change), change.new_code.word())
     });
     let mended: Vec<&PairChange> = diff.mended.iter().collect();
-    write_some(text, &mended, "+ ", "pairs are repaired", &|change| {
+    write_some(text, &mended, "+ ", "pairs repaired", &|change| {
         format!("+ {} is repaired; it was {}", name(change), change.old_code.word())
     });
     for (mark, word, hosts) in

@@ -74,7 +74,7 @@ impl Look {
             Self::Nothing => "not requested",
             Self::NotApplicable => "not applicable",
             Self::NotTested => "not tested",
-            Self::Works(0) => "usual",
+            Self::Works(0) => "median",
             Self::Works(1) => "1.1x the median",
             Self::Works(2) => "1.5x",
             Self::Works(3) => "2x",
@@ -243,7 +243,7 @@ impl<'a> HeatMap<'a> {
         let mut body = String::new();
         let _ = write!(
             body,
-            r#"<text class="dim" x="0" y="11">from (down), to (across)</text><rect class="frame" x="{}" y="{}" width="{}" height="{}"/>"#,
+            r#"<text class="dim" x="0" y="11">source (down), target (across)</text><rect class="frame" x="{}" y="{}" width="{}" height="{}"/>"#,
             margin - 1,
             top - 1,
             whole + 2,
@@ -363,7 +363,7 @@ fn mark(look: Look, (x, y): (usize, usize), side: usize) -> String {
     format!(r#"<text class="on-{class}" text-anchor="middle" x="{x}" y="{y}">{letter}</text>"#)
 }
 
-/// What colours and marks mean, in lines of this width.
+/// Meaning of colors and marks, in lines of this width.
 pub(super) fn legend(width: usize) -> Drawing {
     let (side, line) = (14, 22);
     let (mut x, mut y) = (0, 0);

@@ -33,8 +33,8 @@ pub fn render_html(report: &PingReport) -> Result<String, String> {
     let signs = legend(760);
     let _ = writeln!(
         page,
-        "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"what colours and marks \
-         mean\">{}</svg>",
+        "<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"meaning of colors and \
+         marks\">{}</svg>",
         signs.width, signs.height, signs.body
     );
     for rail in 0..map.rails() {

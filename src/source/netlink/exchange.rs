@@ -132,7 +132,7 @@ fn listen(socket: &OwnedFd, answer: &mut Vec<u8>, patience: Duration) -> Result<
             }
         }
         if !messages.rest().is_empty() {
-            return Err(ReadError::Process("the kernel sent half a message".into()));
+            return Err(ReadError::Process("the kernel sent an incomplete message".into()));
         }
     }
 }

@@ -117,7 +117,7 @@ impl std::fmt::Display for Step {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Start => "open the RDMA connection manager",
-            Self::Create => "make a connection identifier for",
+            Self::Create => "create a connection identifier for",
             Self::Bind => "bind to",
             Self::Listen => "listen on",
             Self::Receive => "receive a connection on",

@@ -95,7 +95,7 @@ kinds! {
     /// The address has moved to another device.
     AddressChange = RDMA_CM_EVENT_ADDR_CHANGE, "address changed";
     /// The queue pair's number may be used again.
-    TimewaitExit = RDMA_CM_EVENT_TIMEWAIT_EXIT, "time-wait over";
+    TimewaitExit = RDMA_CM_EVENT_TIMEWAIT_EXIT, "time-wait ended";
 }
 
 impl fmt::Display for Event {
@@ -105,7 +105,7 @@ impl fmt::Display for Event {
             EventStatus::Good => Ok(()),
             EventStatus::Failed(errno) => write!(out, ", {errno}"),
             EventStatus::Reason(8) => out.write_str(", no listener on the peer (reason 8)"),
-            EventStatus::Reason(28) => out.write_str(", by the program there (reason 28)"),
+            EventStatus::Reason(28) => out.write_str(", by the program on the peer (reason 28)"),
             EventStatus::Reason(reason) => write!(out, ", reason {reason}"),
         }
     }

@@ -72,7 +72,7 @@ impl VerbsError {
         match self {
             Self::Load(error) => error.fix(),
             Self::NoKernelSupport => {
-                Some("load the module ib_uverbs and the driver of the card, then look again")
+                Some("load the module ib_uverbs and the driver of the card, then retry")
             }
             Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => Some(
                 "add the user to the group that owns the device: ls -l /dev/infiniband; usermod -aG GROUP USER",
@@ -140,12 +140,12 @@ impl Operation {
             Self::QueryDevice | Self::QueryPort => ("query ", ""),
             Self::QueryGid => ("read the GID table of ", ""),
             Self::QueryPkey => ("read the P_Key table of ", ""),
-            Self::AllocateDomain => ("make a protection domain on ", ""),
+            Self::AllocateDomain => ("create a protection domain on ", ""),
             Self::RegisterMemory => ("register memory with ", ""),
-            Self::CreateChannel => ("make a completion channel on ", ""),
-            Self::CreateCompletionQueue => ("make a completion queue on ", ""),
-            Self::CreateQueuePair => ("make a queue pair on ", ""),
-            Self::CreateAddress => ("make an address handle on ", ""),
+            Self::CreateChannel => ("create a completion channel on ", ""),
+            Self::CreateCompletionQueue => ("create a completion queue on ", ""),
+            Self::CreateQueuePair => ("create a queue pair on ", ""),
+            Self::CreateAddress => ("create an address handle on ", ""),
             Self::ToReset => ("move the queue pair of ", " to RESET"),
             Self::ToInit => ("move the queue pair of ", " to INIT"),
             Self::ToReceive => ("move the queue pair of ", " to RTR"),
@@ -154,7 +154,7 @@ impl Operation {
             Self::PostSend => ("post a send request on ", ""),
             Self::PostReceive => ("post a receive request on ", ""),
             Self::Poll => ("poll the completion queue of ", ""),
-            Self::Arm => ("ask for a completion event on ", ""),
+            Self::Arm => ("request a completion event on ", ""),
             Self::Wait => ("wait for a completion event on ", ""),
         };
         format!("{before}{object}{after}")
