@@ -383,6 +383,32 @@ fn a_capture_is_not_written_to_a_terminal() {
 }
 
 #[test]
+fn on_a_terminal_a_hung_host_does_not_delay_the_rows_of_the_others() {
+    let program = env!("CARGO_BIN_EXE_rdmactl");
+    let folder = tempfile::tempdir().expect("a directory");
+    let carrier = folder.path().join("carrier");
+    let script = "[ $1 = hung ] && exec sleep 600; exec sh -c \"$2\"\n";
+    std::fs::write(&carrier, script).expect("a script");
+    std::os::unix::fs::symlink(program, folder.path().join("rdmactl")).expect("a link");
+    let run = |flags: &str| {
+        let launcher = format!("--launcher exec 'sh {} {{host}} {{command}}'", carrier.display());
+        let command = format!("{program} devices hung,quick {launcher} --timeout 8s {flags}");
+        let mut terminal = Command::new("script");
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        terminal.args(["-qc", &command, "/dev/null"]).env("NO_COLOR", "1").env("PATH", path);
+        let output = terminal.output().expect("script runs");
+        String::from_utf8(output.stdout).expect("UTF-8").replace('\r', "")
+    };
+    let text = run("");
+    let (before, after) = text.split_once("still waiting for hung\n").expect("a note");
+    assert!(before.contains("quick") && !before.contains("hung"), "{text}");
+    assert!(after.contains("hung") && after.contains("timeout"), "{text}");
+    // An order needs all rows.
+    let text = run("-s host");
+    assert!(!text.contains("still waiting") && text.contains("timeout"), "{text}");
+}
+
+#[test]
 fn the_summary_repeats_the_hosts_in_its_next_commands() {
     let (_, stdout, _) = rdmactl(&["--from", FLEET]);
     assert!(stdout.contains(&format!("rdmactl counters --from {FLEET}")), "{stdout}");

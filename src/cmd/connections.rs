@@ -21,6 +21,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
         shows_changes: false,
+        is_per_host: false,
         nothing: "no connection uses RDMA, and no RDMA-capable application uses TCP",
         rows: &|reports, _| reading.rows(reports),
         footer: &render_connections,

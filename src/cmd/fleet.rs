@@ -1,5 +1,8 @@
 //! Reports of remote hosts.
 
+use std::collections::BTreeSet;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -107,8 +110,19 @@ pub(super) struct Given<T> {
     left: Option<Leftover>,
 }
 
-/// A host with what it gave, or why it gave nothing.
-pub(super) type Asked<T> = (Host, Result<Given<T>, HostFailure>);
+/// What a host gave, or why it gave nothing.
+type Answer<T> = Result<Given<T>, HostFailure>;
+
+/// What happens while hosts are queried.
+enum Event<T> {
+    /// The host with this index answered.
+    Answered(usize, Answer<T>),
+    /// No host answered for [`QUIET`], and some are outstanding.
+    Quiet,
+}
+
+/// After how long without an answer [`report_in_batches`] passes on the reports that it has.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// Queries every host, and returns one report for each, in the same order.
 ///
@@ -124,7 +138,44 @@ pub(super) fn report_hosts(
     Ok(asked.into_iter().map(|(host, result)| report(&host, result)).collect())
 }
 
-fn report(host: &Host, result: Result<Given<HostReport>, HostFailure>) -> HostReport {
+/// Queries every host like [`report_hosts`]. Whenever no host answers for [`QUIET`], `show` gets the new
+/// reports and the outstanding hosts; at the end it gets the rest, and no outstanding host.
+///
+/// # Errors
+/// As for [`report_hosts`], or the first error of `show`, which ends the run.
+pub(super) fn report_in_batches(
+    global: &Global,
+    hosts: &[Host],
+    parts: &Parts,
+    mut show: impl FnMut(Vec<HostReport>, &[&Host]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let ask = |observer: &Observer, deadline| observer.report(parts, deadline);
+    let mut outstanding: BTreeSet<usize> = (0..hosts.len()).collect();
+    let mut batch: Vec<(usize, HostReport)> = Vec::new();
+    let in_order = |batch: &mut Vec<(usize, HostReport)>| {
+        batch.sort_by_key(|(index, _)| *index);
+        batch.drain(..).map(|(_, report)| report).collect()
+    };
+    query_hosts(global, hosts, ask, |event| {
+        match event {
+            Event::Answered(index, answer) => {
+                outstanding.remove(&index);
+                batch.push((index, report(&hosts[index], answer)));
+            }
+            Event::Quiet if !batch.is_empty() => {
+                let waiting: Vec<&Host> = outstanding.iter().map(|index| &hosts[*index]).collect();
+                show(in_order(&mut batch), &waiting)?;
+            }
+            Event::Quiet => {}
+        }
+        Ok(())
+    })?;
+    batch
+        .extend(outstanding.iter().map(|index| (*index, report(&hosts[*index], Err(cancelled())))));
+    show(in_order(&mut batch), &[])
+}
+
+fn report(host: &Host, result: Answer<HostReport>) -> HostReport {
     match result {
         Ok(Given { what, via, left }) => {
             HostReport { host: host.to_string(), via, ..and_left(what, left) }
@@ -166,31 +217,75 @@ pub(super) fn record_hosts(
     Ok((reports, Capture { taken_ns, hosts: captured }))
 }
 
+/// Queries every host; each with its answer, in the same order.
 fn ask_hosts<T: Send>(
     global: &Global,
     hosts: Vec<Host>,
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
-) -> anyhow::Result<Vec<Asked<T>>> {
-    let (reach, watchdog) = reach(global, upload(global), &hosts)?;
-    let mut results: Vec<Option<Result<Given<T>, HostFailure>>> =
-        hosts.iter().map(|_| None).collect();
+) -> anyhow::Result<Vec<(Host, Answer<T>)>> {
+    let mut answers: Vec<Option<Answer<T>>> = hosts.iter().map(|_| None).collect();
+    query_hosts(global, &hosts, ask, |event| {
+        if let Event::Answered(index, answer) = event {
+            answers[index] = Some(answer);
+        }
+        Ok(())
+    })?;
+    let answers = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(cancelled())));
+    Ok(hosts.into_iter().zip(answers).collect())
+}
+
+/// Queries every host, and calls `each` on this thread for every event. A cancelled run leaves hosts
+/// without an answer.
+///
+/// # Errors
+/// No host can be queried, or the first error of `each`, which cancels the run.
+fn query_hosts<T: Send>(
+    global: &Global,
+    hosts: &[Host],
+    ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure> + Sync,
+    mut each: impl FnMut(Event<T>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (reach, watchdog) = reach(global, upload(global), hosts)?;
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {
         // A cancelled run broke the connection itself.
         Err(_) if watchdog.is_cancelled() => Err(cancelled()),
-        result => result,
+        answer => answer,
     };
     let fanout = usize::from(global.fanout);
-    fan_out(&hosts, fanout, &watchdog, ask, |index, result| results[index] = Some(result))
-        .context("cannot start a thread")?;
-    let results = results.into_iter().map(|result| result.unwrap_or_else(|| Err(cancelled())));
-    Ok(hosts.into_iter().zip(results).collect())
+    let (send, answers) = mpsc::channel();
+    thread::scope(|scope| {
+        let watchdog = &watchdog;
+        let run = move || {
+            // The receiver takes answers until the sender is gone.
+            fan_out(hosts, fanout, watchdog, ask, |index, answer| {
+                let _ = send.send((index, answer));
+            })
+        };
+        let run = thread::Builder::new().name("hosts".into()).spawn_scoped(scope, run);
+        let run = run.context("cannot start a thread")?;
+        let mut result = Ok(());
+        loop {
+            let event = match answers.recv_timeout(QUIET) {
+                Ok((index, answer)) => Event::Answered(index, answer),
+                Err(RecvTimeoutError::Timeout) => Event::Quiet,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if result.is_ok() {
+                result = each(event).inspect_err(|_| watchdog.cancel());
+            }
+        }
+        match run.join() {
+            Ok(ended) => ended.context("cannot start a thread").and(result),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 fn ask_host<T>(
     reach: &Reach,
     host: &Host,
     ask: impl Fn(&Observer, Deadline) -> Result<T, HostFailure>,
-) -> Result<Given<T>, HostFailure> {
+) -> Answer<T> {
     let Reached { what: observer, via, deadline } = reach.observer(host)?;
     match ask(&observer, deadline) {
         Ok(what) => {

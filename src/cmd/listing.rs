@@ -3,7 +3,9 @@
 use crate::analyse::rate::Counted;
 use crate::cli::{Format, Global};
 use crate::clock;
+use crate::fleet::Host;
 use crate::model::{HostReport, Parts};
+use crate::names;
 use crate::query::Listing;
 use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, to_json_lines};
 use crate::term::Term;
@@ -22,6 +24,8 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) document: Parts,
     /// True if --watch shows the changes between two samples.
     pub(super) shows_changes: bool,
+    /// True if the rows of a host depend on this host alone.
+    pub(super) is_per_host: bool,
     /// The note for a listing without rows on hosts with devices.
     pub(super) nothing: &'static str,
     /// Makes rows of reports; the flag says whether hosts are named.
@@ -53,6 +57,7 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
             parts: Parts::default(),
             document: Parts::default(),
             shows_changes: false,
+            is_per_host: true,
             nothing: "no port",
             rows,
             footer: &|_, _| String::new(),
@@ -84,13 +89,7 @@ pub(super) fn run<L: Listing>(
             let fix = "add --watch, or omit --count";
             return Err(Advice::error("--count needs --watch", fix));
         }
-        let mut reports = read(global, &parts)?;
-        reports.hosts.iter_mut().for_each(keep);
-        term.answer(text(global, term, recipe, &view, &reports)?)?;
-        for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
-            say(term, &note);
-        }
-        return Ok(Outcome::of_listing(&reports.hosts));
+        return once(global, term, recipe, &view, &parts, &keep);
     };
     if global.output() == Format::Prom {
         let fix = "omit --watch; Prometheus computes rates itself";
@@ -132,6 +131,48 @@ pub(super) fn run<L: Listing>(
     Ok(outcome)
 }
 
+/// Prints one listing. On a terminal, a host that does not answer does not delay the rows of the others.
+fn once<L: Listing>(
+    global: &Global,
+    term: Term,
+    recipe: &Recipe<'_, L>,
+    view: &View<'_, L>,
+    parts: &Parts,
+    keep: &impl Fn(&mut HostReport),
+) -> anyhow::Result<Outcome> {
+    let mut outcome: Option<Outcome> = None;
+    let mut show = |mut reports: Reports| -> anyhow::Result<()> {
+        reports.hosts.iter_mut().for_each(keep);
+        let text = text(global, term, recipe, view, &reports)?;
+        let gap = if outcome.is_some() && !text.is_empty() { "\n" } else { "" };
+        term.answer(format!("{gap}{text}"))?;
+        for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
+            say(term, &note);
+        }
+        let this = Outcome::of_listing(&reports.hosts);
+        outcome = Some(outcome.map_or(this, |before| before.and(this)));
+        Ok(())
+    };
+    let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
+    let hosts = if is_in_batches { asked::hosts(global)? } else { None };
+    match hosts {
+        None => show(read(global, parts)?)?,
+        Some(hosts) => {
+            let taken_ns = Some(clock::wall_ns());
+            fleet::report_in_batches(global, &hosts, parts, |hosts, waiting| {
+                if !hosts.is_empty() {
+                    show(Reports { hosts, hosts_named: true, taken_ns })?;
+                }
+                if !waiting.is_empty() {
+                    say(term, &still_waiting(waiting));
+                }
+                Ok(())
+            })?;
+        }
+    }
+    Ok(outcome.unwrap_or(Outcome::Complete))
+}
+
 /// The reports in the form that is wanted.
 fn text<L: Listing>(
     global: &Global,
@@ -156,6 +197,12 @@ fn text<L: Listing>(
             view.print_with(rows, Hosts::of(reports), &footer)?
         }
     })
+}
+
+/// Names the hosts that did not answer yet.
+fn still_waiting(hosts: &[&Host]) -> Note {
+    let names = names::fold(hosts.iter().map(ToString::to_string));
+    Note { text: escape(&format!("still waiting for {names}")).into_owned(), fix: None }
 }
 
 /// Reads what the flags name.

@@ -89,6 +89,13 @@ impl<'global, L: Listing> View<'global, L> {
         self.header &= self.global.output() == Format::Table;
     }
 
+    /// Whether a person reads rows in the order of the hosts: then a listing can begin before every host
+    /// has answered.
+    pub(super) fn can_be_in_batches(&self) -> bool {
+        let is_table = self.global.output() == Format::Table && self.global.save.is_none();
+        is_table && self.order.is_none() && self.term.is_answer_terminal()
+    }
+
     /// Whether rows rather than a whole picture are asked for.
     pub(super) fn is_of_rows(&self) -> bool {
         self.global.verbose > 0

@@ -27,9 +27,13 @@ impl Described {
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         let word = &word.to_lowercase();
-        self.id == *word
-            || self.title.to_lowercase() == *word
-            || self.id.rsplit('.').next() == Some(word.as_str())
+        self.id == *word || self.title.to_lowercase() == *word || self.last_part() == word
+    }
+
+    /// `state` of `port.state`.
+    #[must_use]
+    pub fn last_part(&self) -> &'static str {
+        self.id.rsplit('.').next().unwrap_or(self.id)
     }
 }
 

@@ -41,8 +41,7 @@ pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandi
     };
     let column = &last[..at];
     let value = last[at..].trim_start_matches(['=', '~', '<', '>', '!']);
-    let is_called = |one: &&Described| one.id == column || one.title.eq_ignore_ascii_case(column);
-    let Some(column) = all.iter().find(is_called) else { return Vec::new() };
+    let Some(column) = all.iter().find(|one| one.is_called(column)) else { return Vec::new() };
     let typed = &current[..current.len() - value.len()];
     let names = values_of(column.id).into_iter().filter(|name| name.starts_with(value));
     names.map(|name| CompletionCandidate::new(format!("{typed}{name}"))).collect()
@@ -63,11 +62,22 @@ fn values_of(id: &str) -> Vec<String> {
     words.into_iter().map(str::to_lowercase).collect()
 }
 
+/// The columns whose name begins with what stands behind `before`: the id, else the heading in lower case or
+/// the last part of the id, where no other column is called so.
 fn named(all: &[Described], current: &str, before: &str, after: &str) -> Vec<CompletionCandidate> {
+    let Some(begun) = current.strip_prefix(before) else { return Vec::new() };
+    let is_only = |name: &str| all.iter().filter(|one| one.is_called(name)).count() == 1;
+    let name_of = |one: &Described| {
+        let short = [one.title.to_lowercase(), one.last_part().to_owned()];
+        let mut short = short.into_iter().filter(|_| !begun.is_empty());
+        if one.id.starts_with(begun) {
+            return Some(one.id.to_owned());
+        }
+        short.find(|name| name.starts_with(begun) && !name.contains(' ') && is_only(name))
+    };
     let candidate = |one: &Described| {
-        let value = format!("{before}{}{after}", one.id);
-        let candidate = CompletionCandidate::new(value).help(Some(one.help.into()));
-        (candidate.get_value().to_str()?.starts_with(current)).then_some(candidate)
+        let value = format!("{before}{}{after}", name_of(one)?);
+        Some(CompletionCandidate::new(value).help(Some(one.help.into())))
     };
     all.iter().filter_map(candidate).collect()
 }
@@ -99,6 +109,9 @@ mod tests {
         assert_eq!(found(columns, "port.st"), ["port.state"]);
         assert_eq!(found(columns, "+port.st"), ["+port.state"]);
         assert_eq!(found(columns, "he"), ["help"]);
+        assert_eq!(found(columns, "sta"), ["state"]);
+        assert_eq!(found(columns, "+phys_p"), ["+phys_port_cnt"]);
+        assert_eq!(found(order, "-rat"), ["-rate", "-rate_text"]);
         assert_eq!(found(order, "-port.st"), ["-port.state"]);
     }
 
@@ -107,6 +120,7 @@ mod tests {
         assert_eq!(found(condition, "port.st"), ["port.state="]);
         assert_eq!(found(condition, "port.lid>4 and port.st"), ["port.lid>4 and port.state="]);
         assert_eq!(found(condition, "!(port.st"), ["!(port.state="]);
+        assert_eq!(found(condition, "lid>4 and sta"), ["lid>4 and state="]);
         assert_eq!(found(condition, "port.state!=active_"), ["port.state!=active_defer"]);
         assert_eq!(found(condition, "state=="), {
             ["nop", "down", "init", "armed", "active", "active_defer"]
