@@ -1,7 +1,7 @@
 //! From the evidence of one pair to its verdict.
 //!
-//! The texts come from the table of verdicts ([`Code`]). Which hosts explain many failed pairs is decided by
-//! [`super::culprit`].
+//! The texts come from the table of verdicts ([`Code`]). Which hosts explain many failed pairs is
+//! decided by [`super::culprit`].
 
 mod fix;
 
@@ -46,7 +46,8 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     }
 }
 
-/// Returns the fix that the failed end knows, else the one of the table with the names of the pair.
+/// Returns the fix that the failed end knows, else the one of the table with the names of the
+/// pair.
 fn hint(
     code: Code,
     known: Option<&String>,
@@ -83,7 +84,8 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair whose reliable connection passes: other transports must pass as well if they were requested.
+/// Judges a pair whose reliable connection passes: other transports must pass as well if they were
+/// requested.
 fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let side = Side::Path;
     if let Some(failure) = &evidence.unreliable {
@@ -171,8 +173,8 @@ fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
 
 /// Returns the failure that came first and the side that reported it.
 ///
-/// A timeout or a refusal at the source only repeats an error at the target. If both ends report the same cause, the
-/// end that knows a fix is used.
+/// A timeout or a refusal at the source only repeats an error at the target. If both ends report
+/// the same cause, the end that knows a fix is used.
 fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
     let source = evidence.source.failure.as_ref();
     let target = evidence.target.failure.as_ref();
@@ -242,8 +244,8 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
     }
 }
 
-/// Returns the code of a completion status that means the same at every stage; `None` if it only means that
-/// something was lost.
+/// Returns the code of a completion status that means the same at every stage; `None` if it only
+/// means that something was lost.
 fn judge_status(cause: &Cause) -> Option<Code> {
     let Cause::Completion(status) = cause else { return None };
     match status.as_str() {
@@ -257,7 +259,8 @@ fn judge_status(cause: &Cause) -> Option<Code> {
 fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
     let is_silence = match &failure.cause {
-        // Soft-RoCE of Linux 6.12 flushes the request if the host's own firewall drops its packets.
+        // Soft-RoCE of Linux 6.12 flushes the request if the host's own firewall drops its
+        // packets.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
         // Datagrams are not acknowledged.
         Cause::NoCompletion | Cause::Timeout => true,
@@ -284,11 +287,13 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair of which no RDMA packet is known to have passed: TCP separates a filter from a rail that is down.
+/// Judges a pair for which no RDMA packet is known to have passed. TCP distinguishes a filter from
+/// a rail that is down.
 fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<Code> {
     match &evidence.tcp {
         Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
-        // rxe of Linux 5.10 does not even complete the request if the local firewall drops its packets.
+        // rxe of Linux 5.10 does not even complete the request if the local firewall drops its
+        // packets.
         Some(Err(_)) if failure.cause != Cause::NoCompletion => Some(Code::RailDown),
         _ => None,
     }
@@ -380,7 +385,7 @@ mod tests {
         pair.tcp = Some(Ok(trips()));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);
-        // Nobody tried TCP there: nothing may be said of the rail.
+        // TCP was not tested: the evidence says nothing about the rail.
         pair.tcp = None;
         assert_eq!(judge(&pair).code, Code::NoAck);
     }

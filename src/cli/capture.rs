@@ -13,8 +13,9 @@ pub struct CaptureArgs {
     pub hosts: HostSets,
     /// Replace names, addresses, GUIDs and serial numbers
     ///
-    /// Host names, addresses, GUIDs, serial numbers, paths and program names become pseudonyms. Equal values
-    /// get equal pseudonyms. The key is random and is not stored, so two runs give different pseudonyms.
+    /// Host names, addresses, GUIDs, serial numbers, paths and program names become pseudonyms.
+    /// Equal values get equal pseudonyms. The key is random and is not stored, so two runs give
+    /// different pseudonyms.
     #[arg(long)]
     pub redact: bool,
 }

@@ -32,7 +32,7 @@ pub enum Only {
 }
 
 impl Only {
-    /// Whether a connection is of this kind.
+    /// Returns true for a connection of this kind.
     #[must_use]
     pub fn admits(self, connection: &Connection) -> bool {
         let Connection { transport, verdict, .. } = connection;
@@ -58,7 +58,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// Whether a verdict is a problem.
+    /// Returns true if a verdict is a problem at this level.
     #[must_use]
     pub fn is_reached(self, verdict: ConnectionVerdict) -> bool {
         let level = match verdict {

@@ -12,7 +12,7 @@ const HOSTS: Group = &["hosts", "hosts-file"];
 const LOCAL: Group = &["local"];
 /// Another place than a living host.
 const PLACES: Group = &["from", "root"];
-/// Of these what only the kernel's files are read of.
+/// Flag for a source without netlink and libibverbs: only its kernel files are read.
 const ROOT: Group = &["root"];
 /// A file for the raw answers.
 const SAVE: Group = &["save"];
@@ -26,7 +26,7 @@ const FOLD: Group = &["no-fold"];
 const WATCH: Group = &["watch", "count"];
 /// The form of the answer.
 const FORM: Group = &["format", "json"];
-/// Flags of which only one may be given. clap sees a contradiction only when both stand on the
+/// Flags that contradict each other. clap sees a contradiction only when both stand on the
 /// same side of the command.
 const CONTRARY: [(Group, &str); 10] = [
     (&["hosts", "root"], "remove one of them"),
@@ -45,7 +45,8 @@ const CONTRARY: [(Group, &str); 10] = [
     ),
 ];
 
-/// Flags of a command that tell of what was done before: nothing else of its own has an effect then.
+/// Flags of a command that tell of what was done before: nothing else of its own has an effect
+/// then.
 const ALONE: [(&str, &[&str], &str); 1] = [(
     "ping",
     &["from", "diff"],
@@ -148,23 +149,23 @@ pub enum FlagError {
         command: &'static str,
         /// The flag, without dashes.
         flag: &'static str,
-        /// What to type.
+        /// Fix: a command or a change of the command line.
         fix: &'static str,
     },
-    /// Two flags of which one may be given.
+    /// Two flags that contradict each other.
     #[error("--{one} contradicts {other}")]
     Contrary {
         /// One, without dashes.
         one: &'static str,
         /// The other, with dashes where it has some.
         other: String,
-        /// What to type.
+        /// Fix: a command or a change of the command line.
         fix: &'static str,
     },
 }
 
-/// Looks at what was given to a command: flags that all commands have, by their long names, and its own
-/// arguments, flags with their dashes.
+/// Looks at what was given to a command: flags that all commands have, by their long names, and
+/// its own arguments, flags with their dashes.
 ///
 /// # Errors
 /// One has no effect on this command, or two contradict each other.
@@ -199,7 +200,7 @@ pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagEr
     Ok(())
 }
 
-/// Whether a command has use for a flag.
+/// Returns true if a command supports a flag.
 #[must_use]
 pub fn takes(command: &str, flag: &str) -> bool {
     !matches!(check(command, &[flag], &[]), Err(FlagError::Useless { .. }))
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// What only tunes the way there: it may stand with every command.
+    /// Flags that only tune the connections: every command accepts them.
     const WAY: Group = &[
         "launcher",
         "timeout",

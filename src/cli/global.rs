@@ -18,15 +18,17 @@ pub const WIDE: &str = "wide";
 pub struct Global {
     /// Query these hosts over SSH
     ///
-    /// SET is a comma list with ranges and groups: n[01-16],gpu3 or @GROUP. Quote a set that contains
-    /// brackets, ! or &. The flag can be repeated, and commands take sets as arguments, too. Without a
-    /// set, rdmactl queries this host. With --from, rdmactl shows only these hosts of the file.
+    /// SET is a comma list with ranges and groups: n[01-16],gpu3 or @GROUP. Quote a set that
+    /// contains brackets, ! or &. The flag can be repeated, and commands take sets as arguments,
+    /// too. Without a set, rdmactl queries this host. With --from, rdmactl shows only these hosts
+    /// of the file.
     #[arg(short = 'H', long, value_name = "SET", action = ArgAction::Append, global = true, conflicts_with = "root", help_heading = "Hosts and files")]
     pub hosts: Vec<String>,
     /// Query the hosts that a file lists
     ///
-    /// The hosts are added to those of --hosts. KIND is list, openmpi, mpich, ansible, etchosts, genders
-    /// or pbs. Without KIND, rdmactl detects the kind from the content. A - reads standard input.
+    /// The hosts are added to those of --hosts. KIND is list, openmpi, mpich, ansible, etchosts,
+    /// genders or pbs. Without KIND, rdmactl detects the kind from the content. A - reads standard
+    /// input.
     #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Hosts and files")]
     pub hosts_file: Option<String>,
     /// Query this host, even if a host set is configured
@@ -111,13 +113,14 @@ pub struct Global {
     pub json: bool,
     /// Choose columns; -o help lists them
     ///
-    /// ID,… replaces the default columns, +ID,… adds columns to them. wide shows the columns of -v, and
-    /// help lists all columns.
+    /// ID,… replaces the default columns, +ID,… adds columns to them. wide shows the columns of
+    /// -v, and help lists all columns.
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
     /// Print only the rows that match a filter
     ///
-    /// EXPR compares columns with values: 'state!=active or rate<400G', 'verdict!=ok', 'netdev~eth'.
+    /// EXPR compares columns with values: 'state!=active or rate<400G', 'verdict!=ok',
+    /// 'netdev~eth'.
     #[arg(
         short = 'w',
         long = "where",
@@ -138,8 +141,8 @@ pub struct Global {
     pub sort: Option<String>,
     /// Repeat every SECS seconds
     ///
-    /// The default interval is 2 seconds, or the configured interval. counters then shows what was counted in each interval, and ping
-    /// shows what changed between two runs.
+    /// The default interval is 2 seconds, or the configured interval. counters then shows what was
+    /// counted in each interval, and ping shows what changed between two runs.
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = duration::parse_interval, global = true, help_heading = "Output")]
     pub watch: Option<Option<Duration>>,
     /// End --watch after N samples
@@ -156,8 +159,8 @@ pub struct Global {
     pub no_fold: bool,
     /// Show more columns
     ///
-    /// Includes values that libibverbs reports. A table that is wider than the terminal is printed as
-    /// blocks. ping prints its pairs as rows instead of a matrix.
+    /// Includes values that libibverbs reports. A table that is wider than the terminal is printed
+    /// as blocks. ping prints its pairs as rows instead of a matrix.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
     /// When to use color
@@ -192,7 +195,8 @@ impl Global {
 
     /// Returns the words for the columns: those of the configuration, and those of -o.
     ///
-    /// A list of -o that replaces columns replaces those of the configuration, too, and so does -v.
+    /// A list of -o that replaces columns replaces those of the configuration, too, and so does
+    /// -v.
     #[must_use]
     pub fn column_words(&self) -> Vec<String> {
         let adds = |words: &[String]| words.iter().all(|word| word.starts_with('+'));

@@ -2,7 +2,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 
-/// What starts the agents.
+/// Method that starts the agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
     /// SSH.

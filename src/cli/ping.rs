@@ -22,13 +22,14 @@ const USUAL_TESTS: &str = "conn,lat,tcp-lat";
 pub struct PingArgs {
     /// Hosts to test
     ///
-    /// One SET: rdmactl tests from this host, or from the hosts of -H, to each host of the set. Two or more
-    /// SETs: rdmactl tests every pair of the named hosts in both directions.
+    /// One SET: rdmactl tests from this host, or from the hosts of -H, to each host of the set.
+    /// Two or more SETs: rdmactl tests every pair of the named hosts in both directions.
     #[arg(value_name = "SET", conflicts_with_all = ["clients", "servers"])]
     pub targets: Vec<String>,
     /// Test every pair of hosts, in both directions
     ///
-    /// The hosts are SET, the hosts of -H and the sets given as arguments. -v prints the pairs as rows.
+    /// The hosts are SET, the hosts of -H and the sets given as arguments. -v prints the pairs as
+    /// rows.
     #[arg(long, value_name = "SET", num_args = 0..=1, help_heading = "Pairs")]
     pub matrix: Option<Option<String>>,
     /// Test from these hosts to --servers, and back
@@ -45,8 +46,8 @@ pub struct PingArgs {
     pub servers: Option<String>,
     /// Simulate the fabric in FILE; send nothing
     ///
-    /// FILE describes hosts, leaf switches and faults. rdmactl simulates what each pair would observe and
-    /// diagnoses that.
+    /// FILE describes hosts, leaf switches and faults. rdmactl simulates what each pair would
+    /// observe and diagnoses that.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "matrix", "hosts", "hosts_file", "test", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
     pub simulate: Option<PathBuf>,
     /// Compare two runs written by --save
@@ -55,13 +56,14 @@ pub struct PingArgs {
 
     /// Test each host with at least K random peers
     ///
-    /// Where leaf switches are known, every two leaf switches are tested, too. Default: all peers.
+    /// If leaf switches are known, every pair of leaf switches is tested as well. Default: all
+    /// peers.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "Number and order of pairs")]
     pub peers: Option<u32>,
     /// Time limit of the whole run
     ///
-    /// No round starts after 80 % of the limit. Pairs that were not reached are reported as not_tested, not
-    /// as failed.
+    /// No round starts after 80 % of the limit. Pairs that were not reached are reported as
+    /// not_tested, not as failed.
     #[arg(long, value_name = "TIME", value_parser = duration::parse, help_heading = "Number and order of pairs")]
     pub budget: Option<Duration>,
     /// Order of the pairs
@@ -76,7 +78,8 @@ pub struct PingArgs {
     pub seed: Option<u32>,
     /// Print the plan and its cost; send nothing
     ///
-    /// The plan lists rounds, pairs, an estimate of the time, and the bytes that pass through this host.
+    /// The plan lists rounds, pairs, an estimate of the time, and the bytes that pass through this
+    /// host.
     #[arg(long, help_heading = "Number and order of pairs")]
     pub plan: bool,
 
@@ -112,17 +115,20 @@ pub struct PingArgs {
     pub port: Option<u32>,
     /// GID index to use
     ///
-    /// One index for every host, or one per host: n1=0,n2=3. Default: rdmactl chooses for each pair.
+    /// One index for every host, or one per host: n1=0,n2=3. Default: rdmactl chooses for each
+    /// pair.
     #[arg(long, value_name = "N|HOST=N,…", help_heading = "Path of each pair")]
     pub gid_index: Option<WantedGid>,
     /// Path MTU in bytes
     ///
-    /// Default: the smaller of the two active MTUs. A larger value is tested and reported as a mismatch.
+    /// Default: the smaller of the two active MTUs. A larger value is tested and reported as a
+    /// mismatch.
     #[arg(long, value_name = "BYTES", value_parser = parse_mtu, help_heading = "Path of each pair")]
     pub mtu: Option<u32>,
     /// Partition key, such as 0x8001
     ///
-    /// rdmactl looks up the index of the key on each host. Default: a partition that both ports share.
+    /// rdmactl looks up the index of the key on each host. Default: a partition that both ports
+    /// share.
     #[arg(long, value_name = "KEY", value_parser = parse_pkey, help_heading = "Path of each pair")]
     pub pkey: Option<u16>,
     /// Service level

@@ -13,8 +13,8 @@ pub struct PortsArgs {
     pub hosts: HostSets,
     /// Check that RoCE traffic uses a lossless class
     ///
-    /// For each RoCE port: the traffic class that RoCE packets use, whether PFC protects the class, and the
-    /// command that fixes it.
+    /// For each RoCE port: the traffic class that RoCE packets use, whether PFC protects the
+    /// class, and the command that fixes it.
     #[arg(long)]
     pub lossless: bool,
 }

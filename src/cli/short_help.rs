@@ -1,6 +1,8 @@
-//! The table behind `-h`: for each command the flags that people use most, with an example of each.
+//! The table behind `-h`: for each command the flags that people use most, with an example of
+//! each.
 //!
-//! `--help` and the man pages list all flags. The texts are those of the flags; `cmd::help` prints them.
+//! `--help` and the man pages list all flags. The texts are those of the flags; `cmd::help` prints
+//! them.
 
 /// The short help of one command.
 #[derive(Debug)]

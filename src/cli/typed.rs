@@ -1,7 +1,7 @@
 //! Rewrites what people type into the form that clap parses.
 //!
-//! clap cannot express these forms: a template after `--launcher exec`, an interval after `--watch`,
-//! and `help COMMAND`.
+//! clap cannot express these forms: a template after `--launcher exec`, an interval after
+//! `--watch`, and `help COMMAND`.
 
 use std::ffi::{OsStr, OsString};
 

@@ -1,21 +1,21 @@
 use super::{Key, Value};
 use crate::model::Part;
 
-/// What a listing is of: its rows, and its columns.
+/// A listing: its type of row and its columns.
 pub trait Listing: Sized + 'static {
-    /// What one line is about.
+    /// Data of one row.
     type Row<'report>;
 
     /// The command that lists them.
     const NAME: &'static str;
 
-    /// What tells one row from another, from the host down.
+    /// Keys that identify a row, from the host down.
     const KEYS: &'static [Key];
 
     /// The columns, in their order.
     const COLUMNS: &'static [Column<Self>];
 
-    /// Whether a source of a cell is there, but could not be read.
+    /// Returns true if a source of a cell exists but could not be read.
     fn is_unreadable(row: &Self::Row<'_>, source: &str) -> bool;
 }
 
@@ -50,22 +50,22 @@ pub enum Shown {
     Asked,
 }
 
-/// What the values of a column are about: their look may hang on it, and never their words.
+/// Meaning of the values of a column. Their color may depend on it, their text does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// Nothing in particular.
+    /// No special meaning.
     Plain,
-    /// What comes in.
+    /// Received traffic.
     Received,
-    /// What goes out.
+    /// Sent traffic.
     Sent,
-    /// What should not be there: nothing is best.
+    /// Errors: zero is best.
     Unwanted,
-    /// A state, of which some words are good ones.
+    /// State; some of its words mean that all is well.
     State,
-    /// How bad something is.
+    /// Severity of a finding.
     Severity,
-    /// What to type.
+    /// A fix.
     Fix,
 }
 
@@ -80,11 +80,11 @@ pub struct Column<L: Listing> {
     pub align: Align,
     /// When it is shown by itself.
     pub shown: Shown,
-    /// What its values are about.
+    /// Meaning of the values.
     pub meaning: Meaning,
     /// One sentence for `-o help`.
     pub help: &'static str,
-    /// What the value is made from: an absent value with an unreadable source is a failed one.
+    /// Sources of the value. An absent value with an unreadable source is shown as unreadable.
     pub(super) sources: &'static [&'static [&'static str]],
     pub(super) get: for<'row, 'report> fn(&'row L::Row<'report>) -> Value,
 }
@@ -101,17 +101,17 @@ impl<L: Listing> Column<L> {
         }
     }
 
-    /// The same column, shown at other times.
+    /// Returns the column with another rule for when it is shown.
     pub(super) const fn shown(self, shown: Shown) -> Self {
         Self { shown, ..self }
     }
 
-    /// The same column, of which more is known.
+    /// Returns the column with a meaning.
     pub(super) const fn meaning(self, meaning: Meaning) -> Self {
         Self { meaning, ..self }
     }
 
-    /// The same column, with another sentence.
+    /// Returns the column with another help text.
     pub(super) const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
@@ -126,8 +126,8 @@ impl<L: Listing> Column<L> {
     }
 }
 
-/// Writes a listing's columns in their order: those that others have too in brackets, and its own as one
-/// line for each; `+ GROUP` adds sources that others share, `: MEANING` says what the values are about.
+/// Declares the columns of a listing in their order: shared columns in brackets, own columns as
+/// one line each. `+ GROUP` adds shared sources, `: MEANING` sets the meaning of the values.
 macro_rules! columns {
     (@meaning) => { $crate::query::Meaning::Plain };
     (@meaning $meaning:ident) => { $crate::query::Meaning::$meaning };

@@ -12,14 +12,14 @@ use crate::model::{
 #[derive(Debug)]
 pub enum Connections {}
 
-/// What one line is about: a connection, or the host that has none to show.
+/// One row: a connection, or a host without connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionRow<'report> {
     /// The host.
     pub report: &'report HostReport,
     /// The connection; `None` for a host without an answer.
     pub connection: Option<Cow<'report, Connection>>,
-    /// What is different since the reading before: `new`, `was RDMA, ok`.
+    /// Change since the previous sample: `new`, `was RDMA, ok`.
     pub change: Option<String>,
 }
 
@@ -124,8 +124,8 @@ impl Listing for Connections {
     }
 }
 
-/// The key of the problem by which a source has left out something of a connection; `None` for a source
-/// that has nothing to say of it: what other consumers tell is nothing to it.
+/// The key of the problem by which a source has left out something of a connection; `None` for a
+/// source that has nothing to say of it: what other consumers tell is nothing to it.
 fn key_of(one: &Connection, source: &str) -> Option<String> {
     use ConsumerKind::{Beegfs, Iscsi, Lustre, Nfs, Nvmeof, P9, Process, Smb, Smc};
 

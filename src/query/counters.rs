@@ -7,7 +7,7 @@ use crate::model::{Counter, CounterChange, CounterRate, HostReport};
 #[derive(Debug)]
 pub enum Counters {}
 
-/// What one line is about: a counter, or the port, device or host that has none.
+/// One row: a counter, or a port, device or host without counters.
 #[derive(Debug, Clone, Copy)]
 pub struct CounterRow<'report> {
     /// The port, or the device alone, and what it belongs to.

@@ -1,18 +1,18 @@
 use super::{Key, Value};
 use crate::model::{Device, HostReport, Netdev, Part, Port, PortState, Protocol, VerbsState, key};
 
-/// Where the driver of a device comes from.
+/// Sources of the driver of a device.
 pub(super) const DRIVER: &[&str] =
     &["device.driver", "device.pci", "device.parent", "device.node_type"];
 
-/// Where the protocol of a port comes from.
+/// Sources of the protocol of a port.
 pub(super) const PROTOCOL: &[&str] =
     &["port.link_layer", "device.node_type", "device.driver", "device.pci"];
 
-/// What tells whether a port has LIDs.
+/// Sources that show whether a port has LIDs.
 pub(super) const LIDS: &[&str] = &["port.link_layer", "device.node_type", "device.driver"];
 
-/// Where the interface of a port comes from.
+/// Sources of the network interface of a port.
 pub(super) const NETDEV: &[&str] = &[
     "port.netdev",
     "port.link_layer",
@@ -22,14 +22,14 @@ pub(super) const NETDEV: &[&str] = &[
     "device.pci",
 ];
 
-/// What tells one port from another, from the host down.
+/// Keys that identify a port, from the host down.
 pub(super) const PORT_KEYS: &[Key] = &[
     Key::new("host", "host", "host"),
     Key::new("device", "device", "device.name"),
     Key::new("port", "port", "port.number"),
 ];
 
-/// What one line of a listing is about: a port, or the device or host that has none.
+/// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceRow<'report> {
     /// The host.
@@ -41,7 +41,7 @@ pub struct DeviceRow<'report> {
 }
 
 impl DeviceRow<'_> {
-    /// Whether a source of a cell could not be read: `port.lid`, `device.driver`, `verbs`.
+    /// Returns true if a source of a cell could not be read: `port.lid`, `device.driver`, `verbs`.
     #[must_use]
     pub fn is_unreadable(&self, source: &str) -> bool {
         let asked = self.device.is_some() || self.report.failure.is_none();
@@ -58,7 +58,7 @@ impl DeviceRow<'_> {
             || self.key(source).is_some_and(|key| self.is_key_unreadable(&key))
     }
 
-    /// Whether a problem leaves exactly this model key empty.
+    /// Returns true if a problem has exactly this model key.
     pub(super) fn has_problem(&self, key: &str) -> bool {
         self.report.problems.has(key)
     }
@@ -106,8 +106,8 @@ impl DeviceRow<'_> {
         self.of_netdev(|_| self.netdev().map_or(Value::Absent, &get))
     }
 
-    /// Whether some interface, or one of these parts of one, could not be read: what is made from
-    /// several interfaces may then lack one.
+    /// Returns true if an interface, or one of these parts of an interface, could not be read. A
+    /// value made of several interfaces may then be incomplete.
     pub(super) fn is_netdev_part_unreadable(&self, parts: &[&str]) -> bool {
         self.report
             .problems
@@ -116,7 +116,7 @@ impl DeviceRow<'_> {
             .any(|problem| problem.key.split('/').nth(2).is_none_or(|part| parts.contains(&part)))
     }
 
-    /// Whether a problem touches this model key.
+    /// Returns true if a problem concerns this model key.
     pub(super) fn is_key_unreadable(&self, key: &str) -> bool {
         self.report.problems.touch(key)
     }

@@ -37,10 +37,10 @@ enum Relation {
     Contains,
 }
 
-/// What a cell is compared with.
+/// Value that a cell is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Operand {
-    /// In small letters.
+    /// In lower case.
     text: String,
     quantity: Option<Quantity>,
 }
@@ -54,7 +54,7 @@ impl<L: Listing> Filter<L> {
         parse::parse(expression).map(Self)
     }
 
-    /// Whether a row is wanted.
+    /// Returns true if a row matches.
     #[must_use]
     pub fn matches(&self, row: &L::Row<'_>) -> bool {
         self.0.holds(row)
@@ -98,8 +98,8 @@ impl<L: Listing> Condition<L> {
 }
 
 impl Operand {
-    /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known is
-    /// neither small nor large.
+    /// Only equality holds for what is absent (`-`) or unreadable (`?`): a size that is not known
+    /// is neither small nor large.
     fn accepts(&self, relation: Relation, value: &Value) -> bool {
         if let Some((mine, quantity)) = value.thousandths().zip(self.quantity) {
             let theirs = quantity.thousandths_for(value);

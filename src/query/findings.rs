@@ -7,10 +7,10 @@ use crate::names;
 #[derive(Debug)]
 pub enum Findings {}
 
-/// What one line is about: a finding.
+/// One row: a finding.
 #[derive(Debug, Clone, Copy)]
 pub struct FindingRow<'report> {
-    /// It.
+    /// The finding.
     pub finding: &'report Finding,
     /// Which it is of those with the same code, subject and first host; 0 for the first.
     pub nth: u32,
@@ -21,7 +21,7 @@ impl Listing for Findings {
 
     const NAME: &'static str = "top problems";
 
-    /// What is counted may grow, and hosts may join, while it stays the same finding.
+    /// Counts and hosts are no keys: both can grow while the finding stays the same.
     const KEYS: &'static [Key] = &[
         Key::new("finding", "code", "finding.code"),
         Key::new("finding", "subject", "finding.subject"),

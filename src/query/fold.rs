@@ -13,8 +13,8 @@ pub fn cells<'row, L: Listing>(
     rows.iter().map(|row| columns.iter().map(|column| column.value(row)).collect())
 }
 
-/// Rows of several hosts that are equal in every cell but the host's, as one row each, in the order
-/// in which they are first met.
+/// Rows of several hosts that are equal in every cell but the host's, as one row each, in the
+/// order in which they are first met.
 ///
 /// Equal rows of one host stay as many as they are: the second of a host only goes with the second
 /// ones of others. Of many hosts with the same rows only the names are kept.
@@ -27,7 +27,8 @@ pub fn fold<L: Listing>(
         return cells.collect();
     };
     let mut groups: Vec<(Vec<Value>, Vec<String>)> = Vec::new();
-    // Rows but for their host, numbered; how many of a number a host has; which group the nth ones are.
+    // Rows but for their host, numbered; how many of a number a host has; which group the nth ones
+    // are.
     let mut kinds: HashMap<Vec<Value>, usize> = HashMap::new();
     let mut met: HashMap<(usize, String), usize> = HashMap::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();

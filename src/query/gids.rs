@@ -9,7 +9,7 @@ use crate::model::{Gid, GidKind, HostReport, key};
 #[derive(Debug)]
 pub enum Gids {}
 
-/// What one line is about: an entry, or the port, device or host that has none.
+/// One row: a GID, or a port, device or host without GIDs.
 #[derive(Debug, Clone, Copy)]
 pub struct GidRow<'report> {
     /// The port and what it belongs to.

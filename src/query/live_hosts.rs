@@ -11,20 +11,20 @@ use crate::model::{HostFailure, HostReport, PortState};
 #[derive(Debug)]
 pub enum LiveHosts {}
 
-/// What one line is about: a host, with what is made of its report.
+/// One row: a host with values computed from its report.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveHostRow<'report> {
-    /// Its last answer.
+    /// Last report of the host.
     pub report: &'report HostReport,
     /// Why it is silent since then; `None` for one that is there.
     pub failure: Option<&'report HostFailure>,
     /// How old the answer is; `None` for a host that never answered.
     pub age: Option<Duration>,
-    /// What goes through all its ports.
+    /// Traffic of all ports of the host.
     pub traffic: Traffic,
-    /// What carries its connections.
+    /// Transports of the connections of the host.
     pub share: Share,
-    /// How many findings name it.
+    /// Number of findings that name the host.
     pub findings: u32,
 }
 

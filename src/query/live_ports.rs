@@ -15,14 +15,14 @@ use crate::model::{Counter, PerSecond, Port, PortState};
 #[derive(Debug)]
 pub enum LivePorts {}
 
-/// What one line is about: a port, or the device or host that has none.
+/// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
 pub struct LivePortRow<'report> {
     /// The port and what it belongs to.
     pub place: DeviceRow<'report>,
-    /// What goes through it.
+    /// Traffic of the port.
     pub traffic: Traffic,
-    /// The errors that it counted since somebody looks; `None` where nothing counts them.
+    /// Errors since the start of `top` or the last reset; `None` if no counter counts them.
     pub errors_since: Option<u64>,
 }
 

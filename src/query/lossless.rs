@@ -9,12 +9,12 @@ use crate::model::HostReport;
 #[derive(Debug)]
 pub enum Lossless {}
 
-/// What one line is about: a port and the judgement of it.
+/// One row: a port and its judgement.
 #[derive(Debug, Clone)]
 pub struct LosslessRow<'report> {
     /// The port and what it belongs to.
     pub place: DeviceRow<'report>,
-    /// What is found of it; `None` where there is no port.
+    /// Judgement of the port; `None` for a row without a port.
     pub judgement: Option<Judgement>,
 }
 

@@ -1,9 +1,9 @@
-//! What a column is called where programs gather numbers over time, and in which unit.
+//! Names and units of columns as metrics (Prometheus).
 
 use super::Value;
 use crate::model::CounterUnit;
 
-/// Whether a number only grows.
+/// Kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// It goes up and down.
@@ -12,10 +12,10 @@ pub enum Kind {
     Counter,
 }
 
-/// What makes one thing of a listing different from the others of its kind.
+/// Label that identifies an object of a listing.
 #[derive(Debug)]
 pub struct Key {
-    /// What it is of: the first part of the ids of its columns.
+    /// Object that the label identifies: the first part of the ids of its columns.
     pub noun: &'static str,
     /// The name of the label; empty where the metric's own name tells it.
     pub label: &'static str,
@@ -34,13 +34,13 @@ impl Key {
 pub struct Amount {
     /// Name of the metric.
     pub metric: String,
-    /// Whether it only grows.
+    /// Kind of the metric.
     pub kind: Kind,
     /// The number in its base unit: bytes, seconds.
     pub number: String,
 }
 
-/// What a column is about: the first part of its id; what has no parts is of the host.
+/// Returns the object of a column: the first part of its id, or the host.
 #[must_use]
 pub fn noun(id: &str) -> &str {
     id.split_once('.').map_or("host", |(noun, _)| noun)

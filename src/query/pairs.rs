@@ -17,7 +17,7 @@ pub struct PairRow<'report> {
     pub source: Option<&'report PingHost>,
     /// The host that answers.
     pub target: Option<&'report PingHost>,
-    /// What came of it.
+    /// Result of the pair.
     pub pair: &'report Pair,
 }
 
@@ -156,7 +156,7 @@ impl Listing for Pairs {
             |row| half_rtt(row.pair.tcp, |half| Some(half.max));
     };
 
-    /// What a run found is all there is to know of it.
+    /// Returns false: a run has no unreadable values.
     fn is_unreadable(_: &PairRow<'_>, _: &str) -> bool {
         false
     }

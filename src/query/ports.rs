@@ -227,8 +227,8 @@ impl Listing for Ports {
     }
 }
 
-/// What stands in brackets behind the rate: `4X NDR`. On Ethernet the kernel makes it up, and drivers do
-/// while a port is down.
+/// Returns the text in brackets after the rate: `4X NDR`. On Ethernet the kernel invents it, and
+/// so do drivers while a port is down.
 fn lanes(port: &Port) -> Option<&str> {
     let is_real =
         port.rate_bps.is_some() && matches!(port.protocol, Some(Protocol::Ib | Protocol::Opa));

@@ -4,16 +4,16 @@ use super::{Column, Key, Listing, Value};
 use crate::analyse::holding::Holding;
 use crate::model::{HostReport, Owner};
 
-/// Who holds resources, of `rdmactl top`: one row for each process, or module of the kernel.
+/// Holders of resources in `rdmactl top`: one row for each process or kernel module.
 #[derive(Debug)]
 pub enum Processes {}
 
-/// What one line is about: a holder of resources, or the host that has none.
+/// One row: a holder of resources, or a host without holders.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessRow<'report> {
     /// The host.
     pub report: &'report HostReport,
-    /// Who holds them, and how many; `None` for a host without an answer.
+    /// Holder and the number of its objects; `None` for a host that did not respond.
     pub holding: Option<&'report Holding>,
 }
 

@@ -9,14 +9,14 @@ use super::{
     Lossless, Pairs, Ports, Processes, Resources, Settings,
 };
 
-/// What there is to say of a column.
+/// Description of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Described {
     /// The word for `-o`.
     pub id: &'static str,
     /// The heading.
     pub title: &'static str,
-    /// Whether it holds numbers.
+    /// True if the column holds numbers.
     pub is_number: bool,
     /// One sentence.
     pub help: &'static str,
@@ -50,7 +50,8 @@ pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
 /// A listing by its name, which is the command and the flag that asks for it.
 pub type Named = (&'static str, Vec<Described>);
 
-/// What `rdmactl top connections` lists is what `rdmactl connections` does.
+/// Name of the listing of `rdmactl top connections`, which has the columns of `rdmactl
+/// connections`.
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Every listing.
@@ -82,8 +83,8 @@ pub fn listings_of(command: &str) -> Vec<Named> {
     ALL.iter().map(|named| named()).filter(is_of).collect()
 }
 
-/// The sentence of the first listing that has a column of this id: a metric has one wherever it comes
-/// from, or whoever gathers several listings refuses it.
+/// Returns the help of the first listing that has a column of this id. A metric needs the same
+/// help in every listing, because Prometheus rejects a second one.
 #[must_use]
 pub fn help_of(id: &str) -> Option<&'static str> {
     static KNOWN: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {

@@ -7,7 +7,7 @@ use crate::model::{CmAddress, HostReport, Object, Owner, Resource};
 #[derive(Debug)]
 pub enum Resources {}
 
-/// What one line is about: an object, or the host that has none.
+/// One row: an object, or a host without objects.
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceRow<'report> {
     /// The host.
@@ -135,7 +135,7 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     rows
 }
 
-/// The devices of which a list of objects is missing, each once.
+/// Returns the devices for which a list of objects is missing, each once.
 fn unlisted(report: &HostReport) -> impl Iterator<Item = &str> {
     let device = |name: &&str| report.problems.has(&format!("resources/{name}"));
     report.devices.iter().map(|device| device.name.as_str()).filter(device)
@@ -164,7 +164,7 @@ fn kind(row: &ResourceRow<'_>) -> Value {
     Value::or_failure(row.report, word)
 }
 
-/// What the kinds of objects have in common or for themselves, side by side.
+/// Values of an object; each kind of object has some of them.
 #[derive(Default)]
 struct Facts<'report> {
     number: Option<u32>,

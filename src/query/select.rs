@@ -1,6 +1,6 @@
 use super::{Column, Listing, Shown, Value};
 
-/// What decides which columns are shown by themselves.
+/// Conditions that decide which columns are shown by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each holds or not by itself")]
 pub struct Defaults {
@@ -34,7 +34,7 @@ impl ColumnError {
 }
 
 /// The columns to show: the default ones, or those named by id, by its last part or by their
-/// heading in small letters. A list that starts with `+` adds to the default ones.
+/// heading in lower case. A list that starts with `+` adds to the default ones.
 ///
 /// # Errors
 /// A word names no column.
@@ -65,7 +65,7 @@ pub fn select<L: Listing>(
     Ok(chosen)
 }
 
-/// Takes away the columns of which no row knows a value, but for those that are asked for by name.
+/// Removes the columns without a value in any row, except columns that were named.
 pub fn drop_unknown<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],

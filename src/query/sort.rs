@@ -67,7 +67,7 @@ struct Key {
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        // What is not known comes last, whichever way round.
+        // Unknown values come last in both orders.
         let known = self.value.is_unknown().cmp(&other.value.is_unknown());
         known.then_with(|| {
             let order = compare(&self.value, &other.value);

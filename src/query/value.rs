@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::model::{CounterUnit, HostFailure, HostReport, PerSecond, Reason};
 
-/// What stands in one cell, with its unit in its type.
+/// Value of a cell; its type has the unit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A word or a name.
@@ -13,11 +13,11 @@ pub enum Value {
     Int(i64),
     /// A number that is a name: of a process, a queue pair.
     Id(u32),
-    /// What a counter has counted.
+    /// Value of a counter.
     Count {
         /// How much.
         number: u64,
-        /// Of what.
+        /// Unit.
         unit: CounterUnit,
         /// It stopped at its largest value: it is marked with `!`.
         is_full: bool,
@@ -70,7 +70,8 @@ impl Value {
         }
     }
 
-    /// A word, or a number that is a name, without marks; `None` for amounts and what is not known.
+    /// Returns a word, or a number that is a name, without marks; `None` for amounts and unknown
+    /// values.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         match self {
@@ -88,7 +89,7 @@ impl Value {
         }
     }
 
-    /// Whether nothing is known: `-` or `?`.
+    /// Returns true for `-` and `?`.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Absent | Self::Failed)

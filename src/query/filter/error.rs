@@ -1,13 +1,13 @@
 use std::fmt;
 
-/// What is wrong with an expression, and where.
+/// Error in a filter expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     /// The expression.
     pub expression: String,
-    /// Where in it, counted in characters.
+    /// Position in the expression, in characters.
     pub at: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub what: String,
 }
 

@@ -22,8 +22,8 @@ impl Quantity {
     }
 }
 
-/// `4096`, `0x3a4`, `400G`, `2.5Gb/s`, `4KiB`, `2us`. Small letters only; digits beyond a thousandth
-/// are left out.
+/// `4096`, `0x3a4`, `400G`, `2.5Gb/s`, `4KiB`, `2us`. Small letters only; digits beyond a
+/// thousandth are left out.
 pub(super) fn parse(text: &str) -> Option<Quantity> {
     if let Some(digits) = text.strip_prefix("0x") {
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
