@@ -1,25 +1,25 @@
-//! What is said beside the answer: problems, failures and missing things, equal ones once.
+//! Notes on standard error: problems, failures and missing data; equal notes of several hosts are one.
 
 use super::escape;
 use crate::model::{HostFailure, HostReport, Problem, VerbsState};
 
-/// One thing to say, with its remedy.
+/// A note with its fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Where and what, safe for a terminal.
+    /// Place and problem, escaped for a terminal.
     pub text: String,
-    /// What to type, safe for a terminal.
+    /// Fix, escaped for a terminal.
     pub fix: Option<String>,
 }
 
-/// More than anybody reads on a terminal.
+/// Limit of the notes on a terminal.
 const MOST: usize = 100;
 
 /// A note before its hosts are gathered.
 struct Fact {
     text: String,
     fix: Option<String>,
-    /// Facts with equal ones are told together.
+    /// Facts with an equal key are one note.
     alike: String,
 }
 
@@ -29,14 +29,14 @@ impl Fact {
         Self { text, fix, alike }
     }
 
-    /// Why a host gave no answer: equal but for the name and the address of the host is equal.
+    /// Returns the fact of a host that gave no report. Failures that differ only in name and address are equal.
     fn failure(host: &str, failure: &HostFailure) -> Self {
         let fact = Self::new(failure.detail.clone(), failure.fix.clone());
         Self { alike: without_addresses(&fact.alike.replace(host, "#")), ..fact }
     }
 }
 
-/// The text with `#` for each word that holds a digit and nothing else than an address may:
+/// Returns the text with `#` for each word that looks like an address:
 /// `10.1.0.17:22`, `fe80::1%eth0`.
 fn without_addresses(text: &str) -> String {
     let is_address = |word: &str| {
@@ -68,6 +68,8 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     }
     let note = |(fact, hosts): (Fact, Vec<&str>)| {
         let text = match (hosts_named, hosts.as_slice()) {
+            // A host that is named by its address would be named twice.
+            (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
                 format!("{first} and {} more: {}", rest.len(), fact.text)

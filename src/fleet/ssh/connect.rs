@@ -97,9 +97,7 @@ fn name_failure(address: SocketAddr, error: &io::Error) -> HostFailure {
         (io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset, _) => (
             Reason::Refused,
             "connection refused".to_owned(),
-            format!(
-                "on the host, check that sshd listens on port {port}: systemctl status ssh sshd"
-            ),
+            format!("check on {ip} that sshd listens on port {port}: systemctl status ssh sshd"),
         ),
         (_, Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN)) => {
             let words = errno.map_or_else(String::new, |errno| errno.to_string());
