@@ -17,7 +17,7 @@ from .talk import LabError, say
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="lab", description="Real RDMA on virtual nodes, with faults to order.")
+        prog="lab", description="RDMA on virtual nodes, with faults on request.")
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("--name", default=os.environ.get("RDMACTL_LAB_NAME") or default_name(),
                        help="the lab's name (default: from this checkout's path)")

@@ -1,4 +1,4 @@
-"""Faults to order: the table of all of them."""
+"""The table of all faults."""
 
 from . import agents, login, machine, power, wire
 from .fault import Fault

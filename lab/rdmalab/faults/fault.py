@@ -1,11 +1,11 @@
-"""What a fault is."""
+"""The type of a fault."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong on one node, with its exact undo.
+    """A fault of one node, with its undo.
 
     `start` and `stop` are shell scripts that run on the node, both safe to
     repeat. They find `$DEV` (eth1), `$RDMA` (rxe0), `$RAIL`, `$VALUE` and the

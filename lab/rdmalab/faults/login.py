@@ -1,4 +1,4 @@
-"""Faults on the way in: the SSH server under test."""
+"""Faults of the SSH server."""
 
 from .fault import Fault
 
@@ -12,14 +12,14 @@ FAULTS = (
           f"test -e {OTHER_KEY} || ssh-keygen -q -t ed25519 -N '' -f {OTHER_KEY}; "
           f"sed 's,^HostKey .*,HostKey {OTHER_KEY},' /etc/ssh/sshd_config > {CONFIG}; {SSHD} restart",
           f"rm -f {CONFIG} {OTHER_KEY} {OTHER_KEY}.pub; {SSHD} restart"),
-    Fault("ssh-refuse-user", "empties root's authorized_keys; `user` still gets in",
+    Fault("ssh-refuse-user", "empties root's authorized_keys; `user` can still log in",
           "unreachable: permission denied for root",
           "cd /root/.ssh && { test -e authorized_keys.refused || cp -p authorized_keys "
           "authorized_keys.refused; } && : > authorized_keys",
           "cd /root/.ssh && { test ! -e authorized_keys.refused || "
           "mv authorized_keys.refused authorized_keys; }"),
     # The kernel accepts for a stopped server: the port opens and nobody ever speaks.
-    Fault("sshd-silent", "stops sshd: the port accepts and never speaks",
+    Fault("sshd-silent", "stops sshd: the port accepts connections and sends nothing",
           "unreachable: no SSH banner before the deadline",
           "kill -STOP $(cat /run/sshd.pid)", "kill -CONT $(cat /run/sshd.pid)"),
 )

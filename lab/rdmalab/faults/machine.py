@@ -9,15 +9,15 @@ HIDDEN = "/usr/lib/rdmalab/hidden"
 
 FAULTS = (
     Fault("memlock", "gives SSH logins VALUE KiB of lockable memory; root has CAP_IPC_LOCK: use `user`",
-          "local.memlock, labelled as that login's limit",
+          "local.memlock, named as the limit of that login",
           f"echo $VALUE > /run/rdmalab/sshd-memlock && {SSHD} restart",
           f"rm -f /run/rdmalab/sshd-memlock && {SSHD} restart",
           value="16", value_is="KiB"),
-    Fault("uverbs-denied", "leaves /dev/infiniband/uverbs* to root alone (mode 0600); log in as `user`",
+    Fault("uverbs-denied", "lets only root open /dev/infiniband/uverbs* (mode 0600); log in as `user`",
           "local.permission: the device is listed, opening it is denied",
           "chmod 0600 /dev/infiniband/uverbs*", "chmod 0666 /dev/infiniband/uverbs*"),
     Fault("no-verbs", "hides libibverbs and its providers, so that dlopen fails",
-          "local: libibverbs is not installed; what sysfs and netlink say is still shown",
+          "local: libibverbs is not installed; data of sysfs and netlink is still shown",
           f"mkdir -p {HIDDEN} && mv {LIBRARIES}/libibverbs* {HIDDEN}/ 2>/dev/null || "
           f"test -e {HIDDEN}/libibverbs.so.1",
           f"test ! -e {HIDDEN}/libibverbs.so.1 || mv {HIDDEN}/* {LIBRARIES}/ && rm -rf {HIDDEN}"),

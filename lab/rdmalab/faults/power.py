@@ -1,12 +1,12 @@
-"""Faults of the whole machine, done to its QEMU."""
+"""Faults of the whole machine, made by its QEMU."""
 
 from .fault import Fault
 
 FAULTS = (
     Fault("power-off", "cuts the node's power; the undo boots it again",
-          "unreachable: connection refused by its address; peer.dead in a running ping",
+          "unreachable: connection refused; peer.dead in a running ping",
           power=("kill", "boot")),
-    Fault("freeze", "freezes the node: its addresses accept and nothing answers",
+    Fault("freeze", "freezes the node: its addresses accept connections, and nothing replies",
           "unreachable: timed out; peer.dead in a running ping",
           power=("freeze", "thaw")),
 )

@@ -1,4 +1,4 @@
-"""Faults between the nodes: filters, losses, delays, MTUs, links, addresses."""
+"""Faults of the network: filters, losses, delays, MTUs, links, addresses."""
 
 from .fault import Fault
 
@@ -9,14 +9,14 @@ FAULTS = (
           "roce.udp4791_blocked, with TCP ok; an application would fall back to TCP",
           f"{WIRE} drop-udp4791 $DEV ingress 10 && {WIRE} drop-udp4791 $DEV egress 10",
           f"{WIRE} undrop $DEV 10"),
-    Fault("udp4791-drop-in", "drops RoCE v2 only on its way into the node",
+    Fault("udp4791-drop-in", "drops RoCE v2 packets to the node",
           "roce.udp4791_blocked or path.asymmetric, with the direction named",
           f"{WIRE} drop-udp4791 $DEV ingress 14", f"{WIRE} undrop $DEV 14"),
-    Fault("drop-large", "drops what is longer than 1,400 bytes on its way in; all MTUs look right",
+    Fault("drop-large", "drops packets to the node that are longer than 1,400 bytes; all MTUs look right",
           "mtu.blackhole: 64 bytes pass, a path-MTU message does not",
           f"{WIRE} drop-large $DEV 20", f"{WIRE} undrop $DEV 20"),
-    Fault("mtu-small", "sets the wire's MTU to VALUE, so that the active RDMA MTU shrinks to 1024",
-          "ok with the smaller MTU negotiated; mtu.mismatch where a larger one is forced",
+    Fault("mtu-small", "sets the MTU of the network interface to VALUE; with 1500, the active RDMA MTU is 1024",
+          "ok with the smaller MTU negotiated; mtu.mismatch if --mtu requests a larger one",
           'ip link set $DEV mtu $VALUE', 'ip link set $DEV mtu $MTU',
           value="1500", value_is="bytes"),
     Fault("link-down", "sets the rail's network interface down",
@@ -26,12 +26,12 @@ FAULTS = (
           "gid.index or gid.family on the node, l2.no_neighbour from the others",
           "ip addr del 10.10.$RAIL.$NUMBER/24 dev $DEV 2>/dev/null || true",
           "ip addr replace 10.10.$RAIL.$NUMBER/24 dev $DEV"),
-    Fault("loss", "loses VALUE of the packets that the node sends",
+    Fault("loss", "drops VALUE of the packets of the node",
           "ok with `lost` over 0; the node is the outlier",
           f"{WIRE} netem $DEV loss loss $VALUE", f"{WIRE} netem $DEV loss",
           value="20%", value_is="percentage"),
-    Fault("delay", "delays by VALUE what the node sends",
+    Fault("delay", "delays packets of the node by VALUE",
           "2 ms: bad transmit side, an outlier; 300 ms: slow, never dead",
           f"{WIRE} netem $DEV delay delay $VALUE", f"{WIRE} netem $DEV delay",
-          value="2ms", value_is="time, as in 300ms"),
+          value="2ms", value_is="time, for example 300ms"),
 )
