@@ -52,6 +52,12 @@ impl Sockets {
     }
 }
 
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
 fn make() -> io::Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= LONGEST;
