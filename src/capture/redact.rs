@@ -136,7 +136,7 @@ impl Redactor {
 /// What `redact` makes of the bytes; `None` of it is left out.
 fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
     match &entry.answer {
-        Ok(bytes) => redact(bytes).ok_or_else(|| ReadError::Process(LEFT_OUT.into())),
+        Ok(bytes) => redact(bytes).ok_or(ReadError::Redacted),
         // It may quote what a library or a login said.
         Err(ReadError::Process(_)) => {
             Err(ReadError::Process(format!("the read failed; the reason is {LEFT_OUT}")))

@@ -35,9 +35,31 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     ),
     (&["monitor", "watch", "live"], "rdmactl top"),
     (&["record", "dump"], "rdmactl capture --save FILE"),
+    (
+        &["diff", "compare", "cmp"],
+        "list hosts together, equal hosts are one row: rdmactl ports n1 n2; compare runs: rdmactl ping --diff OLD NEW",
+    ),
     (&["nodes", "nodeset"], "rdmactl hosts"),
     (&["settings", "configuration", "conf", "cfg"], "rdmactl config"),
     (&["version"], "rdmactl --version"),
+];
+
+/// Flags of other tools, and what to type instead.
+const OTHER_FLAGS: &[(&[&str], &str)] = &[
+    (&["--bw", "--bandwidth", "--throughput"], "write --test bw"),
+    (&["--lat", "--latency"], "write --test lat"),
+    (&["--duration", "--time", "-D"], "write --slot TIME for each pair, --budget TIME for the run"),
+    (&["--interval", "-i"], "write --watch SECS"),
+    (&["--host", "--node", "--nodes"], "write -H SET"),
+    (&["--filter", "--grep"], "write -w EXPR"),
+    (&["--user"], "write -l USER"),
+    (&["--csv"], "write -f csv"),
+    (
+        &["--output", "--out", "--file"],
+        "write --save FILE for the raw data, -f FORMAT for a format",
+    ),
+    (&["--compare"], "write --diff OLD NEW"),
+    (&["--device", "-d"], "write --dev NAME for ping, -w 'device==NAME' for a listing"),
 ];
 
 /// Prints help or the version on stdout, a usage error on stderr.
@@ -68,19 +90,34 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
         let other = OTHER_WORDS.iter().find(|(words, _)| words.contains(&word.as_str()));
         let fix = match (other, context(ContextKind::SuggestedSubcommand)) {
             (Some((_, fix)), _) => (*fix).to_owned(),
+            (None, _) if word.len() < 100 && word.contains(['[', ',', '@']) => {
+                let set = escape(&word);
+                let set = shlex::try_quote(&set).unwrap_or_default();
+                format!(
+                    "a summary of these hosts: rdmactl -H {set}; their devices: rdmactl devices {set}"
+                )
+            }
             (None, Some(near)) => format!("rdmactl {near}"),
             (None, None) => "list the commands: rdmactl -h".to_owned(),
         };
         return (format!("unknown command {}", escape(&shortened(&word))), fix);
     }
-    let text = error.to_string();
+    let flag = context(ContextKind::InvalidArg).unwrap_or_default();
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let text = if is_unknown {
+        format!("unknown flag {flag}").replace('\n', " ")
+    } else {
+        error.to_string()
+    };
     let what = text.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end().replace("\n  ", " ");
     let what = what.lines().map(|line| escape(&shortened(line)).into_owned());
+    let other = OTHER_FLAGS.iter().find(|(flags, _)| is_unknown && flags.contains(&flag.as_str()));
     let near = context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue));
-    let fix = match near {
-        Some(near) => format!("write {near}; all flags: {command} --help"),
-        None => format!("list the flags and examples: {command} --help"),
+    let fix = match (other, near) {
+        (Some((_, fix)), _) => format!("{fix}; all flags: {command} --help"),
+        (None, Some(near)) => format!("write {near}; all flags: {command} --help"),
+        (None, None) => format!("list the flags and examples: {command} --help"),
     };
     (what.collect::<Vec<_>>().join("\n"), fix)
 }

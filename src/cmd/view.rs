@@ -59,6 +59,13 @@ pub(super) struct View<'global, L: Listing> {
 impl<'global, L: Listing> View<'global, L> {
     /// Reads the flags.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
+        if let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) {
+            let fix = format!("name hosts with -H: -H {}", shlex::try_quote(set)?);
+            return Err(Advice::error(
+                format!("-w filters rows, and {set} looks like a host set"),
+                fix,
+            ));
+        }
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
             let fix = "write for example 'state!=active and rate<400G'; -o help lists the columns";
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
@@ -174,6 +181,14 @@ impl<'global, L: Listing> View<'global, L> {
         let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
         select(&self.columns, defaults).map_err(|error| no_column(&error.to_string()))
     }
+}
+
+/// Returns true for a word as pdsh and clush take it after -w: `n[1-4]`, `n1,n2`.
+fn is_host_set(filter: &str) -> bool {
+    filter.len() < 100
+        && filter.chars().all(|letter| letter.is_ascii_graphic())
+        && filter.contains(['[', ','])
+        && !filter.contains([' ', '=', '<', '>', '~', '!', '(', ')', '\'', '"'])
 }
 
 fn no_column(error: &str) -> anyhow::Error {

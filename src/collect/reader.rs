@@ -186,7 +186,7 @@ impl<'source> Reader<'source> {
             errno: error.errno().map(std::borrow::Cow::into_owned),
             detail: format!("cannot read {path}: {error}"),
             fix: fix.map(str::to_owned),
-            not_recorded: *error == ReadError::NotRecorded,
+            not_recorded: error.is_missing_in_capture(),
         });
     }
 

@@ -130,10 +130,10 @@ fn not_recorded(missing: &[&Problem]) -> Fact {
     let rest = parts.len().saturating_sub(NAMED);
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     let names = parts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let fix = "record all data: rdmactl capture --save FILE";
+    let fix = "record all data, without --redact: rdmactl capture --save FILE";
     let count = missing.len();
     Fact::new(
-        format!("{count} answers are not recorded ({names}{more}); -v lists them"),
+        format!("{count} answers are not in the file ({names}{more}); -v lists the reasons"),
         Some(fix.into()),
     )
 }
@@ -217,7 +217,7 @@ fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
         told(&report, false),
         [
             "n1: mlx5_0/1/state: cannot read /sys/mlx5_0/1/state: EACCES (permission denied)",
-            "n1: 5 answers are not recorded (consumers/a, consumers/b, consumers/c and 1 more); -v lists them",
+            "n1: 5 answers are not in the file (consumers/a, consumers/b, consumers/c and 1 more); -v lists the reasons",
         ]
     );
     assert_eq!(told(&report, true).len(), 6);

@@ -23,6 +23,9 @@ pub enum ReadError {
     /// A capture or another root directory has no answer to this question.
     #[error("not recorded")]
     NotRecorded,
+    /// `capture --redact` removed the answer, which could name users, files or addresses.
+    #[error("removed by --redact")]
+    Redacted,
     /// The host has only a shell to answer by, which cannot be asked this.
     #[error("rdmactl is needed on the host")]
     NeedsProgram,
@@ -67,6 +70,12 @@ impl ReadError {
         matches!(self, Self::Errno(Errno::ACCESS | Errno::NOT_PERMITTED))
     }
 
+    /// Returns true if a capture does not hold the answer.
+    #[must_use]
+    pub fn is_missing_in_capture(&self) -> bool {
+        matches!(self, Self::NotRecorded | Self::Redacted)
+    }
+
     /// Whether a program on the host would have an answer.
     #[must_use]
     pub fn needs_program(&self) -> bool {
@@ -97,6 +106,7 @@ impl From<ReadError> for String {
             ReadError::NotAFile => "not_a_file".into(),
             ReadError::OutsideRoot => "outside_root".into(),
             ReadError::NotRecorded => "not_recorded".into(),
+            ReadError::Redacted => "redacted".into(),
             ReadError::NeedsProgram => "needs_program".into(),
             ReadError::Process(detail) => detail,
         }
@@ -110,6 +120,7 @@ impl From<String> for ReadError {
             "not_a_file" => Self::NotAFile,
             "outside_root" => Self::OutsideRoot,
             "not_recorded" => Self::NotRecorded,
+            "redacted" => Self::Redacted,
             "needs_program" => Self::NeedsProgram,
             name => Errno::from_name(name).map_or_else(|| Self::Process(word), Self::Errno),
         }
@@ -124,6 +135,7 @@ fn every_error_survives_a_capture() {
         ReadError::NotAFile,
         ReadError::OutsideRoot,
         ReadError::NotRecorded,
+        ReadError::Redacted,
         ReadError::NeedsProgram,
         ReadError::Process("no answer within 10 s".into()),
     ] {
