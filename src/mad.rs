@@ -1,0 +1,32 @@
+//! Codecs of management datagrams (MADs): headers and attributes as bytes and back.
+//!
+//! Everything here is pure: this module opens no device and sends nothing. A decoder never fails on
+//! a value: unknown codes stay numbers. It refuses only bytes that are too short.
+//!
+//! Layouts: InfiniBand Architecture Specification, volume 1, chapters 13 to 16. A test compares the
+//! place of every field with libibmad.
+
+mod attribute;
+mod bits;
+mod class_port_info;
+mod header;
+mod performance;
+mod records;
+mod smp;
+mod subnet;
+
+pub use attribute::{Attribute, FieldValue, Short};
+pub use class_port_info::ClassPortInfo;
+pub use header::{Class, Header, HeaderError, Method, Status};
+pub use performance::{PortCounters, PortCountersExtended};
+pub use records::{
+    LinkRecord, NodeRecord, PortInfoRecord, RecordTable, RecordTableError, SaHeader,
+};
+pub use smp::{DirectedPath, LONGEST_PATH, PathError, directed_smp, smp, smp_data};
+pub use subnet::{NodeDescription, NodeInfo, PortInfo, SmInfo, SwitchInfo};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a MAD. Omni-Path has MADs of 2,048 bytes, which these codecs do not read.
+pub const MAD_BYTES: usize = 256;

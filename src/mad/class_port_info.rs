@@ -1,0 +1,74 @@
+//! Capabilities of a management class on a node (specification 13.4.8.1).
+
+use super::attribute::attributes;
+
+attributes! {
+    /// What a node offers in one management class.
+    ClassPortInfo("ClassPortInfo", 0x01, 72 bytes) {
+        /// Base version of the MADs.
+        base_version: u8 = 0, 0 / 8;
+        /// Version of the class.
+        class_version: u8 = 1, 0 / 8;
+        /// Capabilities of the class.
+        capabilities: u16 = 2, 0 / 16;
+        /// More capabilities of the class.
+        capabilities_2: u32 = 4, 0 / 27;
+        /// Time to answer a MAD, as an exponent of 4.096 us.
+        response_time: u8 = 7, 3 / 5;
+        /// LID to which requests are redirected.
+        redirect_lid: u16 = 28, 0 / 16;
+        /// `P_Key` of redirected requests.
+        redirect_p_key: u16 = 30, 0 / 16;
+        /// Queue pair to which requests are redirected.
+        redirect_qp: u32 = 33, 0 / 24;
+        /// `Q_Key` of redirected requests.
+        redirect_q_key: u32 = 36, 0 / 32;
+    }
+}
+
+impl ClassPortInfo {
+    /// Performance class: one request can ask for the sum of all ports (port 255).
+    #[must_use]
+    pub fn has_all_ports(&self) -> bool {
+        self.capabilities & 1 << 8 != 0
+    }
+
+    /// Performance class: 64-bit counters exist.
+    #[must_use]
+    pub fn has_extended_width(&self) -> bool {
+        self.capabilities & 1 << 9 != 0
+    }
+
+    /// Performance class: 64-bit counters exist, but not those of unicast and multicast packets.
+    #[must_use]
+    pub fn has_extended_width_without_casts(&self) -> bool {
+        self.capabilities & 1 << 10 != 0
+    }
+
+    /// Performance class: the counter of waiting exists.
+    #[must_use]
+    pub fn has_transmit_wait(&self) -> bool {
+        self.capabilities & 1 << 12 != 0
+    }
+
+    /// Performance class: 64-bit error counters exist.
+    #[must_use]
+    pub fn has_extended_errors(&self) -> bool {
+        self.capabilities_2 & 1 << 1 != 0
+    }
+}
+
+#[test]
+fn capabilities_of_a_switch_are_read() {
+    use super::Attribute as _;
+
+    // Capability mask 0x1200 of ibsim: 64-bit counters and the counter of waiting.
+    let mut bytes = [0; 72];
+    bytes[..4].copy_from_slice(&[1, 1, 0x12, 0]);
+    bytes[7] = 0x52;
+    let info = ClassPortInfo::decode(&bytes).unwrap();
+    assert!(info.has_extended_width() && info.has_transmit_wait());
+    assert!(!info.has_all_ports() && !info.has_extended_width_without_casts());
+    assert!(info.has_extended_errors(), "bit 1 above the response time");
+    assert_eq!(info.response_time, 18);
+}

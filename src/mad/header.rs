@@ -1,0 +1,236 @@
+//! The common header of every MAD: 24 bytes (specification 13.4.3).
+
+use super::MAD_BYTES;
+
+/// Management class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Class(pub u8);
+
+impl Class {
+    /// Subnet management, routed by LID.
+    pub const SUBNET_LID: Self = Self(0x01);
+    /// Subnet management, routed by a list of ports.
+    pub const SUBNET_DIRECTED: Self = Self(0x81);
+    /// Subnet administration.
+    pub const SUBNET_ADMINISTRATION: Self = Self(0x03);
+    /// Performance management.
+    pub const PERFORMANCE: Self = Self(0x04);
+    /// Vendor class of ibping.
+    pub const PING: Self = Self(0x32);
+    /// Directed routes of Omni-Path use class version 0x80, which this is not.
+    pub const OMNI_PATH_VERSION: u8 = 0x80;
+
+    /// Returns the class version that InfiniBand uses: 2 for subnet administration, else 1.
+    #[must_use]
+    pub fn version(self) -> u8 {
+        if self == Self::SUBNET_ADMINISTRATION { 2 } else { 1 }
+    }
+}
+
+/// Method of a MAD, without the response bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Method(pub u8);
+
+impl Method {
+    /// Request of an attribute.
+    pub const GET: Self = Self(0x01);
+    /// Request to change an attribute.
+    pub const SET: Self = Self(0x02);
+    /// Request of a table of records (subnet administration).
+    pub const GET_TABLE: Self = Self(0x12);
+    /// Bit that marks a response.
+    const RESPONSE: u8 = 0x80;
+}
+
+/// Status of a response; in directed routes the top bit is the direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Status(pub u16);
+
+impl Status {
+    /// Returns true if the request was carried out.
+    #[must_use]
+    pub fn is_ok(self) -> bool {
+        // Directed routes have their direction in the top bit.
+        self.0 << 1 == 0
+    }
+
+    /// Returns the cause in the words of the specification; a number for an unknown code.
+    #[must_use]
+    pub fn text(self) -> String {
+        let class = self.0 >> 8 & 0x7f;
+        let words = match self.0 >> 2 & 0x7 {
+            0 if self.0 & 1 == 1 => "busy",
+            0 if self.0 & 2 == 2 => "redirected",
+            0 => "",
+            1 => "unsupported version",
+            2 => "unsupported method",
+            3 => "unsupported attribute",
+            7 => "invalid value",
+            _ => "unknown status",
+        };
+        match (words, class) {
+            ("", 0) => "ok".into(),
+            ("", class) => format!("class status {class}"),
+            ("unknown status", _) => format!("status {:#06x}", self.0),
+            (words, _) => words.into(),
+        }
+    }
+}
+
+/// The common header of a MAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// Management class.
+    pub class: Class,
+    /// Version of the class.
+    pub class_version: u8,
+    /// Method without the response bit.
+    pub method: Method,
+    /// True for a response.
+    pub is_response: bool,
+    /// Status of a response.
+    pub status: Status,
+    /// Bytes 6 and 7, whose meaning depends on the class: hop pointer and hop count.
+    pub class_specific: u16,
+    /// Transaction id. Only the low 32 bits are the sender's: the kernel replaces the others.
+    pub transaction: u64,
+    /// Attribute id.
+    pub attribute: u16,
+    /// Attribute modifier, for example a port number.
+    pub modifier: u32,
+}
+
+/// Bytes that are no MAD of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// Fewer bytes than a MAD has.
+    #[error("a MAD has {MAD_BYTES} bytes, and {0} arrived")]
+    Short(usize),
+    /// Another base version: 0x80 is Omni-Path.
+    #[error("a MAD of base version {0:#04x}, and 0x01 is InfiniBand")]
+    BaseVersion(u8),
+}
+
+impl Header {
+    /// Base version of InfiniBand MADs.
+    const BASE_VERSION: u8 = 1;
+
+    /// Returns the header of a request.
+    #[must_use]
+    pub fn request(class: Class, method: Method, attribute: u16, modifier: u32) -> Self {
+        Self {
+            class,
+            class_version: class.version(),
+            method,
+            is_response: false,
+            status: Status::default(),
+            class_specific: 0,
+            transaction: 0,
+            attribute,
+            modifier,
+        }
+    }
+
+    /// Decodes the header of a whole MAD.
+    ///
+    /// # Errors
+    /// There are fewer bytes than a MAD has, or the base version is not that of InfiniBand.
+    pub fn decode(mad: &[u8]) -> Result<Self, HeaderError> {
+        let Some(mad) = mad.first_chunk::<MAD_BYTES>() else {
+            return Err(HeaderError::Short(mad.len()));
+        };
+        if mad[0] != Self::BASE_VERSION {
+            return Err(HeaderError::BaseVersion(mad[0]));
+        }
+        let half = |at: usize| u16::from_be_bytes([mad[at], mad[at + 1]]);
+        let word = |at: usize| u32::from_be_bytes([mad[at], mad[at + 1], mad[at + 2], mad[at + 3]]);
+        Ok(Self {
+            class: Class(mad[1]),
+            class_version: mad[2],
+            method: Method(mad[3] & !Method::RESPONSE),
+            is_response: mad[3] & Method::RESPONSE != 0,
+            status: Status(half(4)),
+            class_specific: half(6),
+            transaction: u64::from(word(8)) << 32 | u64::from(word(12)),
+            attribute: half(16),
+            modifier: word(20),
+        })
+    }
+
+    /// Writes the header to the start of a MAD.
+    pub fn encode(&self, mad: &mut [u8; MAD_BYTES]) {
+        let response = if self.is_response { Method::RESPONSE } else { 0 };
+        mad[0] = Self::BASE_VERSION;
+        mad[1] = self.class.0;
+        mad[2] = self.class_version;
+        mad[3] = self.method.0 & !Method::RESPONSE | response;
+        mad[4..6].copy_from_slice(&self.status.0.to_be_bytes());
+        mad[6..8].copy_from_slice(&self.class_specific.to_be_bytes());
+        mad[8..16].copy_from_slice(&self.transaction.to_be_bytes());
+        mad[16..18].copy_from_slice(&self.attribute.to_be_bytes());
+        mad[18..20].fill(0);
+        mad[20..24].copy_from_slice(&self.modifier.to_be_bytes());
+    }
+
+    /// Returns true if this is the response to a request. Only the low 32 bits of the transaction
+    /// are compared.
+    #[must_use]
+    pub fn answers(&self, request: &Self) -> bool {
+        let low = |header: &Self| header.transaction & 0xffff_ffff;
+        self.is_response && low(self) == low(request) && self.class == request.class
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_header_is_read_back(bytes in proptest::collection::vec(any::<u8>(), 24)) {
+            let mut mad = [0; MAD_BYTES];
+            mad[..24].copy_from_slice(&bytes);
+            (mad[0], mad[18], mad[19]) = (1, 0, 0);
+            let header = Header::decode(&mad).unwrap();
+            let mut written = [0; MAD_BYTES];
+            header.encode(&mut written);
+            prop_assert_eq!(&written[..24], &mad[..24]);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Header::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        assert_eq!(Header::decode(&[1; 255]), Err(HeaderError::Short(255)));
+        assert_eq!(Header::decode(&[0x80; MAD_BYTES]), Err(HeaderError::BaseVersion(0x80)));
+    }
+
+    #[test]
+    fn a_response_belongs_to_the_request_with_its_low_bits() {
+        let request =
+            Header { transaction: 0x7, ..Header::request(Class::SUBNET_LID, Method::GET, 0x11, 0) };
+        let response = Header { transaction: 0xabcd_0000_0000_0007, is_response: true, ..request };
+        assert!(response.answers(&request));
+        assert!(!Header { transaction: 8, ..response }.answers(&request));
+        assert!(!request.answers(&request));
+        assert!(!Header { class: Class::PERFORMANCE, ..response }.answers(&request));
+    }
+
+    #[test]
+    fn a_status_has_words() {
+        let text = |status| Status(status).text();
+        assert_eq!(text(0), "ok");
+        assert_eq!(text(0x8000), "ok", "the direction of a directed route is no status");
+        assert!(Status(0x8000).is_ok() && !Status(0x000c).is_ok());
+        assert_eq!(text(0x000c), "unsupported attribute");
+        assert_eq!(text(0x001c), "invalid value");
+        assert_eq!(text(0x0300), "class status 3");
+        assert_eq!(text(0x0014), "status 0x0014");
+    }
+}

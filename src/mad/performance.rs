@@ -1,0 +1,139 @@
+//! Counters of performance management (specification 16.1.3.5 and 16.1.4.11).
+
+use super::attribute::attributes;
+
+attributes! {
+    /// Counters of a port, 4 to 32 bits wide. A counter stops at its largest value.
+    PortCounters("PortCounters", 0x12, 44 bytes) {
+        /// Port that the counters are of; 255 is the sum of all ports.
+        port: u8 = 1, 0 / 8;
+        /// Counters to set to zero, in a request.
+        select: u16 = 2, 0 / 16;
+        /// Minor link errors.
+        symbol_errors: u16 = 4, 0 / 16;
+        /// Times that the link recovered without going down.
+        link_error_recovery: u8 = 6, 0 / 8;
+        /// Times that the link went down.
+        link_downed: u8 = 7, 0 / 8;
+        /// Packets received with an error.
+        receive_errors: u16 = 8, 0 / 16;
+        /// Packets received that another port had marked as bad.
+        receive_remote_physical_errors: u16 = 10, 0 / 16;
+        /// Packets that a switch could not forward.
+        receive_switch_relay_errors: u16 = 12, 0 / 16;
+        /// Packets that were not sent because the port was down or congested.
+        transmit_discards: u16 = 14, 0 / 16;
+        /// Packets that were not sent because of a constraint.
+        transmit_constraint_errors: u8 = 16, 0 / 8;
+        /// Packets that were dropped because of a constraint.
+        receive_constraint_errors: u8 = 17, 0 / 8;
+        /// More counters to set to zero, in a request.
+        select_2: u8 = 18, 0 / 8;
+        /// Times that errors exceeded their threshold.
+        local_link_integrity_errors: u8 = 19, 0 / 4;
+        /// Times that buffers overran for a long time.
+        excessive_buffer_overruns: u8 = 19, 4 / 4;
+        /// Packets to queue pair 1 that were dropped.
+        qp1_dropped: u16 = 20, 0 / 16;
+        /// Management packets that were dropped for lack of buffers.
+        vl15_dropped: u16 = 22, 0 / 16;
+        /// Sent data in words of 4 bytes.
+        transmit_words: u32 = 24, 0 / 32;
+        /// Received data in words of 4 bytes.
+        receive_words: u32 = 28, 0 / 32;
+        /// Sent packets.
+        transmit_packets: u32 = 32, 0 / 32;
+        /// Received packets.
+        receive_packets: u32 = 36, 0 / 32;
+        /// Ticks in which data waited because no credits or bandwidth were left.
+        transmit_wait: u32 = 40, 0 / 32;
+    }
+
+    /// Counters of a port, 64 bits wide. The error counters exist only where [`super::ClassPortInfo`]
+    /// says so.
+    PortCountersExtended("PortCountersExtended", 0x1d, 184 bytes) {
+        /// Port that the counters are of; 255 is the sum of all ports.
+        port: u8 = 1, 0 / 8;
+        /// Counters to set to zero, in a request.
+        select: u16 = 2, 0 / 16;
+        /// More counters to set to zero, in a request.
+        select_2: u32 = 4, 0 / 32;
+        /// Sent data in words of 4 bytes.
+        transmit_words: u64 = 8, 0 / 64;
+        /// Received data in words of 4 bytes.
+        receive_words: u64 = 16, 0 / 64;
+        /// Sent packets.
+        transmit_packets: u64 = 24, 0 / 64;
+        /// Received packets.
+        receive_packets: u64 = 32, 0 / 64;
+        /// Sent unicast packets.
+        unicast_transmit_packets: u64 = 40, 0 / 64;
+        /// Received unicast packets.
+        unicast_receive_packets: u64 = 48, 0 / 64;
+        /// Sent multicast packets.
+        multicast_transmit_packets: u64 = 56, 0 / 64;
+        /// Received multicast packets.
+        multicast_receive_packets: u64 = 64, 0 / 64;
+        /// Minor link errors.
+        symbol_errors: u64 = 72, 0 / 64;
+        /// Times that the link recovered without going down.
+        link_error_recovery: u64 = 80, 0 / 64;
+        /// Times that the link went down.
+        link_downed: u64 = 88, 0 / 64;
+        /// Packets received with an error.
+        receive_errors: u64 = 96, 0 / 64;
+        /// Packets received that another port had marked as bad.
+        receive_remote_physical_errors: u64 = 104, 0 / 64;
+        /// Packets that a switch could not forward.
+        receive_switch_relay_errors: u64 = 112, 0 / 64;
+        /// Packets that were not sent because the port was down or congested.
+        transmit_discards: u64 = 120, 0 / 64;
+        /// Packets that were not sent because of a constraint.
+        transmit_constraint_errors: u64 = 128, 0 / 64;
+        /// Packets that were dropped because of a constraint.
+        receive_constraint_errors: u64 = 136, 0 / 64;
+        /// Times that errors exceeded their threshold.
+        local_link_integrity_errors: u64 = 144, 0 / 64;
+        /// Times that buffers overran for a long time.
+        excessive_buffer_overruns: u64 = 152, 0 / 64;
+        /// Management packets that were dropped for lack of buffers.
+        vl15_dropped: u64 = 160, 0 / 64;
+        /// Ticks in which data waited because no credits or bandwidth were left.
+        transmit_wait: u64 = 168, 0 / 64;
+        /// Packets to queue pair 1 that were dropped.
+        qp1_dropped: u64 = 176, 0 / 64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Attribute as _;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn counters_are_read_back(bytes in proptest::collection::vec(any::<u8>(), 192)) {
+            let (short, long) =
+                (PortCounters::decode(&bytes).unwrap(), PortCountersExtended::decode(&bytes).unwrap());
+            let mut written = bytes.clone();
+            short.encode(&mut written).unwrap();
+            prop_assert_eq!(&written, &bytes);
+            long.encode(&mut written).unwrap();
+            prop_assert_eq!(&written, &bytes);
+        }
+    }
+
+    #[test]
+    fn counters_have_their_widths() {
+        let widths = |name: &str| {
+            let fields = PortCounters::default().fields();
+            fields.into_iter().find(|field| field.name == name).map(|field| field.bits)
+        };
+        assert_eq!(widths("symbol_errors"), Some(16));
+        assert_eq!(widths("link_downed"), Some(8));
+        assert_eq!(widths("local_link_integrity_errors"), Some(4));
+        assert_eq!(widths("transmit_wait"), Some(32));
+    }
+}

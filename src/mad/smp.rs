@@ -1,0 +1,121 @@
+//! Requests of subnet management: by LID, or along a directed route (specification 14.2.1).
+
+use super::{Attribute, Class, Header, MAD_BYTES, Method};
+
+/// Most hops of a directed route.
+pub const LONGEST_PATH: usize = 63;
+
+/// Where the attribute of every subnet management MAD begins.
+const DATA: usize = 64;
+/// Where a directed route lists the ports to leave by. Entry 0 is not used.
+const INITIAL_PATH: usize = 128;
+/// LID of "routed by the list of ports alone".
+const PERMISSIVE_LID: u16 = 0xffff;
+
+/// The ports that a directed route leaves each node by, from the own port on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct DirectedPath(Vec<u8>);
+
+/// A directed route that no MAD can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a directed route has at most {LONGEST_PATH} hops")]
+pub struct PathError;
+
+impl DirectedPath {
+    /// Returns the route to the own node.
+    #[must_use]
+    pub fn own() -> Self {
+        Self::default()
+    }
+
+    /// Returns the route that leaves the last node by this port.
+    ///
+    /// # Errors
+    /// The route already has [`LONGEST_PATH`] hops.
+    pub fn through(&self, port: u8) -> Result<Self, PathError> {
+        if self.0.len() == LONGEST_PATH {
+            return Err(PathError);
+        }
+        Ok(Self([self.0.as_slice(), &[port]].concat()))
+    }
+
+    /// The ports, the own one first.
+    #[must_use]
+    pub fn ports(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// `0,1,23`, as infiniband-diags take it with -D.
+impl std::fmt::Display for DirectedPath {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("0")?;
+        self.0.iter().try_for_each(|port| write!(out, ",{port}"))
+    }
+}
+
+/// Returns the request of an attribute by LID.
+#[must_use]
+pub fn smp<A: Attribute>(modifier: u32) -> [u8; MAD_BYTES] {
+    let mut mad = [0; MAD_BYTES];
+    Header::request(Class::SUBNET_LID, Method::GET, A::ID, modifier).encode(&mut mad);
+    mad
+}
+
+/// Returns the request of an attribute along a directed route.
+#[must_use]
+pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
+    let mut mad = [0; MAD_BYTES];
+    // The hop pointer starts at 0, in the upper byte.
+    let hops = u16::try_from(path.0.len()).unwrap_or(0);
+    let header = Header::request(Class::SUBNET_DIRECTED, Method::GET, A::ID, modifier);
+    Header { class_specific: hops, ..header }.encode(&mut mad);
+    mad[32..34].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());
+    mad[34..36].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());
+    let first = INITIAL_PATH + 1;
+    mad[first..first + path.0.len()].copy_from_slice(&path.0);
+    mad
+}
+
+/// Returns the bytes of the attribute in a subnet management MAD.
+#[must_use]
+pub fn smp_data(mad: &[u8; MAD_BYTES]) -> &[u8] {
+    &mad[DATA..DATA + 64]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NodeInfo;
+    use super::*;
+
+    #[test]
+    fn a_directed_request_lists_its_ports() {
+        let path = DirectedPath::own().through(1).unwrap().through(23).unwrap();
+        assert_eq!(path.to_string(), "0,1,23");
+        let mad = directed_smp::<NodeInfo>(&path, 0);
+        let header = Header::decode(&mad).unwrap();
+        assert_eq!((header.class, header.attribute), (Class::SUBNET_DIRECTED, 0x11));
+        assert_eq!(header.class_specific, 2, "hop pointer 0, hop count 2");
+        assert_eq!(mad[32..36], [0xff; 4]);
+        assert_eq!(mad[128..132], [0, 1, 23, 0]);
+        assert_eq!(smp_data(&mad).len(), 64);
+    }
+
+    #[test]
+    fn a_route_has_an_end() {
+        let mut path = DirectedPath::own();
+        for _ in 0..LONGEST_PATH {
+            path = path.through(1).unwrap();
+        }
+        assert_eq!(path.through(1), Err(PathError));
+        let mad = directed_smp::<NodeInfo>(&path, 0);
+        assert_eq!(mad[128 + LONGEST_PATH], 1);
+        assert_eq!(Header::decode(&mad).unwrap().class_specific, 63);
+    }
+
+    #[test]
+    fn a_request_by_lid_has_a_modifier() {
+        let header = Header::decode(&smp::<NodeInfo>(7)).unwrap();
+        assert_eq!((header.class, header.modifier), (Class::SUBNET_LID, 7));
+    }
+}

@@ -1,0 +1,271 @@
+//! Attributes of subnet management (specification 14.2.5): nodes, ports, switches, subnet manager.
+
+use super::attribute::{Attribute, Short, attributes, whole};
+
+attributes! {
+    /// A node as one of its ports sees it (14.2.5.3).
+    NodeInfo("NodeInfo", 0x11, 40 bytes) {
+        /// Base version of the MADs that the node understands.
+        base_version: u8 = 0, 0 / 8;
+        /// Version of the subnet management class.
+        class_version: u8 = 1, 0 / 8;
+        /// 1 channel adapter, 2 switch, 3 router.
+        node_type: u8 = 2, 0 / 8;
+        /// Number of physical ports.
+        ports: u8 = 3, 0 / 8;
+        /// GUID of the system; several nodes may share it.
+        system_image_guid: u64 = 4, 0 / 64;
+        /// GUID of the node.
+        node_guid: u64 = 12, 0 / 64;
+        /// GUID of the port that answered; of a switch the GUID of port 0.
+        port_guid: u64 = 20, 0 / 64;
+        /// Entries of the partition table.
+        partition_entries: u16 = 28, 0 / 16;
+        /// Device id that the vendor assigns.
+        device_id: u16 = 30, 0 / 16;
+        /// Revision that the vendor assigns.
+        revision: u32 = 32, 0 / 32;
+        /// Number of the port that the request came in by.
+        local_port: u8 = 36, 0 / 8;
+        /// OUI of the vendor.
+        vendor_id: u32 = 37, 0 / 24;
+    }
+
+    /// Forwarding of a switch (14.2.5.4).
+    SwitchInfo("SwitchInfo", 0x12, 20 bytes) {
+        /// Entries of the linear forwarding table.
+        linear_entries: u16 = 0, 0 / 16;
+        /// Entries of the random forwarding table.
+        random_entries: u16 = 2, 0 / 16;
+        /// Entries of the multicast forwarding table.
+        multicast_entries: u16 = 4, 0 / 16;
+        /// Highest LID with an entry in the linear forwarding table.
+        linear_top: u16 = 6, 0 / 16;
+        /// Port for LIDs without an entry.
+        default_port: u8 = 8, 0 / 8;
+        /// Port for multicast LIDs without an entry, from other ports.
+        default_multicast_primary_port: u8 = 9, 0 / 8;
+        /// The same for packets from the primary port.
+        default_multicast_other_port: u8 = 10, 0 / 8;
+        /// Lifetime of a packet, as an exponent of 4.096 us.
+        life_time: u8 = 11, 0 / 5;
+        /// 1 if the state of a port changed.
+        port_state_change: u8 = 11, 5 / 1;
+        /// How SL to VL tables are addressed.
+        sl_to_vl_mapping: u8 = 11, 6 / 2;
+        /// LIDs for each port with the random forwarding table.
+        lids_per_port: u16 = 12, 0 / 16;
+        /// Entries of the partition enforcement table.
+        partition_enforcement_entries: u16 = 14, 0 / 16;
+        /// 1 if partitions of incoming packets can be enforced.
+        inbound_enforcement: u8 = 16, 0 / 1;
+        /// 1 if partitions of outgoing packets can be enforced.
+        outbound_enforcement: u8 = 16, 1 / 1;
+        /// 1 if incoming raw packets can be filtered.
+        filter_raw_inbound: u8 = 16, 2 / 1;
+        /// 1 if outgoing raw packets can be filtered.
+        filter_raw_outbound: u8 = 16, 3 / 1;
+        /// 1 if port 0 has a link of its own.
+        enhanced_port_0: u8 = 16, 4 / 1;
+        /// Highest multicast LID with an entry.
+        multicast_top: u16 = 18, 0 / 16;
+    }
+
+    /// A port (14.2.5.6). Of a switch, port 0 has the capability masks and the LIDs of all.
+    PortInfo("PortInfo", 0x15, 64 bytes) {
+        /// Management key; 0 unless the request had it.
+        m_key: u64 = 0, 0 / 64;
+        /// Upper 64 bits of the GIDs of the port.
+        gid_prefix: u64 = 8, 0 / 64;
+        /// First LID of the port.
+        lid: u16 = 16, 0 / 16;
+        /// LID of the subnet manager that configured the port.
+        sm_lid: u16 = 18, 0 / 16;
+        /// Capabilities of the port.
+        capabilities: u32 = 20, 0 / 32;
+        /// Diagnostic code of the vendor.
+        diagnostic_code: u16 = 24, 0 / 16;
+        /// Seconds until the protection by the management key ends.
+        m_key_lease_s: u16 = 26, 0 / 16;
+        /// Number of the port that the request came in by.
+        local_port: u8 = 28, 0 / 8;
+        /// Link widths that are enabled.
+        width_enabled: u8 = 29, 0 / 8;
+        /// Link widths that the port supports: 1 1X, 2 4X, 4 8X, 8 12X, 16 2X.
+        width_supported: u8 = 30, 0 / 8;
+        /// Link width in use.
+        width_active: u8 = 31, 0 / 8;
+        /// Link speeds that the port supports: 1 SDR, 2 DDR, 4 QDR.
+        speed_supported: u8 = 32, 0 / 4;
+        /// Logical state: 1 down, 2 init, 3 armed, 4 active.
+        state: u8 = 32, 4 / 4;
+        /// Physical state: 2 polling, 3 disabled, 5 link up.
+        physical_state: u8 = 33, 0 / 4;
+        /// State of the port after the link is lost: 1 sleep, 2 polling.
+        down_default_state: u8 = 33, 4 / 4;
+        /// Protection by the management key.
+        m_key_protection: u8 = 34, 0 / 2;
+        /// Number of low LID bits that select a path.
+        lmc: u8 = 34, 5 / 3;
+        /// Link speed in use; 0 if an extended speed is in use.
+        speed_active: u8 = 35, 0 / 4;
+        /// Link speeds that are enabled.
+        speed_enabled: u8 = 35, 4 / 4;
+        /// MTU in use as a code: 1 is 256 bytes, 5 is 4,096.
+        neighbor_mtu: u8 = 36, 0 / 4;
+        /// Service level for packets to the subnet manager.
+        sm_sl: u8 = 36, 4 / 4;
+        /// Virtual lanes that the port supports, as a code.
+        vl_capability: u8 = 37, 0 / 4;
+        /// Initialization that the port requests.
+        init_type: u8 = 37, 4 / 4;
+        /// Limit of high priority packets.
+        vl_high_limit: u8 = 38, 0 / 8;
+        /// Entries of the table of high priority virtual lanes.
+        vl_arbitration_high_entries: u8 = 39, 0 / 8;
+        /// Entries of the table of low priority virtual lanes.
+        vl_arbitration_low_entries: u8 = 40, 0 / 8;
+        /// Initialization that the subnet manager performed.
+        init_type_reply: u8 = 41, 0 / 4;
+        /// Largest MTU as a code.
+        mtu_capability: u8 = 41, 4 / 4;
+        /// Packets that may be dropped until a virtual lane is stalled.
+        vl_stall_count: u8 = 42, 0 / 3;
+        /// Time that a packet may wait at the head of a queue, as an exponent.
+        head_of_queue_life: u8 = 42, 3 / 5;
+        /// Virtual lanes in use, as a code.
+        operational_vls: u8 = 43, 0 / 4;
+        /// 1 if partitions of incoming packets are enforced.
+        inbound_enforcement: u8 = 43, 4 / 1;
+        /// 1 if partitions of outgoing packets are enforced.
+        outbound_enforcement: u8 = 43, 5 / 1;
+        /// 1 if incoming raw packets are filtered.
+        filter_raw_inbound: u8 = 43, 6 / 1;
+        /// 1 if outgoing raw packets are filtered.
+        filter_raw_outbound: u8 = 43, 7 / 1;
+        /// Packets with a wrong management key.
+        m_key_violations: u16 = 44, 0 / 16;
+        /// Packets with a wrong `P_Key`.
+        p_key_violations: u16 = 46, 0 / 16;
+        /// Packets with a wrong `Q_Key`.
+        q_key_violations: u16 = 48, 0 / 16;
+        /// Entries of the GUID table.
+        guid_entries: u8 = 50, 0 / 8;
+        /// 1 if clients must register again.
+        client_reregister: u8 = 51, 0 / 1;
+        /// Suppression of traps of multicast partitions.
+        multicast_trap_suppression: u8 = 51, 1 / 2;
+        /// Interval between traps, as an exponent.
+        subnet_timeout: u8 = 51, 3 / 5;
+        /// Time to answer a MAD, as an exponent.
+        response_time: u8 = 52, 3 / 5;
+        /// Threshold of local physical errors.
+        local_physical_errors: u8 = 53, 0 / 4;
+        /// Threshold of overrun errors.
+        overrun_errors: u8 = 53, 4 / 4;
+        /// Hint for the number of credits.
+        max_credit_hint: u16 = 54, 0 / 16;
+        /// Round trip time of the link.
+        link_round_trip: u32 = 57, 0 / 24;
+        /// More capabilities of the port; valid with bit 15 of the capabilities.
+        capabilities_2: u16 = 60, 0 / 16;
+        /// Extended speed in use: 1 FDR, 2 EDR, 4 HDR, 8 NDR.
+        speed_ext_active: u8 = 62, 0 / 4;
+        /// Extended speeds that the port supports.
+        speed_ext_supported: u8 = 62, 4 / 4;
+        /// Extended speeds that are enabled; 30 disables all of them.
+        speed_ext_enabled: u8 = 63, 3 / 5;
+    }
+
+    /// The subnet manager of a port (14.2.5.13).
+    SmInfo("SMInfo", 0x20, 24 bytes) {
+        /// GUID of the port that the subnet manager uses.
+        guid: u64 = 0, 0 / 64;
+        /// Key of the subnet manager; 0 unless the request had it.
+        sm_key: u64 = 8, 0 / 64;
+        /// Counter that grows while the subnet manager works.
+        activity: u32 = 16, 0 / 32;
+        /// Priority; the highest becomes master.
+        priority: u8 = 20, 0 / 4;
+        /// 0 not active, 1 discovering, 2 standby, 3 master.
+        state: u8 = 20, 4 / 4;
+    }
+}
+
+/// Name of a node (14.2.5.2): 64 bytes of text that the node's administrator chose.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct NodeDescription(pub String);
+
+impl Attribute for NodeDescription {
+    const NAME: &'static str = "NodeDescription";
+    const ID: u16 = 0x10;
+    const BYTES: usize = 64;
+
+    /// Takes the text up to the first zero byte. Bytes that are not UTF-8 become U+FFFD.
+    fn decode(bytes: &[u8]) -> Result<Self, Short> {
+        let text = whole::<Self>(bytes)?;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(Self(String::from_utf8_lossy(text).into_owned()))
+    }
+
+    fn encode(&self, bytes: &mut [u8]) -> Result<(), Short> {
+        whole::<Self>(bytes)?;
+        let text = self.0.bytes().chain(std::iter::repeat(0));
+        bytes.iter_mut().zip(text.take(Self::BYTES)).for_each(|(byte, letter)| *byte = letter);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Decodes any bytes and encodes them again: every field must keep its value.
+    fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+        let decoded = A::decode(bytes).unwrap();
+        let mut written = vec![0; A::BYTES];
+        decoded.encode(&mut written).unwrap();
+        assert_eq!(A::decode(&written).unwrap(), decoded);
+        let mut kept = bytes.to_vec();
+        decoded.encode(&mut kept).unwrap();
+        assert_eq!(kept, bytes, "{} changed reserved bits", A::NAME);
+    }
+
+    proptest! {
+        #[test]
+        fn fields_are_read_back(bytes in proptest::collection::vec(any::<u8>(), 64)) {
+            is_read_back::<NodeInfo>(&bytes);
+            is_read_back::<SwitchInfo>(&bytes);
+            is_read_back::<PortInfo>(&bytes);
+            is_read_back::<SmInfo>(&bytes);
+        }
+
+        #[test]
+        fn short_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert!(PortInfo::decode(&bytes).is_err());
+            prop_assert!(NodeDescription::decode(&bytes).is_err());
+            prop_assert_eq!(NodeInfo::decode(&bytes).is_err(), bytes.len() < 40);
+        }
+    }
+
+    #[test]
+    fn a_description_ends_at_a_zero_byte() {
+        let mut bytes = [0; 64];
+        NodeDescription("node001 HCA-1".into()).encode(&mut bytes).unwrap();
+        assert_eq!(NodeDescription::decode(&bytes).unwrap().0, "node001 HCA-1");
+        assert_eq!(NodeDescription::decode(&[b'x'; 64]).unwrap().0.len(), 64);
+        assert_eq!(NodeDescription::decode(&[0xff; 64]).unwrap().0.chars().count(), 64);
+        let short = NodeDescription::decode(&[0; 9]).unwrap_err();
+        assert_eq!(short.to_string(), "NodeDescription has 64 bytes, and 9 arrived");
+    }
+
+    #[test]
+    fn a_field_list_has_names_and_values() {
+        let info = SmInfo { priority: 14, state: 3, ..SmInfo::default() };
+        let fields = info.fields();
+        let state = fields.iter().find(|field| field.name == "state").unwrap();
+        assert_eq!((state.value, state.bits, fields.len()), (3, 4, 5));
+    }
+}
