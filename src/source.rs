@@ -11,6 +11,7 @@ mod holders;
 mod kernel_files;
 mod kernel_log;
 mod live;
+mod mads;
 mod neighbours;
 mod netlink;
 mod question;
@@ -24,6 +25,7 @@ mod verbs_self;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
+pub use mads::{MadAnswer, MadError, MadLimits, MadPort, MadTicket};
 pub use neighbours::NeighbourTable;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,

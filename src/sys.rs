@@ -35,6 +35,7 @@ mod plain;
 pub mod rds;
 mod readable;
 pub(crate) mod ssh;
+pub mod umad;
 pub mod verbs;
 
 pub use dl::LoadError;

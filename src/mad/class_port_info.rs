@@ -17,11 +17,11 @@ attributes! {
         response_time: u8 = 7, 3 / 5;
         /// LID to which requests are redirected.
         redirect_lid: u16 = 28, 0 / 16;
-        /// `P_Key` of redirected requests.
+        /// P_Key of redirected requests.
         redirect_p_key: u16 = 30, 0 / 16;
         /// Queue pair to which requests are redirected.
         redirect_qp: u32 = 33, 0 / 24;
-        /// `Q_Key` of redirected requests.
+        /// Q_Key of redirected requests.
         redirect_q_key: u32 = 36, 0 / 32;
     }
 }

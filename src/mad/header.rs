@@ -172,12 +172,18 @@ impl Header {
         mad[20..24].copy_from_slice(&self.modifier.to_be_bytes());
     }
 
+    /// Returns the part of the transaction id that is the sender's.
+    #[must_use]
+    pub fn low_transaction(&self) -> u32 {
+        u32::try_from(self.transaction & 0xffff_ffff).unwrap_or(0)
+    }
+
     /// Returns true if this is the response to a request. Only the low 32 bits of the transaction
     /// are compared.
     #[must_use]
     pub fn answers(&self, request: &Self) -> bool {
-        let low = |header: &Self| header.transaction & 0xffff_ffff;
-        self.is_response && low(self) == low(request) && self.class == request.class
+        let is_same = self.low_transaction() == request.low_transaction();
+        self.is_response && is_same && self.class == request.class
     }
 }
 

@@ -49,8 +49,8 @@ attributes! {
         transmit_wait: u32 = 40, 0 / 32;
     }
 
-    /// Counters of a port, 64 bits wide. The error counters exist only where [`super::ClassPortInfo`]
-    /// says so.
+    /// Counters of a port, 64 bits wide. The error counters exist only where
+    /// [`super::ClassPortInfo`] says so.
     PortCountersExtended("PortCountersExtended", 0x1d, 184 bytes) {
         /// Port that the counters are of; 255 is the sum of all ports.
         port: u8 = 1, 0 / 8;

@@ -145,9 +145,9 @@ attributes! {
         filter_raw_outbound: u8 = 43, 7 / 1;
         /// Packets with a wrong management key.
         m_key_violations: u16 = 44, 0 / 16;
-        /// Packets with a wrong `P_Key`.
+        /// Packets with a wrong P_Key.
         p_key_violations: u16 = 46, 0 / 16;
-        /// Packets with a wrong `Q_Key`.
+        /// Packets with a wrong Q_Key.
         q_key_violations: u16 = 48, 0 / 16;
         /// Entries of the GUID table.
         guid_entries: u8 = 50, 0 / 8;

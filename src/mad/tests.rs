@@ -37,8 +37,8 @@ fn fields_lie_where_libibmad_reads_them() {
             .collect();
         let mut ours = ours;
         if attribute == PortCounters::NAME {
-            // libibmad reads QP1Dropped from the bytes of VL15Dropped. The kernel has it before them
-            // (struct ib_pma_portcounters in include/rdma/ib_pma.h).
+            // libibmad reads QP1Dropped from the bytes of VL15Dropped. The kernel has it before
+            // them (struct ib_pma_portcounters in include/rdma/ib_pma.h).
             let place = ours.iter().position(|(name, _)| *name == "qp1_dropped").unwrap();
             let (_, place) = ours.remove(place);
             assert_eq!(

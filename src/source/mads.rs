@@ -1,0 +1,181 @@
+//! Requests by management datagrams on one port: several in flight, each with a deadline.
+//!
+//! One thread owns the port. Answers arrive in any order; the low 32 bits of the transaction id
+//! tell which request an answer belongs to, because the kernel replaces the others. An answer that
+//! nobody waits for is dropped.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::clock::Deadline;
+use crate::mad::{Class, Header, MAD_BYTES};
+use crate::sys::Errno;
+use crate::sys::umad::{MadAddress, Registration, Sending, UmadError, UmadPort};
+
+/// Q_Key of queue pair 1 (specification 3.5.3).
+const Q_KEY_OF_QP1: u32 = 0x8001_0000;
+/// LID of a directed route.
+const PERMISSIVE_LID: u16 = 0xffff;
+/// Time after the kernel's last attempt after which an answer is given up: the kernel loses some.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Limits of the requests of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MadLimits {
+    /// Requests in flight at the same time. A switch answers one after the other; more than 128
+    /// overrun ibsim.
+    pub window: usize,
+    /// Time for one attempt.
+    pub timeout: Duration,
+    /// Attempts after the first one.
+    pub retries: u32,
+}
+
+impl Default for MadLimits {
+    fn default() -> Self {
+        Self { window: 32, timeout: Duration::from_millis(500), retries: 2 }
+    }
+}
+
+/// Number of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MadTicket(u32);
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MadError {
+    /// The kernel gave up: no node answers there.
+    #[error("no reply")]
+    NoReply,
+    /// The kernel reported another failure.
+    #[error("the request failed: {0}")]
+    Failed(Errno),
+    /// The node refused the request.
+    #[error("the node replied: {0}")]
+    Refused(String),
+}
+
+/// Answer to a request: a MAD, longer than 256 bytes if the kernel joined segments.
+pub type MadAnswer = Result<Vec<u8>, MadError>;
+
+/// A request in flight.
+#[derive(Debug)]
+struct Flying {
+    header: Header,
+    deadline: Deadline,
+}
+
+/// A port with its requests.
+#[derive(Debug)]
+pub struct MadPort {
+    port: UmadPort,
+    limits: MadLimits,
+    agents: HashMap<u8, u32>,
+    waiting: VecDeque<(MadTicket, MadAddress, [u8; MAD_BYTES])>,
+    flying: BTreeMap<MadTicket, Flying>,
+    last: u32,
+}
+
+impl MadPort {
+    /// Takes a port for requests.
+    #[must_use]
+    pub fn new(port: UmadPort, limits: MadLimits) -> Self {
+        let limits = MadLimits { window: limits.window.max(1), ..limits };
+        let (waiting, flying) = (VecDeque::new(), BTreeMap::new());
+        Self { port, limits, agents: HashMap::new(), waiting, flying, last: 0 }
+    }
+
+    /// Puts a request into the queue: along a directed route, or to a LID.
+    ///
+    /// # Errors
+    /// The port does not have the class of the request.
+    pub fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
+        let class = Class(mad[1]);
+        self.agent(class)?;
+        self.last = self.last.wrapping_add(1);
+        let ticket = MadTicket(self.last);
+        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
+        let address = MadAddress {
+            lid: lid.unwrap_or(PERMISSIVE_LID),
+            queue_pair: u32::from(!is_subnet),
+            q_key: if is_subnet { 0 } else { Q_KEY_OF_QP1 },
+            ..MadAddress::default()
+        };
+        self.waiting.push_back((ticket, address, mad));
+        Ok(ticket)
+    }
+
+    /// Returns the number of requests without an answer.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.waiting.len() + self.flying.len()
+    }
+
+    /// Waits for the next answer; `None` if no request is outstanding.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
+        loop {
+            self.fill_window()?;
+            let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
+            else {
+                return Ok(None);
+            };
+            if let Some((&ticket, _)) = self.flying.iter().find(|(_, one)| one.deadline.is_over()) {
+                self.flying.remove(&ticket);
+                return Ok(Some((ticket, Err(MadError::NoReply))));
+            }
+            let wait = earliest.saturating_duration_since(crate::clock::now());
+            // A millisecond more than nothing: the system's timer has no finer steps.
+            let wait = wait + Duration::from_millis(1);
+            let Some(received) = self.port.receive(wait)? else { continue };
+            // Bytes without a header belong to no request.
+            let Ok(header) = Header::decode(&received.mad) else { continue };
+            let ticket = MadTicket(header.low_transaction());
+            let Some(request) = self.flying.get(&ticket) else { continue };
+            let answer = match received.failure {
+                Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
+                Some(errno) => Err(MadError::Failed(errno)),
+                None if !header.answers(&request.header) => continue,
+                None if !header.status.is_ok() => Err(MadError::Refused(header.status.text())),
+                None => Ok(received.mad),
+            };
+            self.flying.remove(&ticket);
+            return Ok(Some((ticket, answer)));
+        }
+    }
+
+    fn fill_window(&mut self) -> Result<(), UmadError> {
+        while self.flying.len() < self.limits.window {
+            let Some((ticket, address, mut mad)) = self.waiting.pop_front() else { break };
+            let Ok(header) = Header::decode(&mad) else { continue };
+            let header = Header { transaction: u64::from(ticket.0), ..header };
+            header.encode(&mut mad);
+            let agent = self.agent(header.class)?;
+            let timeout_ms = u32::try_from(self.limits.timeout.as_millis()).unwrap_or(u32::MAX);
+            let retries = self.limits.retries;
+            self.port.send(&Sending { agent, address, timeout_ms, retries }, &mad)?;
+            let attempts = self.limits.timeout * (retries + 1);
+            let deadline = Deadline::after(attempts + GRACE);
+            self.flying.insert(ticket, Flying { header, deadline });
+        }
+        Ok(())
+    }
+
+    /// Returns the agent of a class, which is registered when it is first needed.
+    fn agent(&mut self, class: Class) -> Result<u32, UmadError> {
+        if let Some(agent) = self.agents.get(&class.0) {
+            return Ok(*agent);
+        }
+        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
+        let agent = self.port.register(Registration {
+            class: class.0,
+            version: class.version(),
+            queue_pair: u8::from(!is_subnet),
+            rmpp_version: u8::from(class == Class::SUBNET_ADMINISTRATION),
+        })?;
+        self.agents.insert(class.0, agent);
+        Ok(agent)
+    }
+}

@@ -1,0 +1,345 @@
+//! `/dev/infiniband/umadN`: management datagrams (MADs) of one port, without a library.
+//!
+//! Kernel: `drivers/infiniband/core/user_mad.c`. Every call is one of `open`, `ioctl`, `read`,
+//! `write`, `poll` and `close` of the C library, by these names: the simulator ibsim replaces
+//! them, and knows no others. This module knows nothing of the bytes of a MAD.
+#![expect(unsafe_code, reason = "calls the C library with descriptors and buffers")]
+
+use std::ffi::{CString, c_int, c_ulong};
+use std::mem;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::errno::Errno;
+use super::ffi;
+use super::plain::Plain as _;
+
+/// `IB_USER_MAD_REGISTER_AGENT`: `_IOWR(0x1b, 1, struct ib_user_mad_reg_req)`.
+const REGISTER_AGENT: c_ulong = 0xc01c_1b01;
+/// `IB_USER_MAD_ENABLE_PKEY`: `_IO(0x1b, 3)`.
+const ENABLE_PKEY: c_ulong = 0x1b03;
+
+/// Bytes of the header before each MAD.
+const HEADER: usize = mem::size_of::<ffi::ib_user_mad_hdr>();
+/// Bytes of the header without a P_Key index, which the kernel uses unless asked.
+const OLD_HEADER: usize = 56;
+
+/// Largest answer of several segments: a million records of a node have less.
+const LARGEST_ANSWER: usize = 128 * 1024 * 1024;
+
+/// Header that the kernel puts before each MAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeaderSize {
+    /// With a P_Key index where the kernel has it (since Linux 2.6.24).
+    #[default]
+    Negotiated,
+    /// Without a P_Key index. ibsim has only this header, but accepts the request for the other.
+    Old,
+}
+
+/// Why a device file of MADs cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UmadError {
+    /// The device file cannot be opened.
+    #[error("cannot open {}: {errno}", path.display())]
+    Open {
+        /// The device file.
+        path: PathBuf,
+        /// The kernel's answer.
+        errno: Errno,
+    },
+    /// The port does not support the management class.
+    #[error("{} does not support management class {class:#04x}: {errno}", path.display())]
+    Register {
+        /// The device file.
+        path: PathBuf,
+        /// The management class.
+        class: u8,
+        /// The kernel's answer; `EPROTONOSUPPORT` for subnet management of an Ethernet port.
+        errno: Errno,
+    },
+    /// A MAD cannot be sent.
+    #[error("cannot send a MAD on {}: {errno}", path.display())]
+    Send {
+        /// The device file.
+        path: PathBuf,
+        /// The kernel's answer.
+        errno: Errno,
+    },
+    /// No MAD can be received.
+    #[error("cannot receive MADs from {}: {errno}", path.display())]
+    Receive {
+        /// The device file.
+        path: PathBuf,
+        /// The kernel's answer.
+        errno: Errno,
+    },
+}
+
+impl UmadError {
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn fix(&self) -> Option<String> {
+        match self {
+            Self::Open { path, errno: Errno::ACCESS | Errno::NOT_PERMITTED } => Some(format!(
+                "run rdmactl as root (over SSH: --sudo), or give the user access: ls -l {}",
+                path.display()
+            )),
+            Self::Open { errno: Errno::NO_ENTRY, .. } => Some("modprobe ib_umad".into()),
+            _ => None,
+        }
+    }
+}
+
+/// Where a MAD goes to, or came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MadAddress {
+    /// LID; 0xffff for directed routes.
+    pub lid: u16,
+    /// Service level.
+    pub sl: u8,
+    /// Queue pair: 0 for subnet management, 1 for the other classes.
+    pub queue_pair: u32,
+    /// Q_Key; 0x80010000 for queue pair 1.
+    pub q_key: u32,
+    /// Index in the P_Key table.
+    pub p_key_index: u16,
+}
+
+/// How the kernel sends a MAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Agent of the class, from [`UmadPort::register`].
+    pub agent: u32,
+    /// Destination.
+    pub address: MadAddress,
+    /// Time for one attempt, in milliseconds; 0 for a MAD without an answer.
+    pub timeout_ms: u32,
+    /// Attempts after the first one.
+    pub retries: u32,
+}
+
+/// A MAD that arrived, or a sent one without an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// Agent that it is for.
+    pub agent: u32,
+    /// `None` for a MAD that arrived. Otherwise the bytes are those that were sent, and this is
+    /// why there is no answer (`ETIMEDOUT`).
+    pub failure: Option<Errno>,
+    /// Source.
+    pub address: MadAddress,
+    /// The MAD; longer than 256 bytes if the kernel joined several segments.
+    pub mad: Vec<u8>,
+}
+
+/// A class that a port answers and asks in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registration {
+    /// Management class.
+    pub class: u8,
+    /// Version of the class.
+    pub version: u8,
+    /// Queue pair: 0 for subnet management, else 1.
+    pub queue_pair: u8,
+    /// 1 if the kernel shall join segments, else 0.
+    pub rmpp_version: u8,
+}
+
+/// An open device file.
+#[derive(Debug)]
+pub struct UmadPort {
+    path: PathBuf,
+    descriptor: c_int,
+    header: usize,
+}
+
+impl UmadPort {
+    /// Opens a device file.
+    ///
+    /// # Errors
+    /// The file does not exist, or the user may not open it.
+    pub fn open(path: &Path, header: HeaderSize) -> Result<Self, UmadError> {
+        let error = |errno| UmadError::Open { path: path.to_owned(), errno };
+        let name =
+            CString::new(path.as_os_str().as_bytes()).map_err(|_nul| error(Errno::INVALID))?;
+        // SAFETY: the name is a C string that lives through the call.
+        let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        if descriptor < 0 {
+            return Err(error(last_errno()));
+        }
+        let mut port = Self { path: path.to_owned(), descriptor, header: OLD_HEADER };
+        // SAFETY: the request takes no argument; the descriptor is open.
+        let has_keys = unsafe { libc::ioctl(descriptor, ENABLE_PKEY, 0) } == 0;
+        if has_keys && header == HeaderSize::Negotiated {
+            port.header = HEADER;
+        }
+        Ok(port)
+    }
+
+    /// Registers a class; returns the agent for [`Sending`].
+    ///
+    /// # Errors
+    /// The port does not have the class: an Ethernet port has no subnet management.
+    pub fn register(&self, wanted: Registration) -> Result<u32, UmadError> {
+        let mut request = ffi::ib_user_mad_reg_req::zeroed();
+        request.qpn = wanted.queue_pair;
+        request.mgmt_class = wanted.class;
+        request.mgmt_class_version = wanted.version;
+        request.rmpp_version = wanted.rmpp_version;
+        // SAFETY: the request is the structure that this call takes, and lives through it.
+        let done = unsafe { libc::ioctl(self.descriptor, REGISTER_AGENT, &raw mut request) };
+        if done != 0 {
+            let path = self.path.clone();
+            return Err(UmadError::Register { path, class: wanted.class, errno: last_errno() });
+        }
+        Ok(request.id)
+    }
+
+    /// Sends a MAD.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn send(&self, how: &Sending, mad: &[u8]) -> Result<(), UmadError> {
+        let mut header = ffi::ib_user_mad_hdr::zeroed();
+        header.id = how.agent;
+        header.timeout_ms = how.timeout_ms;
+        header.retries = how.retries;
+        header.lid = how.address.lid.to_be();
+        header.sl = how.address.sl;
+        header.qpn = how.address.queue_pair.to_be();
+        header.qkey = how.address.q_key.to_be();
+        header.pkey_index = how.address.p_key_index;
+        let mut packet = vec![0; self.header + mad.len()];
+        // SAFETY: the header is a C structure of integers without padding, and the packet is at
+        // least as long as the part of the header that is copied: `self.header` is at most its
+        // size.
+        unsafe {
+            let source = (&raw const header).cast::<u8>();
+            std::ptr::copy_nonoverlapping(source, packet.as_mut_ptr(), self.header);
+        }
+        packet[self.header..].copy_from_slice(mad);
+        // SAFETY: pointer and length are those of the packet.
+        let sent = unsafe { libc::write(self.descriptor, packet.as_ptr().cast(), packet.len()) };
+        if usize::try_from(sent) == Ok(packet.len()) {
+            return Ok(());
+        }
+        let errno = if sent < 0 { last_errno() } else { Errno::IO };
+        Err(UmadError::Send { path: self.path.clone(), errno })
+    }
+
+    /// Waits for the next MAD; `None` if none comes in time.
+    ///
+    /// # Errors
+    /// The device is gone, or an answer is beyond all bounds.
+    pub fn receive(&self, wait: Duration) -> Result<Option<Received>, UmadError> {
+        let error = |errno| UmadError::Receive { path: self.path.clone(), errno };
+        let mut poll = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
+        let wait_ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: the pointer is to one structure, as the count says.
+        match unsafe { libc::poll(&raw mut poll, 1, wait_ms) } {
+            0 => return Ok(None),
+            1.. => {}
+            _ => match last_errno() {
+                Errno::INTERRUPTED => return Ok(None),
+                errno => return Err(error(errno)),
+            },
+        }
+        let mut packet = vec![0; self.header + 256];
+        loop {
+            // SAFETY: pointer and length are those of the packet.
+            let read =
+                unsafe { libc::read(self.descriptor, packet.as_mut_ptr().cast(), packet.len()) };
+            if let Ok(count) = usize::try_from(read) {
+                packet.truncate(count);
+                return self.received(&packet).map(Some).ok_or_else(|| error(Errno::BAD_MESSAGE));
+            }
+            let errno = last_errno();
+            // The header of an answer that is too long is there, and tells its length.
+            let needed = self.header_of(&packet).map_or(0, |header| header.length as usize);
+            if errno != Errno::NO_SPACE || needed <= packet.len() || needed > LARGEST_ANSWER {
+                return Err(error(errno));
+            }
+            packet = vec![0; needed];
+        }
+    }
+
+    fn header_of(&self, packet: &[u8]) -> Option<ffi::ib_user_mad_hdr> {
+        let bytes = packet.get(..self.header)?;
+        let mut header = ffi::ib_user_mad_hdr::zeroed();
+        // SAFETY: the bytes are as many as are copied, at most the size of the structure, which is
+        // one of integers without padding.
+        unsafe {
+            let target = (&raw mut header).cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+        }
+        Some(header)
+    }
+
+    fn received(&self, packet: &[u8]) -> Option<Received> {
+        let header = self.header_of(packet)?;
+        let status = i32::try_from(header.status).unwrap_or(libc::EIO);
+        Some(Received {
+            agent: header.id,
+            failure: (status != 0).then(|| Errno::from_code(status)),
+            address: MadAddress {
+                lid: u16::from_be(header.lid),
+                sl: header.sl,
+                queue_pair: u32::from_be(header.qpn),
+                q_key: u32::from_be(header.qkey),
+                p_key_index: header.pkey_index,
+            },
+            mad: packet[self.header..].to_vec(),
+        })
+    }
+}
+
+impl Drop for UmadPort {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours, and nothing uses it after this.
+        unsafe { libc::close(self.descriptor) };
+    }
+}
+
+fn last_errno() -> Errno {
+    Errno::from_code(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_device_says_which_module_to_load() {
+        let error = UmadPort::open(Path::new("/nowhere/umad0"), HeaderSize::Old).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot open /nowhere/umad0: ENOENT (no such file or directory)"
+        );
+        assert_eq!(error.fix().as_deref(), Some("modprobe ib_umad"));
+        let denied = UmadError::Open { path: "/dev/x".into(), errno: Errno::ACCESS };
+        assert!(denied.fix().is_some_and(|fix| fix.ends_with("ls -l /dev/x")));
+    }
+
+    #[test]
+    fn what_is_no_device_of_mads_is_refused() {
+        let port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Negotiated).unwrap();
+        assert_eq!(port.header, OLD_HEADER, "the request for another header failed");
+        let wanted = Registration { class: 1, version: 1, queue_pair: 0, rmpp_version: 0 };
+        let error = port.register(wanted).unwrap_err();
+        assert!(error.to_string().contains("does not support management class 0x01"), "{error}");
+    }
+
+    #[test]
+    fn a_short_packet_is_no_mad() {
+        let port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Old).unwrap();
+        assert_eq!(port.received(&[0; OLD_HEADER - 1]), None);
+        let mut packet = vec![0; OLD_HEADER + 4];
+        packet[0] = 7;
+        packet[4] = 110;
+        let received = port.received(&packet).unwrap();
+        assert_eq!((received.agent, received.mad.len()), (7, 4));
+        assert_eq!(received.failure, Some(Errno::from_code(libc::ETIMEDOUT)));
+    }
+}
