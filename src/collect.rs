@@ -8,6 +8,7 @@ mod caps;
 mod consumers;
 mod dcb;
 mod ethtool;
+mod fabric;
 mod nldev;
 mod provider;
 mod reader;
@@ -18,6 +19,7 @@ mod verbs;
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Question, Source};
 
+pub use fabric::sweep;
 use reader::Reader;
 
 /// Reads one host.

@@ -10,6 +10,7 @@ mod counter;
 mod dcb;
 mod device;
 mod ethernet;
+mod fabric;
 mod failure;
 mod finding;
 mod gid;
@@ -46,6 +47,7 @@ pub use counter::{Counter, CounterChange, CounterGroup, CounterRate, CounterUnit
 pub use dcb::{Dcb, DcbApp, DcbBuffers, DcbSelector, Ets, Pfc};
 pub use device::{Device, NodeType, SOFT_IWARP, SOFT_ROCE};
 pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
+pub use fabric::{Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, SilentRoute};
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};
 pub use gid::{Gid, GidKind, GidValue, Guid};

@@ -22,10 +22,11 @@ mod secrets;
 mod verbs_child;
 mod verbs_self;
 
+pub use crate::sys::umad::UmadError;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
-pub use mads::{MadAnswer, MadError, MadLimits, MadPort, MadTicket};
+pub use mads::{MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads};
 pub use neighbours::NeighbourTable;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,

@@ -4,22 +4,25 @@
 //! preloaded.
 #![expect(clippy::expect_used, reason = "a test without the simulator fails")]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rdmactl::collect::sweep;
 use rdmactl::mad::{DirectedPath, NodeDescription, NodeInfo, PortInfo, directed_smp, smp_data};
-use rdmactl::source::{MadAnswer, MadError, MadLimits, MadPort, MadTicket};
+use rdmactl::model::{Fabric, FabricEnd, FabricNodeKind};
+use rdmactl::source::{MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads as _};
 use rdmactl::sys::umad::{HeaderSize, UmadPort};
 
 /// Set where the test runs within the simulator.
 const INSIDE: &str = "RDMACTL_TEST_IBSIM";
 
-/// One switch with two hosts, in the form of ibnetdiscover.
+/// One switch with two hosts, in the form of `ibnetdiscover`.
 const FABRIC: &str = "\
 vendid=0x2c9
 devid=0xd2f0
@@ -67,13 +70,18 @@ impl Simulator {
             .stderr(Stdio::null())
             .spawn()
             .expect("ibsim runs (package ibsim-utils)");
-        let output = process.stdout.take().expect("its output");
-        let is_ready = BufReader::new(output)
-            .lines()
-            .map_while(Result::ok)
-            .any(|line| line.contains("simulator ready"));
-        assert!(is_ready, "ibsim ended early");
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let is_ready = |line: String| line.contains("simulator ready");
+        assert!(lines.by_ref().map_while(Result::ok).any(is_ready), "ibsim ended early");
+        // ibsim ends if nobody reads its output.
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Self { process, folder, socket }
+    }
+
+    /// Types a command at its console.
+    fn console(&mut self, command: &str) {
+        let console = self.process.stdin.as_mut().expect("a console");
+        writeln!(console, "{command}").and_then(|()| console.flush()).expect("a console");
     }
 
     /// Runs a test of this binary as a program of the host.
@@ -176,4 +184,150 @@ fn more_requests_than_fit_the_window_are_all_answered() {
         assert_eq!(answers.len(), 300, "window {window}");
         assert!(answers.values().all(Result::is_ok), "window {window}");
     }
+}
+
+/// A fat tree in the form of `ibnetdiscover`: every leaf switch has a cable to every spine switch.
+fn fat_tree(spines: usize, leaves: usize, hosts: usize) -> String {
+    let spine = |at: usize| format!("S-{:016x}", 0xb83f_d203_00b0_0000_u64 + at as u64 * 0x100);
+    let leaf = |at: usize| format!("S-{:016x}", 0xb83f_d203_00a0_0000_u64 + at as u64 * 0x100);
+    let host = |at: usize| format!("{:016x}", 0xb83f_d203_0010_0000_u64 + at as u64 * 0x10);
+    let port = |at: usize| format!("{:016x}", 0xb83f_d203_0010_0001_u64 + at as u64 * 0x10);
+    let mut text = String::new();
+    let mut switch = |id: &str, name: &str, lines: &[String]| {
+        let guid = &id[2..];
+        writeln!(
+            text,
+            "vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x{guid}\nswitchguid=0x{guid}({guid})"
+        )?;
+        writeln!(text, "Switch\t40 \"{id}\"\t\t# \"{name}\" enhanced port 0 lid 0 lmc 0")?;
+        writeln!(text, "{}\n", lines.join("\n"))
+    };
+    for at in 0..spines {
+        let cable =
+            |to: usize| format!("[{}]\t\"{}\"[{}]\t\t# \"\" lid 0 4xHDR", to + 1, leaf(to), at + 1);
+        let lines: Vec<String> = (0..leaves).map(cable).collect();
+        switch(&spine(at), &format!("spine{at}"), &lines).expect("a text");
+    }
+    for at in 0..leaves {
+        let up = |to: usize| {
+            format!("[{}]\t\"{}\"[{}]\t\t# \"\" lid 0 4xHDR", to + 1, spine(to), at + 1)
+        };
+        let down = |to: usize| {
+            let number = at * hosts + to;
+            let (host, port) = (host(number), port(number));
+            format!("[{}]\t\"H-{host}\"[1]({port})\t\t# \"\" lid 0 4xHDR", spines + to + 1)
+        };
+        let lines: Vec<String> = (0..spines).map(up).chain((0..hosts).map(down)).collect();
+        switch(&leaf(at), &format!("leaf{at}"), &lines).expect("a text");
+    }
+    for at in 0..leaves * hosts {
+        let (guid, port, leaf, cable) =
+            (host(at), port(at), leaf(at / hosts), spines + at % hosts + 1);
+        write!(
+            text,
+            "vendid=0x2c9\ndevid=0x101b\nsysimgguid=0x{guid}\ncaguid=0x{guid}\n\
+             Ca\t1 \"H-{guid}\"\t\t# \"node{at} HCA-1\"\n\
+             [1]({port})\t\"{leaf}\"[{cable}]\t\t# lid 0 lmc 0 \"\" lid 0 4xHDR\n\n"
+        )
+        .expect("a text");
+    }
+    text
+}
+
+/// Nodes as `GUID KIND NAME`, and links as `GUID[PORT] GUID[PORT]` with the smaller end first.
+type Parts = (BTreeSet<String>, BTreeSet<String>);
+
+fn parts(fabric: &Fabric) -> Parts {
+    let kind = |kind| match kind {
+        FabricNodeKind::Ca => "Ca",
+        FabricNodeKind::Switch => "Switch",
+        FabricNodeKind::Router | FabricNodeKind::Unknown(_) => "other",
+    };
+    let node = |node: &rdmactl::model::FabricNode| {
+        format!("{:016x} {} {}", node.guid.0, kind(node.kind), node.name.as_deref().unwrap_or("?"))
+    };
+    let end = |end: FabricEnd| format!("{:016x}[{}]", fabric.nodes[end.node].guid.0, end.port);
+    let link = |(near, far)| {
+        let (near, far) = (end(near), end(far));
+        if near < far { format!("{near} {far}") } else { format!("{far} {near}") }
+    };
+    (fabric.nodes.iter().map(node).collect(), fabric.links().map(link).collect())
+}
+
+/// Returns the nodes and links in the output of `ibnetdiscover`.
+fn parts_of_ibnetdiscover(text: &str) -> Parts {
+    let (mut nodes, mut links) = (BTreeSet::new(), BTreeSet::new());
+    let mut own = "";
+    for line in text.lines() {
+        let quoted: Vec<&str> = line.split('"').collect();
+        match (line.chars().next(), quoted.as_slice()) {
+            (Some('S' | 'C'), [kind, id, _, name, ..]) => {
+                own = &id[2..];
+                let kind = kind.split_whitespace().next().unwrap_or_default();
+                nodes.insert(format!("{own} {kind} {name}"));
+            }
+            (Some('['), [near, id, far, ..]) => {
+                let port = |text: &str| {
+                    let number = text.split(['[', ']']).nth(1).unwrap_or_default();
+                    number.to_owned()
+                };
+                let near = format!("{own}[{}]", port(near));
+                let far = format!("{}[{}]", &id[2..], port(far));
+                links.insert(if near < far {
+                    format!("{near} {far}")
+                } else {
+                    format!("{far} {near}")
+                });
+            }
+            _ => {}
+        }
+    }
+    (nodes, links)
+}
+
+#[test]
+fn a_sweep_finds_the_nodes_and_links_of_ibnetdiscover() {
+    const SPINES: usize = 8;
+    const LEAVES: usize = 15;
+    const HOSTS: usize = 20;
+    if env::var_os(INSIDE).is_none() {
+        let simulator = Simulator::start(&fat_tree(SPINES, LEAVES, HOSTS));
+        return simulator.run("a_sweep_finds_the_nodes_and_links_of_ibnetdiscover");
+    }
+    let theirs = Command::new("ibnetdiscover").output().expect("infiniband-diags");
+    let theirs = parts_of_ibnetdiscover(&String::from_utf8_lossy(&theirs.stdout));
+    let fabric = sweep(&mut port(32)).expect("a fabric");
+    let ours = parts(&fabric);
+    assert_eq!(ours.0.len(), SPINES + LEAVES + LEAVES * HOSTS);
+    assert_eq!(ours.1.len(), SPINES * LEAVES + LEAVES * HOSTS);
+    assert_eq!(ours, theirs);
+    assert_eq!(fabric.silent, []);
+    let first = &fabric.nodes[0];
+    assert_eq!((first.kind, first.route.as_slice()), (FabricNodeKind::Ca, &[][..]));
+    assert!(
+        fabric.nodes.iter().all(|node| node.route.len() <= 4),
+        "the shortest way is found first"
+    );
+    let leaf = fabric.nodes.iter().find(|node| node.name.as_deref() == Some("leaf3"));
+    let leaf = leaf.expect("a leaf switch");
+    assert_eq!((leaf.port_count, leaf.ports.len()), (40, 41));
+    assert_eq!(leaf.port(40).map(|port| (port.physical_state, port.peer)), Some((2, None)));
+}
+
+#[test]
+fn a_node_that_does_not_answer_is_listed_and_the_rest_is_found() {
+    if env::var_os(INSIDE).is_none() {
+        let mut simulator = Simulator::start(FABRIC);
+        // NodeInfo of the second host is dropped.
+        simulator.console("Error \"H-b83fd20300100010\"[1] 100 17");
+        return simulator.run("a_node_that_does_not_answer_is_listed_and_the_rest_is_found");
+    }
+    let fabric = sweep(&mut port(32)).expect("a fabric");
+    let names: Vec<&str> = fabric.nodes.iter().filter_map(|node| node.name.as_deref()).collect();
+    assert_eq!(names, ["node001 HCA-1", "leaf001"]);
+    let silent: Vec<_> =
+        fabric.silent.iter().map(|one| (&one.route[..], &*one.attribute)).collect();
+    assert_eq!(silent, [(&[1, 2][..], "NodeInfo")]);
+    let port = fabric.nodes[1].port(2).expect("a port");
+    assert_eq!((port.physical_state, port.peer), (5, None));
 }

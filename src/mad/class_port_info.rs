@@ -3,7 +3,7 @@
 use super::attribute::attributes;
 
 attributes! {
-    /// What a node offers in one management class.
+    /// Capabilities of a node in one management class.
     ClassPortInfo("ClassPortInfo", 0x01, 72 bytes) {
         /// Base version of the MADs.
         base_version: u8 = 0, 0 / 8;

@@ -5,9 +5,9 @@ use super::{Attribute, Class, Header, MAD_BYTES, Method};
 /// Most hops of a directed route.
 pub const LONGEST_PATH: usize = 63;
 
-/// Where the attribute of every subnet management MAD begins.
+/// Offset of the attribute in a subnet management MAD.
 const DATA: usize = 64;
-/// Where a directed route lists the ports to leave by. Entry 0 is not used.
+/// Offset of the ports to leave by in a directed route. Entry 0 is not used.
 const INITIAL_PATH: usize = 128;
 /// LID of "routed by the list of ports alone".
 const PERMISSIVE_LID: u16 = 0xffff;

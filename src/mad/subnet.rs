@@ -1,4 +1,5 @@
-//! Attributes of subnet management (specification 14.2.5): nodes, ports, switches, subnet manager.
+//! Attributes of subnet management (specification 14.2.5): nodes, ports, switches, subnet
+//! manager.
 
 use super::attribute::{Attribute, Short, attributes, whole};
 
@@ -43,9 +44,9 @@ attributes! {
         linear_top: u16 = 6, 0 / 16;
         /// Port for LIDs without an entry.
         default_port: u8 = 8, 0 / 8;
-        /// Port for multicast LIDs without an entry, from other ports.
+        /// Port for multicast LIDs without an entry, from the other ports.
         default_multicast_primary_port: u8 = 9, 0 / 8;
-        /// The same for packets from the primary port.
+        /// Port for multicast LIDs without an entry, from the primary port.
         default_multicast_other_port: u8 = 10, 0 / 8;
         /// Lifetime of a packet, as an exponent of 4.096 us.
         life_time: u8 = 11, 0 / 5;

@@ -1,8 +1,8 @@
 //! Requests by management datagrams on one port: several in flight, each with a deadline.
 //!
-//! One thread owns the port. Answers arrive in any order; the low 32 bits of the transaction id
-//! tell which request an answer belongs to, because the kernel replaces the others. An answer that
-//! nobody waits for is dropped.
+//! One thread owns the port. Answers arrive in any order. The low 32 bits of the transaction id tell
+//! the request of an answer, because the kernel replaces the other bits. An answer without a request
+//! is dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -65,6 +65,21 @@ struct Flying {
     deadline: Deadline,
 }
 
+/// Requests by MADs and their answers: of a port, or of a record.
+pub trait Mads {
+    /// Puts a request into the queue: to a LID, or along its directed route.
+    ///
+    /// # Errors
+    /// The port does not have the class of the request.
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError>;
+
+    /// Waits for the next answer; `None` if no request is outstanding.
+    ///
+    /// # Errors
+    /// The device is gone.
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError>;
+}
+
 /// A port with its requests.
 #[derive(Debug)]
 pub struct MadPort {
@@ -85,65 +100,10 @@ impl MadPort {
         Self { port, limits, agents: HashMap::new(), waiting, flying, last: 0 }
     }
 
-    /// Puts a request into the queue: along a directed route, or to a LID.
-    ///
-    /// # Errors
-    /// The port does not have the class of the request.
-    pub fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
-        let class = Class(mad[1]);
-        self.agent(class)?;
-        self.last = self.last.wrapping_add(1);
-        let ticket = MadTicket(self.last);
-        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
-        let address = MadAddress {
-            lid: lid.unwrap_or(PERMISSIVE_LID),
-            queue_pair: u32::from(!is_subnet),
-            q_key: if is_subnet { 0 } else { Q_KEY_OF_QP1 },
-            ..MadAddress::default()
-        };
-        self.waiting.push_back((ticket, address, mad));
-        Ok(ticket)
-    }
-
     /// Returns the number of requests without an answer.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.waiting.len() + self.flying.len()
-    }
-
-    /// Waits for the next answer; `None` if no request is outstanding.
-    ///
-    /// # Errors
-    /// The device is gone.
-    pub fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
-        loop {
-            self.fill_window()?;
-            let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
-            else {
-                return Ok(None);
-            };
-            if let Some((&ticket, _)) = self.flying.iter().find(|(_, one)| one.deadline.is_over()) {
-                self.flying.remove(&ticket);
-                return Ok(Some((ticket, Err(MadError::NoReply))));
-            }
-            let wait = earliest.saturating_duration_since(crate::clock::now());
-            // A millisecond more than nothing: the system's timer has no finer steps.
-            let wait = wait + Duration::from_millis(1);
-            let Some(received) = self.port.receive(wait)? else { continue };
-            // Bytes without a header belong to no request.
-            let Ok(header) = Header::decode(&received.mad) else { continue };
-            let ticket = MadTicket(header.low_transaction());
-            let Some(request) = self.flying.get(&ticket) else { continue };
-            let answer = match received.failure {
-                Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
-                Some(errno) => Err(MadError::Failed(errno)),
-                None if !header.answers(&request.header) => continue,
-                None if !header.status.is_ok() => Err(MadError::Refused(header.status.text())),
-                None => Ok(received.mad),
-            };
-            self.flying.remove(&ticket);
-            return Ok(Some((ticket, answer)));
-        }
     }
 
     fn fill_window(&mut self) -> Result<(), UmadError> {
@@ -177,5 +137,54 @@ impl MadPort {
         })?;
         self.agents.insert(class.0, agent);
         Ok(agent)
+    }
+}
+
+impl Mads for MadPort {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
+        let class = Class(mad[1]);
+        self.agent(class)?;
+        self.last = self.last.wrapping_add(1);
+        let ticket = MadTicket(self.last);
+        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
+        let address = MadAddress {
+            lid: lid.unwrap_or(PERMISSIVE_LID),
+            queue_pair: u32::from(!is_subnet),
+            q_key: if is_subnet { 0 } else { Q_KEY_OF_QP1 },
+            ..MadAddress::default()
+        };
+        self.waiting.push_back((ticket, address, mad));
+        Ok(ticket)
+    }
+
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
+        loop {
+            self.fill_window()?;
+            let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
+            else {
+                return Ok(None);
+            };
+            if let Some((&ticket, _)) = self.flying.iter().find(|(_, one)| one.deadline.is_over()) {
+                self.flying.remove(&ticket);
+                return Ok(Some((ticket, Err(MadError::NoReply))));
+            }
+            let wait = earliest.saturating_duration_since(crate::clock::now());
+            // A millisecond more than nothing: the system's timer has no finer steps.
+            let wait = wait + Duration::from_millis(1);
+            let Some(received) = self.port.receive(wait)? else { continue };
+            // Bytes without a header belong to no request.
+            let Ok(header) = Header::decode(&received.mad) else { continue };
+            let ticket = MadTicket(header.low_transaction());
+            let Some(request) = self.flying.get(&ticket) else { continue };
+            let answer = match received.failure {
+                Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
+                Some(errno) => Err(MadError::Failed(errno)),
+                None if !header.answers(&request.header) => continue,
+                None if !header.status.is_ok() => Err(MadError::Refused(header.status.text())),
+                None => Ok(received.mad),
+            };
+            self.flying.remove(&ticket);
+            return Ok(Some((ticket, answer)));
+        }
     }
 }

@@ -92,7 +92,7 @@ impl UmadError {
     }
 }
 
-/// Where a MAD goes to, or came from.
+/// Destination or source of a MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MadAddress {
     /// LID; 0xffff for directed routes.
@@ -125,8 +125,8 @@ pub struct Sending {
 pub struct Received {
     /// Agent that it is for.
     pub agent: u32,
-    /// `None` for a MAD that arrived. Otherwise the bytes are those that were sent, and this is
-    /// why there is no answer (`ETIMEDOUT`).
+    /// Cause of a missing answer, for example `ETIMEDOUT`: the bytes are then those of the request.
+    /// `None` for a MAD that arrived.
     pub failure: Option<Errno>,
     /// Source.
     pub address: MadAddress,
