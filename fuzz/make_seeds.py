@@ -287,7 +287,34 @@ def ping_runs():
     return [*texts, texts[0][:300], texts[0].replace(b"ping/1", b"ping/2")]
 
 
+def mads():
+    """Answers to a sweep, 64 bytes each: a host, its name and port, the switch behind it; and a table of records."""
+    def node(kind, ports, guid, local_port):
+        return (struct.pack(">BBBBQQQHHIB", 1, 1, kind, ports, guid, guid, guid + 1, 32, 0x101b, 0xa0, local_port)
+                + bytes((0, 2, 0xc9))).ljust(64, b"\0")
+
+    def port(lid, local_port, state, physical):
+        info = bytearray(64)
+        info[16:18] = struct.pack(">H", lid)
+        info[28:36] = bytes((local_port, 3, 3, 2, 0x10 | state, physical << 4 | 2, 0, 0))
+        info[62] = 0x44
+        return bytes(info)
+
+    def name(text):
+        return text.ljust(64, b"\0")
+
+    host, switch = 0xb83fd20300100000, 0xb83fd20300a00000
+    sweep = [node(1, 1, host, 1), name(b"n1 HCA-1"), port(1, 1, 4, 5), node(2, 2, switch, 1), name(b"leaf1"),
+             port(2, 0, 4, 5), port(0, 1, 4, 5), port(0, 2, 4, 5), node(1, 1, host + 16, 1), name(b"n2 HCA-1"),
+             port(3, 1, 4, 5)]
+    header = bytes((1, 3, 2, 0x92)) + bytes(12) + struct.pack(">HHI", 0x11, 0, 0)
+    record = struct.pack(">HH", 1, 0) + node(1, 1, host, 1)[:40] + name(b"n1 HCA-1") + bytes(4)
+    table = header + bytes(20) + struct.pack(">HH", 14, 0) + bytes(8) + record * 3
+    return [b"".join(sweep), table.ljust(256, b"\0"), (header + bytes(40) + sweep[2]).ljust(256, b"\0"), b"\xff" * 320]
+
+
 SEEDS = {
+    "mad": mads,
     "capture": captures,
     "sysfs": machines,
     "netlink": netlink,

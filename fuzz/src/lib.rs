@@ -20,6 +20,7 @@ pub mod host_set;
 pub mod hosts_file;
 pub mod known_hosts;
 mod machine;
+pub mod mad;
 mod made_up;
 mod messages;
 pub mod names;
@@ -40,7 +41,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 27] = [
+pub const TARGETS: [(&str, Target); 28] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("config", config::run),
@@ -56,6 +57,7 @@ pub const TARGETS: [(&str, Target); 27] = [
     ("host_set", host_set::run),
     ("hosts_file", hosts_file::run),
     ("known_hosts", known_hosts::run),
+    ("mad", mad::run),
     ("names", names::run),
     ("netlink", netlink::run),
     ("ping", ping::run),

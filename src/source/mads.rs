@@ -41,6 +41,14 @@ impl Default for MadLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MadTicket(u32);
 
+impl MadTicket {
+    /// Returns the ticket with a number, for answers that come from another place than a port.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MadError {

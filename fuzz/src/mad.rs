@@ -1,0 +1,96 @@
+//! Management datagrams: bytes of attributes and tables, and a sweep whose answers are the bytes.
+
+use std::collections::VecDeque;
+
+use rdmactl::collect::sweep;
+use rdmactl::mad::{
+    Attribute, ClassPortInfo, Header, LinkRecord, MAD_BYTES, NodeDescription, NodeInfo, NodeRecord,
+    PortCounters, PortCountersExtended, PortInfo, PortInfoRecord, RecordTable, SaHeader, SmInfo,
+    SwitchInfo,
+};
+use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, UmadError};
+
+/// Decodes the bytes as everything that a MAD may hold, and sweeps a fabric that answers with them.
+pub fn run(data: &[u8]) {
+    header(data);
+    is_read_back::<ClassPortInfo>(data);
+    is_read_back::<LinkRecord>(data);
+    is_read_back::<NodeInfo>(data);
+    is_read_back::<PortCounters>(data);
+    is_read_back::<PortCountersExtended>(data);
+    is_read_back::<PortInfo>(data);
+    is_read_back::<SaHeader>(data);
+    is_read_back::<SmInfo>(data);
+    is_read_back::<SwitchInfo>(data);
+    if let Ok(name) = NodeDescription::decode(data) {
+        assert!(name.0.chars().count() <= 64);
+    }
+    table::<NodeRecord>(data);
+    table::<PortInfoRecord>(data);
+    table::<LinkRecord>(data);
+    let mut played = Played { data, waiting: VecDeque::new(), last: 0 };
+    let fabric = sweep(&mut played).expect("no device is used");
+    // Each node took the 64 bytes of an answer.
+    assert!(fabric.nodes.len() <= data.len().div_ceil(64));
+    for (near, far) in fabric.links() {
+        assert!(fabric.nodes[near.node].port(near.port).is_some());
+        assert!(fabric.nodes[far.node].port(far.port).is_some());
+    }
+    for node in &fabric.nodes {
+        assert!(node.ports.is_sorted_by(|one, next| one.number < next.number));
+        assert!(node.route.len() <= 63);
+    }
+}
+
+fn header(data: &[u8]) {
+    let Ok(header) = Header::decode(data) else { return };
+    let mut written = [0; MAD_BYTES];
+    header.encode(&mut written);
+    assert_eq!(Header::decode(&written), Ok(header));
+    assert!(header.status.text().len() < 100);
+}
+
+/// Encoding what was decoded changes no byte.
+fn is_read_back<A: Attribute>(data: &[u8]) {
+    let Ok(decoded) = A::decode(data) else {
+        assert!(data.len() < A::BYTES);
+        return;
+    };
+    let mut written = data.to_vec();
+    decoded.encode(&mut written).expect("it was long enough");
+    assert_eq!(written, data, "{}", A::NAME);
+}
+
+/// A table has no more records than its bytes.
+fn table<A: Attribute>(data: &[u8]) {
+    if let Ok(table) = RecordTable::<A>::decode(data) {
+        assert!(table.records.len() * A::BYTES + table.left_bytes <= data.len());
+    }
+}
+
+/// Answers the first requests with 64 bytes each, and no other.
+struct Played<'data> {
+    data: &'data [u8],
+    waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
+    last: u32,
+}
+
+impl Mads for Played<'_> {
+    fn ask(&mut self, _lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
+        self.last += 1;
+        let ticket = MadTicket::new(self.last);
+        self.waiting.push_back((ticket, mad));
+        Ok(ticket)
+    }
+
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
+        let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
+        let (answer, rest) = self.data.split_at(self.data.len().min(64));
+        self.data = rest;
+        if answer.is_empty() {
+            return Ok(Some((ticket, Err(MadError::NoReply))));
+        }
+        mad[64..64 + answer.len()].copy_from_slice(answer);
+        Ok(Some((ticket, Ok(mad.to_vec()))))
+    }
+}
