@@ -16,6 +16,9 @@ pub struct ConnectionsArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
     /// Exit with 1 if a verdict reaches this level
+    ///
+    /// Every connection counts, also those that --only and -w do not print. rdma_available needs
+    /// the data of the server, so the result depends on the queried hosts.
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = FailOn::Never)]
     pub fail_on: FailOn,
 }

@@ -40,6 +40,11 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     if let Some(files) = &args.diff {
         return diff::run(global, files, term);
     }
+    if let Some(number) = args.targets.iter().find(|set| global.no_header && is_number(set)) {
+        let what = format!("-n omits the heading, and {number} would be the name of a host");
+        let fix = format!("the number of round trips is -c {number}");
+        return Err(Advice::error(what, fix));
+    }
     let mut answer = Answer::new(global, term)?;
     if args.plan {
         return planned::run(global, args, term);
@@ -49,6 +54,10 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         Some(every) => subject.watch(&mut answer, every),
         None => subject.once(&answer),
     }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|letter| letter.is_ascii_digit())
 }
 
 /// What is shown: a run of hosts that are there, one that is made up, or one that was kept.

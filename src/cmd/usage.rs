@@ -23,6 +23,15 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices"),
     (&["port", "links"], "rdmactl ports"),
     (&["gid"], "rdmactl gids"),
+    (&["show_gids"], "rdmactl gids; with the output of the tool: rdmactl compat show_gids"),
+    (&["ibstat"], "rdmactl ports; with the output of the tool: rdmactl compat ibstat"),
+    (
+        &["ibv_devinfo"],
+        "rdmactl devices -v; with the output of the tool: rdmactl compat ibv_devinfo",
+    ),
+    (&["ib_write_bw", "ib_read_bw", "ib_send_bw"], "rdmactl ping n1 n2 --test bw"),
+    (&["ib_write_lat", "ib_read_lat", "ib_send_lat"], "rdmactl ping n1 n2"),
+    (&["ps", "processes"], "rdmactl resources"),
     (&["stats", "statistic", "counter", "errors"], "rdmactl counters"),
     (&["resource", "res", "qp"], "rdmactl resources"),
     (&["mounts", "connection", "conn", "nfs", "beegfs"], "rdmactl connections"),
@@ -44,22 +53,47 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["version"], "rdmactl --version"),
 ];
 
-/// Flags of other tools, and what to type instead.
-const OTHER_FLAGS: &[(&[&str], &str)] = &[
-    (&["--bw", "--bandwidth", "--throughput"], "write --test bw"),
-    (&["--lat", "--latency"], "write --test lat"),
-    (&["--duration", "--time", "-D"], "write --slot TIME for each pair, --budget TIME for the run"),
-    (&["--interval", "-i"], "write --watch SECS"),
-    (&["--host", "--node", "--nodes"], "write -H SET"),
-    (&["--filter", "--grep"], "write -w EXPR"),
-    (&["--user"], "write -l USER"),
-    (&["--csv"], "write -f csv"),
+/// Flags of other tools, and what to type instead: for one command, or for every command.
+const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
+    (Some("ping"), &["--all", "--all-pairs", "--all-to-all", "-a"], "write --matrix SET"),
+    (Some("ping"), &["--device", "-d"], "write --dev NAME"),
+    (Some("ping"), &["-i", "--ib-port"], "write --port N"),
+    (Some("ping"), &["-x"], "write --gid-index N"),
+    (Some("ping"), &["-m"], "write --mtu BYTES"),
+    (Some("ping"), &["-S"], "write --sl N"),
+    (Some("ping"), &["-R"], "write --test conn,lat; ping connects with librdmacm on iWARP only"),
     (
+        Some("ping"),
+        &["-q", "--qp"],
+        "ping uses one queue pair per pair; use ib_write_bw -q for more",
+    ),
+    (Some("ping"), &["-b"], "write --test bw: ping measures both directions of each pair"),
+    (Some("ping"), &["-t", "-W"], "write --timeout TIME for a host, --slot TIME for a pair"),
+    (Some("ping"), &["--count"], "write -c N"),
+    (Some("capture"), &["--anonymize", "--anonymise", "--anon"], "write --redact"),
+    (None, &["--anonymize", "--anonymise"], "write rdmactl capture --redact"),
+    (None, &["--bw", "--bandwidth", "--throughput"], "write --test bw"),
+    (None, &["--lat", "--latency"], "write --test lat"),
+    (
+        None,
+        &["--duration", "--time", "-D"],
+        "write --slot TIME for each pair, --budget TIME for the run",
+    ),
+    (None, &["--interval", "-i", "-d", "--delay"], "write --watch SECS"),
+    (Some("counters"), &["--diff", "--changed"], "write --watch 2 -w 'delta>0'"),
+    (None, &["-c"], "write --watch --count N"),
+    (None, &["--host", "--node", "--nodes"], "write -H SET"),
+    (None, &["-a", "-g", "--all", "--group"], "write -H @GROUP for a group of hosts"),
+    (None, &["--filter", "--grep", "--only-active"], "write -w EXPR"),
+    (None, &["--user"], "write -l USER"),
+    (None, &["--csv"], "write -f csv"),
+    (None, &["--baseline", "--compare", "--diff"], "write rdmactl ping --diff OLD NEW"),
+    (
+        None,
         &["--output", "--out", "--file"],
         "write --save FILE for the raw data, -f FORMAT for a format",
     ),
-    (&["--compare"], "write --diff OLD NEW"),
-    (&["--device", "-d"], "write --dev NAME for ping, -w 'device==NAME' for a listing"),
+    (None, &["--device"], "write -w 'device==NAME'"),
 ];
 
 /// Prints help or the version on stdout, a usage error on stderr.
@@ -112,10 +146,21 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let what = text.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end().replace("\n  ", " ");
     let what = what.lines().map(|line| escape(&shortened(line)).into_owned());
-    let other = OTHER_FLAGS.iter().find(|(flags, _)| is_unknown && flags.contains(&flag.as_str()));
+    let name = command_of(words);
+    let is_for = |only: Option<&str>| only.is_none() || only == name;
+    let other = OTHER_FLAGS
+        .iter()
+        .find(|(only, flags, _)| is_unknown && is_for(*only) && flags.contains(&flag.as_str()));
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    if flag.starts_with("--format") && value.parse::<u16>().is_ok() {
+        let fix = format!(
+            "-f is the output format; for {value} hosts at the same time write --fanout {value}"
+        );
+        return (what.collect::<Vec<_>>().join("\n"), fix);
+    }
     let near = context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue));
     let fix = match (other, near) {
-        (Some((_, fix)), _) => format!("{fix}; all flags: {command} --help"),
+        (Some((.., fix)), _) => format!("{fix}; all flags: {command} --help"),
         (None, Some(near)) => format!("write {near}; all flags: {command} --help"),
         (None, None) => format!("list the flags and examples: {command} --help"),
     };

@@ -4,7 +4,7 @@ use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::query::{Column, Defaults, Filter, Listing, Order, cells, drop_unknown, fold, select};
-use crate::render::{blocks, csv, plain, prom, table};
+use crate::render::{blocks, csv, escape, plain, prom, table};
 use crate::term::Term;
 
 use super::Advice;
@@ -59,19 +59,20 @@ pub(super) struct View<'global, L: Listing> {
 impl<'global, L: Listing> View<'global, L> {
     /// Reads the flags.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
-        if let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) {
-            let fix = format!("name hosts with -H: -H {}", shlex::try_quote(set)?);
-            return Err(Advice::error(
-                format!("-w filters rows, and {set} looks like a host set"),
-                fix,
-            ));
-        }
+        refuse_host_set(global)?;
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
             let fix = "write for example 'state!=active and rate<400G'; -o help lists the columns";
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
-        let order = order.map_err(|error| no_column(&error.to_string()))?;
+        let order = order.map_err(|error| {
+            let is_size = global.sort.as_deref().is_some_and(|word| word.parse::<u32>().is_ok());
+            if is_size {
+                let fix = "-s sorts by a column; the message size of ping is --size BYTES";
+                return Advice::error(error.to_string(), fix);
+            }
+            no_column(&error.to_string())
+        })?;
         let columns = global.column_words();
         let view = Self { filter, order, header: !global.no_header, global, columns, term };
         // Wrong words are told before anything is read.
@@ -139,7 +140,19 @@ impl<'global, L: Listing> View<'global, L> {
     ) -> anyhow::Result<String> {
         let mut columns = self.columns(hosts)?;
         if let Some(filter) = &self.filter {
+            let had_rows = !rows.is_empty();
             rows.retain(|row| filter.matches(row));
+            // A bare word is often meant as a host, because pdsh and clush take hosts after -w.
+            if let (true, true, Some(word), Hosts::One(_)) =
+                (had_rows, rows.is_empty(), filter.word(), hosts)
+            {
+                let word = escape(word);
+                let host = shlex::try_quote(&word)?;
+                return Err(Advice::error(
+                    format!("-w filters rows, and no row of this host contains {word}"),
+                    format!("query a host with -H: -H {host}"),
+                ));
+            }
         }
         if let Some(order) = &self.order {
             order.sort(&mut rows);
@@ -183,6 +196,15 @@ impl<'global, L: Listing> View<'global, L> {
     }
 }
 
+/// Refuses a host set after -w, which pdsh and clush take there.
+pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
+    let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) else {
+        return Ok(());
+    };
+    let fix = format!("name hosts with -H: -H {}", shlex::try_quote(set)?);
+    Err(Advice::error(format!("-w filters rows, and {set} looks like a host set"), fix))
+}
+
 /// Returns true for a word as pdsh and clush take it after -w: `n[1-4]`, `n1,n2`.
 fn is_host_set(filter: &str) -> bool {
     filter.len() < 100
@@ -192,5 +214,13 @@ fn is_host_set(filter: &str) -> bool {
 }
 
 fn no_column(error: &str) -> anyhow::Error {
+    let is_file = error.contains('/')
+        || [".json", ".ndjson", ".csv", ".txt", ".log", ".svg", ".html"]
+            .iter()
+            .any(|end| error.ends_with(end));
+    if is_file {
+        let fix = "-o chooses columns; the file for the raw data is --save FILE";
+        return Advice::error(error, fix);
+    }
     Advice::error(error, "list all columns with -o help")
 }

@@ -60,6 +60,15 @@ impl<L: Listing> Filter<L> {
         self.0.holds(row)
     }
 
+    /// Returns the word, if the whole expression is a word that is searched for in every cell.
+    #[must_use]
+    pub fn word(&self) -> Option<&str> {
+        match &self.0 {
+            Condition::Somewhere(word) => Some(word),
+            _ => None,
+        }
+    }
+
     /// The parts of a report that its columns are made from.
     #[must_use]
     pub fn parts(&self) -> Parts {

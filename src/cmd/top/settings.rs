@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::origin::Origin;
 use crate::cli::{ColorWhen, Global, ThemeName, TopArgs, ViewName};
 use crate::cmd::Advice;
+use crate::cmd::view::refuse_host_set;
 use crate::query::{Connections, Filter, Findings, LiveHosts, LivePorts, Processes};
 use crate::term::Term;
 use crate::tui::{Event, Glyphs, Settings, Theme, View};
@@ -49,6 +50,7 @@ pub(super) fn wanted(
     let view = args.view().map(named).or(only).unwrap_or(View::Hosts);
     let mut events = vec![Event::Show(view)];
     if let Some(filter) = &global.filter {
+        refuse_host_set(global)?;
         check(filter, view)?;
         events.push(Event::Condition(filter.clone()));
     }
