@@ -20,17 +20,18 @@ def bring_up(options) -> Lab:
     """Boots a lab and returns it; whatever goes wrong, nothing is left behind."""
     doctor.require()
     nodes = parse_nodes(options.nodes, options.release, options.node)
-    images = {}
+    images, kernel = {}, None
     for release in sorted({node.release for node in nodes}):
         found = image.provide(RELEASES[release])
         images[str(release)] = {"home": str(found.home), "kernel": found.kernel_version}
+        kernel = found.kernel
     siw_modules = {str(release): str(siw.provide(RELEASES[release]))
                    for release in sorted({n.release for n in nodes if n.provider == "iwarp"})}
     request = {
         "name": options.name, "nodes": [node.as_dict() for node in nodes],
         "rails": options.rails, "mtu": options.mtu, "owner": options.owner,
         "max_age_s": options.max_age * 3600, "images": images, "siw": siw_modules,
-        "accelerator": accelerator.choose(),
+        "accelerator": accelerator.choose(kernel),
     }
     keeper = start_keeper(request)
     try:

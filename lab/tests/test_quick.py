@@ -174,11 +174,18 @@ class Commands(unittest.TestCase):
             compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True)
         self.assertGreaterEqual(sys.version_info, (3, 9))
 
-    def test_an_accelerator_is_believed_only_when_it_runs_code(self):
-        with mock.patch.dict(os.environ, {"RDMACTL_LAB_ACCEL": ""}), \
-                mock.patch.object(accelerator.os, "access", return_value=True), \
-                mock.patch.object(accelerator, "runs_code", return_value=False):
-            self.assertEqual(accelerator.choose(), "tcg")
+    def test_kvm_is_used_only_where_it_boots_the_kernel(self):
+        for runs, boots, expected in ((False, True, "tcg"), (True, False, "tcg"), (True, True, "kvm")):
+            with tempfile.TemporaryDirectory() as cache, \
+                    mock.patch.dict(os.environ, {"RDMACTL_LAB_ACCEL": ""}), \
+                    mock.patch.object(accelerator.os, "access", return_value=True), \
+                    mock.patch.object(accelerator, "cache_root", return_value=Path(cache)), \
+                    mock.patch.object(accelerator, "say"), \
+                    mock.patch.object(accelerator, "runs_code", return_value=runs), \
+                    mock.patch.object(accelerator, "boots_kernel", return_value=boots) as boot:
+                self.assertEqual(accelerator.choose(Path("/k")), expected)
+                self.assertEqual(accelerator.choose(Path("/k")), expected)
+                self.assertEqual(boot.call_count, 1 if runs else 0, "the result is kept")
 
 
 if __name__ == "__main__":
