@@ -23,5 +23,6 @@ pub mod source;
 pub mod sys;
 pub mod term;
 pub mod threads;
+pub mod topology;
 pub mod tui;
 pub mod wire;

@@ -1,0 +1,95 @@
+//! Leaf switch of each host, from a file of Slurm, from a list, or from a sweep of an InfiniBand subnet.
+//!
+//! This module opens no file and knows no grammar of host sets; its user passes both. `cmd::ping` makes a
+//! [`Topology`] of the result, by which `ping` plans and judges a run.
+
+mod error;
+mod fabric;
+mod file;
+mod lines;
+mod list;
+mod slurm;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+pub use error::TopologyError;
+
+use crate::model::ping::{Leaf, Topology};
+
+/// Reads a host set; for an invalid one, returns the place of the mistake.
+pub type Expand<'a> = &'a dyn Fn(&str) -> Result<Vec<String>, String>;
+
+/// Name of the leaf switch of hosts that have none in the file.
+pub const UNKNOWN: &str = "unknown";
+
+/// Leaf switches and the hosts that are connected to them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeafSwitches {
+    leaves: Vec<Leaf>,
+    /// Index of the leaf switch of each host.
+    leaf_of: BTreeMap<String, usize>,
+}
+
+/// Leaf switches of the hosts of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTopology {
+    /// Leaf switch of each host. Leaf switches without a host of the run are left out.
+    pub topology: Topology,
+    /// Indices of the hosts whose leaf switch is not known. Their leaf switch is [`UNKNOWN`].
+    pub unknown: Vec<usize>,
+}
+
+impl LeafSwitches {
+    /// Most bytes of a file: 65,536 lines with one host each have about half of them.
+    pub const MAX_BYTES: u64 = 4 << 20;
+
+    /// Most hosts of a file, and most switches.
+    pub const MAX_NAMES: usize = 65_536;
+
+    /// Parses Slurm's `topology.conf` or a list of `leaf NAME SET` lines; the first line decides which of them.
+    ///
+    /// # Errors
+    /// The first invalid line with its fix. A host on two leaf switches is an error.
+    pub fn parse(text: &str, expand: Expand<'_>) -> Result<Self, TopologyError> {
+        file::parse(text, expand)
+    }
+
+    /// Returns the topology of a run of these hosts.
+    ///
+    /// A name with a domain is looked up whole, then without the domain: Slurm writes short names.
+    #[must_use]
+    pub fn of_run<S: AsRef<str>>(&self, hosts: impl IntoIterator<Item = S>) -> RunTopology {
+        let found: Vec<Option<usize>> =
+            hosts.into_iter().map(|host| self.leaf_of(host.as_ref())).collect();
+        let mut is_used = vec![false; self.leaves.len()];
+        for &leaf in found.iter().flatten() {
+            is_used[leaf] = true;
+        }
+        let mut leaves = Vec::new();
+        let mut place = vec![0; self.leaves.len()];
+        for (at, leaf) in self.leaves.iter().enumerate().filter(|(at, _)| is_used[*at]) {
+            place[at] = leaves.len();
+            leaves.push(leaf.clone());
+        }
+        let nowhere = leaves.len();
+        let leaf_of: Vec<usize> =
+            found.iter().map(|leaf| leaf.map_or(nowhere, |leaf| place[leaf])).collect();
+        let unknown: Vec<usize> = (0..found.len()).filter(|&host| found[host].is_none()).collect();
+        if !unknown.is_empty() {
+            leaves.push(Leaf { name: UNKNOWN.to_owned(), pod: 0 });
+        }
+        RunTopology { topology: Topology { leaf_of, leaves }, unknown }
+    }
+
+    fn leaf_of(&self, host: &str) -> Option<usize> {
+        let whole = self.leaf_of.get(host);
+        let short = || {
+            let is_name = host.parse::<IpAddr>().is_err();
+            host.split_once('.').filter(|_| is_name).and_then(|(name, _)| self.leaf_of.get(name))
+        };
+        whole.or_else(short).copied()
+    }
+}

@@ -1,0 +1,134 @@
+//! Reads a file of either kind, and refuses names that contradict each other.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::error::{Read, Wrong, wrong};
+use super::lines::{Line, logical};
+use super::{Expand, LeafSwitches, TopologyError, list, slurm};
+use crate::model::ping::Leaf;
+
+/// Fix of a file of neither kind.
+const KINDS: &str =
+    "write one line for each leaf switch: leaf leaf1 n[01-16], or SwitchName=leaf1 Nodes=n[01-16]";
+
+/// Leaf switches of the lines that are read.
+pub(super) struct Draft<'a> {
+    expand: Expand<'a>,
+    /// Index of each leaf switch.
+    leaves: BTreeMap<String, usize>,
+    /// Names of the leaf switches, by index.
+    names: Vec<String>,
+    /// Leaf switch and line of each host.
+    hosts: BTreeMap<String, (usize, usize)>,
+    /// Pod of each switch that has a switch above it.
+    pods: BTreeMap<String, usize>,
+    /// Number of pods; leaf switches outside of all pods have the number 0.
+    pod_count: usize,
+    /// Names in `Switches=`, also repeated ones.
+    below: usize,
+}
+
+pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, TopologyError> {
+    let lines = logical(text);
+    let missing = |what: &str| TopologyError { line: None, what: what.into(), fix: KINDS.into() };
+    let Some(first) = lines.first() else { return Err(missing("no leaf switch")) };
+    let read: fn(&mut Draft<'_>, &Line) -> Read<()> = match () {
+        () if slurm::is_line(&first.text) => slurm::read,
+        () if list::is_line(&first.text) => list::read,
+        () => {
+            let what = "neither a leaf line nor a line of Slurm's topology.conf";
+            return Err(Wrong { what: what.into(), fix: KINDS.into() }.at(first.number));
+        }
+    };
+    let (leaves, names, hosts, pods) = Default::default();
+    let mut draft = Draft { expand, leaves, names, hosts, pods, pod_count: 0, below: 0 };
+    for line in &lines {
+        read(&mut draft, line).map_err(|wrong| wrong.at(line.number))?;
+    }
+    if draft.hosts.is_empty() {
+        return Err(missing("no leaf switch has a host"));
+    }
+    Ok(draft.finish())
+}
+
+impl Draft<'_> {
+    /// Connects the hosts of a set to a leaf switch, which may be known or new.
+    pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> Read<()> {
+        let hosts = self.set(set)?;
+        let next = self.names.len();
+        let leaf = *self.leaves.entry(name.to_owned()).or_insert(next);
+        if leaf == next {
+            self.names.push(name.to_owned());
+        }
+        for host in hosts {
+            match self.hosts.entry(host) {
+                Entry::Vacant(free) => {
+                    free.insert((leaf, line));
+                }
+                Entry::Occupied(known) => {
+                    let (other, before) = *known.get();
+                    if other != leaf {
+                        let what = format!(
+                            "host {} is on leaf switch {name} and in line {before} on {}",
+                            known.key(),
+                            self.names[other],
+                        );
+                        return wrong(what, "remove the host from one of the two lines");
+                    }
+                }
+            }
+        }
+        let (hosts, most) = (self.hosts.len(), LeafSwitches::MAX_NAMES);
+        if hosts > most {
+            return wrong(
+                format!("{hosts} hosts exceed the limit of {most}"),
+                "keep only the lines of hosts that you test",
+            );
+        }
+        Ok(())
+    }
+
+    /// True if a leaf switch of this name has a line.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.leaves.contains_key(name)
+    }
+
+    /// Notes that the switches of a set have a switch above them: they form a pod.
+    pub(super) fn join(&mut self, set: &str) -> Read<()> {
+        let names = self.set(set)?;
+        self.below += names.len();
+        if self.below > LeafSwitches::MAX_NAMES {
+            let most = LeafSwitches::MAX_NAMES;
+            return wrong(
+                format!("more than {most} switches below other switches"),
+                "keep only the lines of leaf switches",
+            );
+        }
+        self.pod_count += 1;
+        for name in names {
+            self.pods.entry(name).or_insert(self.pod_count);
+        }
+        Ok(())
+    }
+
+    fn set(&self, set: &str) -> Read<Vec<String>> {
+        match (self.expand)(set) {
+            Ok(hosts) if hosts.is_empty() => {
+                wrong(format!("{set} contains no host"), "write a host set, for example n[01-16]")
+            }
+            Ok(hosts) => Ok(hosts),
+            Err(error) => wrong(
+                format!("invalid host set {set}:\n{error}"),
+                "write a host set without spaces, for example n[01-16,20],gpu3",
+            ),
+        }
+    }
+
+    fn finish(self) -> LeafSwitches {
+        let Self { names, hosts, pods, .. } = self;
+        let leaf = |name: String| Leaf { pod: pods.get(&name).copied().unwrap_or(0), name };
+        let leaf_of = hosts.into_iter().map(|(host, (leaf, _))| (host, leaf)).collect();
+        LeafSwitches { leaves: names.into_iter().map(leaf).collect(), leaf_of }
+    }
+}

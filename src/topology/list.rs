@@ -1,0 +1,26 @@
+//! Reads a list: `leaf NAME SET` lines. A leaf switch may have several lines.
+
+use super::error::{Read, wrong};
+use super::file::Draft;
+use super::lines::Line;
+
+/// First word of each line.
+const WORD: &str = "leaf";
+
+/// Fix of an invalid line.
+const FORM: &str = "write: leaf NAME SET, for example: leaf leaf1 n[01-16]";
+
+pub(super) fn is_line(text: &str) -> bool {
+    text.split_whitespace().next() == Some(WORD)
+}
+
+pub(super) fn read(draft: &mut Draft<'_>, line: &Line) -> Read<()> {
+    let words: Vec<&str> = line.text.split_whitespace().collect();
+    match words.as_slice() {
+        [WORD, name, set] => draft.add(name, set, line.number),
+        [WORD, _, _, more, ..] => wrong(format!("{more} follows the host set"), FORM),
+        [WORD, ..] => wrong("a leaf line without a name or a host set", FORM),
+        [first, ..] => wrong(format!("unknown word {first}"), FORM),
+        [] => Ok(()),
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads Slurm's `topology.conf` of the plugin topology/tree (`man topology.conf`).
+//!
+//! A line is a list of `KEY=VALUE`; upper and lower case of a key are the same, and a value may be quoted. A switch with
+//! `Nodes=` is a leaf switch. A switch with `Switches=` is above other switches, which it joins to a pod.
+
+use super::error::{Read, wrong};
+use super::file::Draft;
+use super::lines::Line;
+
+/// Fix of an invalid line.
+const FORM: &str =
+    "write: SwitchName=leaf1 Nodes=n[01-16], or SwitchName=spine1 Switches=leaf[1-4]";
+
+/// Fix of a file that another plugin of Slurm uses.
+const LIST: &str = "list the leaf switches in another file, one per line: leaf leaf1 n[01-16]";
+
+pub(super) fn is_line(text: &str) -> bool {
+    let text = text.trim_start();
+    let key = key(text);
+    !key.is_empty() && text[key.len()..].trim_start().starts_with('=') || is_include(text)
+}
+
+pub(super) fn read(draft: &mut Draft<'_>, line: &Line) -> Read<()> {
+    if is_include(&line.text) {
+        let fix = "name the included file, or copy its lines to this file";
+        return wrong("Include lines are not supported", fix);
+    }
+    let (mut name, mut nodes, mut switches) = (None, None, None);
+    for (key, value) in fields(&line.text)? {
+        let slot = match key.to_ascii_lowercase().as_str() {
+            "switchname" => &mut name,
+            "nodes" => &mut nodes,
+            "switches" => &mut switches,
+            // Slurm does not use it either.
+            "linkspeed" => continue,
+            "blockname" | "blocksizes" => {
+                return wrong(format!("{key}: block topology has no leaf switches"), LIST);
+            }
+            _ => return wrong(format!("unknown key {key}"), FORM),
+        };
+        if slot.replace(value).is_some() {
+            return wrong(format!("{key} is given twice"), FORM);
+        }
+    }
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return wrong("no SwitchName", FORM);
+    };
+    match (nodes, switches) {
+        (Some(_), Some(_)) => wrong(
+            format!("switch {name} has Nodes and Switches"),
+            "give a leaf switch Nodes only, and a switch above others Switches only",
+        ),
+        (Some(_), None) if draft.knows(name) => wrong(
+            format!("switch {name} is defined twice"),
+            "write all nodes of a switch in one line",
+        ),
+        (Some(nodes), None) => draft.add(name, nodes, line.number),
+        (None, Some(switches)) => draft.join(switches),
+        // A switch without nodes is allowed since Slurm 23.
+        (None, None) => Ok(()),
+    }
+}
+
+fn is_include(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("include"))
+}
+
+/// Returns the letters of a key at the start of a text.
+fn key(text: &str) -> &str {
+    let is_of_key = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let end = text.find(|letter| !is_of_key(letter)).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Splits a line into keys and values; spaces may stand beside `=`.
+fn fields(text: &str) -> Read<Vec<(&str, &str)>> {
+    let mut fields = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let key = key(rest);
+        let after = rest[key.len()..].trim_start();
+        let Some(value) = after.strip_prefix('=').filter(|_| !key.is_empty()) else {
+            let word = rest.split_whitespace().next().unwrap_or(rest);
+            return wrong(format!("{word} is not KEY=VALUE"), FORM);
+        };
+        let value = value.trim_start();
+        let (value, after) = match value.strip_prefix('"') {
+            Some(quoted) => match quoted.split_once('"') {
+                Some(split) => split,
+                None => return wrong(format!("the quote of {key} does not end"), FORM),
+            },
+            None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
+        };
+        if value.is_empty() {
+            return wrong(format!("{key} has no value"), FORM);
+        }
+        fields.push((key, value));
+        rest = after.trim_start();
+    }
+    Ok(fields)
+}
