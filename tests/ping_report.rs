@@ -51,7 +51,7 @@ fn port(host: usize, driver: &str) -> RoutePort {
 }
 
 fn host(name: &str) -> PingHost {
-    PingHost { name: name.into(), kernel: Some("6.1.0".into()), failure: None }
+    PingHost { name: name.into(), kernel: Some("6.1.0".into()), failure: None, leaf: None }
 }
 
 fn verdict(code: Code, stage: Option<Stage>, side: Side, detail: &str) -> Verdict {
@@ -181,7 +181,7 @@ fn report() -> PingReport {
     PingReport {
         hosts,
         summary: Summary::of(&pairs),
-        findings: findings(&pairs),
+        findings: findings(&pairs, None),
         pairs,
         outliers: outliers(),
         cells: None,

@@ -51,12 +51,12 @@ pub fn run(data: &[u8]) {
     if pairs.is_empty() {
         return;
     }
-    let host = |name: &str| PingHost { name: name.into(), kernel: None, failure: None };
+    let host = |name: &str| PingHost { name: name.into(), kernel: None, failure: None, leaf: None };
     let report = PingReport {
         hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
         summary: Summary::of(&pairs),
-        findings: findings(&pairs),
-        outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency)).outliers().to_vec(),
+        findings: findings(&pairs, None),
+        outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency, None)).outliers().to_vec(),
         pairs,
         cells: None,
         coverage: None,

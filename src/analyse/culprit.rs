@@ -84,12 +84,12 @@ const MOST_SINGLE: usize = 10_000;
 ///
 /// Rails are looked at one by one. What is named on all of them is named once.
 #[must_use]
-pub fn findings(pairs: &[Pair]) -> Vec<Finding> {
+pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
     let on_rail = |rail| {
         let trials: Vec<Trial<'_>> =
             pairs.iter().filter(|pair| pair.rail == rail).map(Trial::of).collect();
-        findings_of_rail(&trials, None)
+        findings_of_rail(&trials, topology)
     };
     findings_over((0..rails).map(on_rail).collect())
 }
@@ -150,9 +150,12 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
 /// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
 /// try before anybody is blamed.
 #[must_use]
-pub fn second_attempt<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> BTreeSet<(usize, usize)> {
+pub fn second_attempt<'a>(
+    pairs: impl IntoIterator<Item = &'a Pair>,
+    topology: Option<&Topology>,
+) -> BTreeSet<(usize, usize)> {
     let trials: Vec<Trial<'_>> = pairs.into_iter().map(Trial::of).collect();
-    second_attempt_of(&trials, &findings_of_rail(&trials, None), None)
+    second_attempt_of(&trials, &findings_of_rail(&trials, topology), topology)
 }
 
 /// The same for the trials of one rail, and what was found of them.
@@ -241,6 +244,14 @@ fn example<'t, 'a: 't>(
 mod tests {
     use super::*;
     use crate::model::ping::Verdict;
+
+    fn findings(pairs: &[Pair]) -> Vec<Finding> {
+        super::findings(pairs, None)
+    }
+
+    fn second_attempt(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+        super::second_attempt(pairs, None)
+    }
 
     /// Every ordered pair, each with what the function says of it: a code and the side.
     fn matrix(hosts: usize, judge: impl Fn(usize, usize) -> (Code, Side)) -> Vec<Pair> {

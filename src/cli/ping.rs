@@ -60,6 +60,12 @@ pub struct PingArgs {
     /// peers.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "Number and order of pairs")]
     pub peers: Option<u32>,
+    /// Read the leaf switch of each host from FILE
+    ///
+    /// FILE is Slurm's topology.conf, or has one line per leaf switch: leaf NAME SET. Findings then
+    /// name leaf switches and paths between them. Default: leaf switches are not known.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "diff"], value_hint = clap::ValueHint::FilePath, help_heading = "Number and order of pairs")]
+    pub topology: Option<PathBuf>,
     /// Time limit of the whole run
     ///
     /// No round starts after 80 % of the limit. Pairs that were not reached are reported as
@@ -203,7 +209,7 @@ impl Default for PingArgs {
     /// Returns the arguments of `rdmactl ping` without flags and hosts.
     fn default() -> Self {
         let (targets, matrix, clients, servers, simulate) = Default::default();
-        let (diff, peers, budget, schedule, seed) = Default::default();
+        let (diff, peers, topology, budget, schedule, seed) = Default::default();
         let (plan, quick, full) = Default::default();
         let test = Test::USUAL.to_vec();
         let (dev, port, gid_index, mtu, pkey) = Default::default();
@@ -216,6 +222,7 @@ impl Default for PingArgs {
             simulate,
             diff,
             peers,
+            topology,
             budget,
             schedule,
             seed,

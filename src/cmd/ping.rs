@@ -2,6 +2,7 @@
 
 mod answer;
 mod diff;
+mod leaves;
 mod party;
 mod planned;
 mod progress;
@@ -49,7 +50,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     if args.plan {
         return planned::run(global, args, term);
     }
-    let subject = Subject::of(global, args)?;
+    let subject = Subject::of(global, args, term)?;
     match global.interval() {
         Some(every) => subject.watch(&mut answer, every),
         None => subject.once(&answer),
@@ -68,7 +69,7 @@ enum Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    fn of(global: &'a Global, args: &'a PingArgs) -> anyhow::Result<Self> {
+    fn of(global: &'a Global, args: &'a PingArgs, term: Term) -> anyhow::Result<Self> {
         if global.from.is_some() && global.names_hosts() {
             let fix = "select pairs with a filter expression: -w 'source==n1 or target==n1'";
             return Err(Advice::error("--hosts cannot select hosts of a recorded ping run", fix));
@@ -76,7 +77,7 @@ impl<'a> Subject<'a> {
         Ok(match (&global.from, &args.simulate) {
             (Some(run), _) => Self::Kept(run),
             (None, Some(file)) => Self::Simulated(file, args),
-            (None, None) => Self::Real(Box::new(Real::new(global, args)?)),
+            (None, None) => Self::Real(Box::new(Real::new(global, args, term)?)),
         })
     }
 

@@ -10,6 +10,8 @@ mod rail_cells;
 mod summary;
 mod test;
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +69,23 @@ impl PingReport {
     pub fn grid(&self) -> Grid {
         match &self.cells {
             Some(cells) => RailCells::grid(self.hosts.len(), cells),
-            None => Grid::of_pairs(self.hosts.len(), &self.pairs, Metric::Latency),
+            None => Grid::of_pairs(self.hosts.len(), &self.pairs, Metric::Latency, None),
         }
+    }
+}
+
+impl PingReport {
+    /// Returns the hosts in the order in which pictures show them: the hosts of a leaf switch together, leaf switches
+    /// in the order of their first hosts.
+    #[must_use]
+    pub fn by_leaf(&self) -> Vec<usize> {
+        let mut first: HashMap<Option<&str>, usize> = HashMap::new();
+        for (at, host) in self.hosts.iter().enumerate() {
+            first.entry(host.leaf.as_deref()).or_insert(at);
+        }
+        let mut order: Vec<usize> = (0..self.hosts.len()).collect();
+        order.sort_by_key(|&host| first.get(&self.hosts[host].leaf.as_deref()).copied());
+        order
     }
 }
 
@@ -81,6 +98,9 @@ pub struct PingHost {
     pub kernel: Option<String>,
     /// Why it took no part.
     pub failure: Option<HostFailure>,
+    /// Leaf switch of the host; absent without a topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<String>,
 }
 
 /// What came of one ordered pair: the source asks, the target answers.

@@ -22,7 +22,7 @@ use super::worker::BEGINNING;
 use crate::analyse::culprit::second_attempt;
 use crate::analyse::verdict::{self, Ends};
 use crate::clock::Deadline;
-use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Verdict};
+use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Topology, Verdict};
 use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
@@ -90,14 +90,30 @@ pub struct Results {
 /// Runs all pairs of a plan and judges each. What chance may have recovered is tried again before anybody is
 /// blamed, and what is slow is measured again.
 ///
-/// Pairs of one round share no host, so that none disturbs another's latency.
-pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Watch) -> Results {
+/// Pairs of one round share no host, so that none disturbs another's latency. With a topology of these hosts, leaf
+/// switches and paths between them can be slow as well.
+pub fn run(
+    members: &[Member<'_>],
+    plan: &Plan,
+    effort: &Effort,
+    topology: Option<&Topology>,
+    watch: &dyn Watch,
+) -> Results {
     let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
     let crosses = plan.schedule() == Schedule::Shift;
     await_workers(members);
-    let rounds =
-        Rounds { members, rails, effort, watch, connections, crosses, only: None, silence: None };
+    let rounds = Rounds {
+        members,
+        rails,
+        effort,
+        topology,
+        watch,
+        connections,
+        crosses,
+        only: None,
+        silence: None,
+    };
     watch.begins(Pass::First, plan.count() * rails.count() as u64);
     let first = Rounds { silence: Some(&silence), ..rounds };
     let mut results = first.run(plan);
@@ -108,7 +124,7 @@ pub fn run(members: &[Member<'_>], plan: &Plan, effort: &Effort, watch: &dyn Wat
     let others = |pair: &&Pair| !back.contains(&(pair.source, pair.target));
     let doubtful: BTreeSet<(usize, usize)> = results
         .chunk_by(|a, b| a.rail == b.rail)
-        .flat_map(|rail| second_attempt(rail.iter().filter(others)))
+        .flat_map(|rail| second_attempt(rail.iter().filter(others), topology))
         .chain(back.iter().copied())
         .collect();
     let again = Plan::of(members.len(), &doubtful);
@@ -178,6 +194,7 @@ struct Rounds<'a> {
     members: &'a [Member<'a>],
     rails: &'a Rails,
     effort: &'a Effort,
+    topology: Option<&'a Topology>,
     watch: &'a dyn Watch,
     /// Connections of a run have different numbers: the next one.
     connections: &'a AtomicU32,

@@ -104,12 +104,15 @@ impl<'a> Run<'a> {
         };
         let has_cells =
             run.with_cells && (MOST_HOSTS_TOLD + 1..=MOST_HOSTS_IN_CELLS).contains(&hosts);
-        let host = |name: &String| PingHost { name: name.clone(), kernel: None, failure: None };
+        let host = |(at, name): (usize, &String)| {
+            let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
+            PingHost { name: name.clone(), kernel: None, failure: None, leaf }
+        };
         let coverage = run.plan.coverage(rails, &tally);
         let mut summary = self.summary();
         summary.leave_out(coverage.planned - coverage.tested);
         PingReport {
-            hosts: self.fabric.hosts().iter().map(host).collect(),
+            hosts: self.fabric.hosts().iter().enumerate().map(host).collect(),
             pairs: told.into_iter().map(|cell| self.pair(cell)).collect(),
             cells: has_cells.then(|| RailCells::of(&self.grid)),
             coverage: Some(coverage),

@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 
 use super::table::lay_out;
 use super::{escape, json};
-use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingHost, PingReport, Summary, Verdict};
+use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingReport, Summary, Verdict};
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
@@ -30,7 +30,7 @@ const WIDEST: usize = 40;
 const MOST_PAIRS: usize = 10;
 
 /// The answer of a run over a whole set: a matrix of medians, row by row the sources; one line
-/// about it where it would not fit a screen.
+/// about it where it would not fit a screen. Hosts of a leaf switch stand together.
 #[must_use]
 pub fn render_matrix(report: &PingReport, header: bool) -> String {
     if report.hosts.len() > WIDEST {
@@ -79,21 +79,22 @@ fn bandwidth(seen: Option<Bandwidth>) -> Value {
 }
 
 fn render_figure(report: &PingReport, rail: usize, figure: &Figure, header: bool) -> String {
-    let name = |host: &PingHost| host.name.clone();
+    let order = report.by_leaf();
+    let name = |&host: &usize| report.hosts[host].name.clone();
     let header = header.then(|| {
         let title = std::iter::once(figure.title.to_owned());
-        title.chain(report.hosts.iter().map(name)).collect()
+        title.chain(order.iter().map(name)).collect()
     });
     let pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
     let cells: HashMap<(usize, usize), String> =
         pairs.map(|pair| ((pair.source, pair.target), cell(pair, figure))).collect();
-    let rows = report.hosts.iter().enumerate().map(|(source, host)| {
-        let cell = |target| match cells.get(&(source, target)) {
+    let rows = order.iter().map(|&source| {
+        let cell = |&target: &usize| match cells.get(&(source, target)) {
             _ if source == target => ".".to_owned(),
             None => "-".to_owned(),
             Some(cell) => cell.clone(),
         };
-        std::iter::once(name(host)).chain((0..report.hosts.len()).map(cell)).collect()
+        std::iter::once(name(&source)).chain(order.iter().map(cell)).collect()
     });
     let mut aligns = vec![Align::Right; report.hosts.len() + 1];
     aligns[0] = Align::Left;

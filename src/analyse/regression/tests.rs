@@ -13,7 +13,8 @@ fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> Ping
             summary.add(code, false, false);
         }
     }
-    let host = |name: &&str| PingHost { name: (*name).into(), kernel: None, failure: None };
+    let host =
+        |name: &&str| PingHost { name: (*name).into(), kernel: None, failure: None, leaf: None };
     PingReport {
         hosts: names.iter().map(host).collect(),
         pairs: Vec::new(),

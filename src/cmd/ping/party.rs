@@ -1,6 +1,8 @@
 //! Whom a run is of: hosts in the order of their numbers, who may ask whom, and which of that is planned.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,6 +45,14 @@ impl Place {
         match self {
             Self::Here => rustix::system::uname().nodename().to_string_lossy().into_owned(),
             Self::There(host) => host.to_string(),
+        }
+    }
+
+    /// The name without user and port.
+    pub(super) fn bare_name(&self) -> String {
+        match self {
+            Self::Here => self.name(),
+            Self::There(host) => host.name.clone(),
         }
     }
 }
@@ -252,6 +262,30 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     );
     let fix = "test each host with some peers only: --peers 16; or set a time limit: --budget 10m";
     Err(Advice::error(what, fix))
+}
+
+/// Reads a file that people write; `fix` is for one of more than `most` bytes.
+pub(super) fn text_of(file: &Path, most: u64, fix: &str) -> anyhow::Result<String> {
+    let name = file_name(file);
+    let mut text = String::new();
+    let read = File::open(file).and_then(|open| open.take(most + 1).read_to_string(&mut text));
+    read.with_context(|| format!("cannot read {name}"))?;
+    if text.len() as u64 > most {
+        return Err(Advice::error(format!("{name} is larger than {most} bytes"), fix));
+    }
+    Ok(text)
+}
+
+/// Expands a host set of such a file, which names neither groups nor other files.
+pub(super) fn expand(set: &str) -> Result<Vec<String>, String> {
+    let hosts = HostSet::parse(set).map_err(|error| error.to_string())?;
+    Ok(hosts.iter().map(ToString::to_string).collect())
+}
+
+/// An error in a line of such a file.
+pub(super) fn error_at(file: &Path, line: Option<usize>, what: &str, fix: String) -> anyhow::Error {
+    let line = line.map_or(String::new(), |line| format!(":{line}"));
+    Advice::error(format!("{}{line}: {what}", file_name(file)), fix)
 }
 
 /// The name of a file, as errors have it.

@@ -7,7 +7,7 @@ use crate::ping::plan::{Plan, Way};
 use crate::render::{PingPlanDocument, render_plan, to_json, to_json_lines};
 use crate::term::Term;
 
-use super::{party, simulated};
+use super::{leaves, party, simulated};
 
 /// Plans what the flags ask for and prints it.
 pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -17,9 +17,10 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let file = Some(file.display().to_string());
         told(args, &plan, fabric.rails(), fabric.topology(), file)
     } else {
-        let (_, pairs) = party::places(global, args)?;
-        let plan = party::plan(args, pairs, None, party::any_seed()?)?;
-        told(args, &plan, 1, None, None)
+        let (places, pairs) = party::places(global, args)?;
+        let topology = leaves::topology(args, &places, term)?;
+        let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
+        told(args, &plan, 1, topology.as_ref(), None)
     };
     term.answer(match global.output() {
         Format::Table => render_plan(&plan),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
+use super::leaves;
 use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::culprit::findings;
@@ -14,12 +15,13 @@ use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline};
 use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
-use crate::model::ping::{Pair, PingHost, PingReport, Summary};
+use crate::model::ping::{Pair, PingHost, PingReport, Summary, Topology};
 use crate::model::{HostFailure, HostReport, Part, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Overrides};
 use crate::ping::plan::{Pairs, Plan, Tally};
 use crate::render::Note;
+use crate::term::Term;
 use crate::threads::at_once;
 
 /// How long an answer to one message may take.
@@ -43,6 +45,8 @@ type Reached = Result<Entered, HostFailure>;
 pub(super) struct Real {
     places: Vec<Place>,
     plan: Plan,
+    /// Leaf switch of each host, where a file has it.
+    topology: Option<Topology>,
     args: PingArgs,
     reach: Reach,
     watchdog: Watchdog,
@@ -51,14 +55,15 @@ pub(super) struct Real {
 
 impl Real {
     /// The run that the flags describe; a signal ends it.
-    pub(super) fn new(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
+    pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
         let (places, pairs) = party::places(global, args)?;
-        let plan = party::plan(args, pairs, None, party::any_seed()?)?;
+        let topology = leaves::topology(args, &places, term)?;
+        let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
         party::refuse_too_much(args, &plan)?;
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
         let (reach, watchdog) = reach(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
-        Ok(Self { places, plan, args: args.clone(), reach, watchdog, fanout })
+        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
     }
 
     /// What is cancelled when the run is to end.
@@ -103,6 +108,7 @@ impl Real {
         listener: &Listener<'_>,
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
+        let topology = self.topology.as_ref();
         let members: Vec<Member<'_>> = self
             .places
             .iter()
@@ -114,10 +120,15 @@ impl Real {
                 failure: reached.as_ref().err(),
             })
             .collect();
-        let hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
+        let leaf = |host| topology.and_then(|topology| topology.name_of(host)).map(str::to_owned);
+        let hosts: Vec<PingHost> = members
+            .iter()
+            .enumerate()
+            .map(|(at, member)| PingHost { leaf: leaf(at), ..ping_host(member) })
+            .collect();
         let is_over = || self.watchdog.is_cancelled();
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
-        let results = matrix::run(&members, &self.plan, effort, &watcher);
+        let results = matrix::run(&members, &self.plan, effort, topology, &watcher);
         drop(members);
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let left_behind = leave(reached);
@@ -126,7 +137,7 @@ impl Real {
             let pairs = results.pairs.iter().filter(|pair| is_of(pair));
             pairs.map(|pair| (pair.source, pair.target)).collect()
         };
-        let mut tally = Tally::new(hosts.len(), None);
+        let mut tally = Tally::new(hosts.len(), topology);
         for (source, target) in ends(|pair| pair.verdict.code.was_tested()) {
             tally.add(source, target, 1);
         }
@@ -138,7 +149,7 @@ impl Real {
             cells: None,
             coverage: Some(coverage),
             summary,
-            findings: findings(&results.pairs),
+            findings: findings(&results.pairs, topology),
             pairs: results.pairs,
             outliers: results.outliers,
             simulated: None,
@@ -154,6 +165,7 @@ fn ping_host(member: &Member<'_>) -> PingHost {
         name: member.name.clone(),
         kernel: member.inventory.and_then(|report| report.kernel.clone()),
         failure: member.failure.cloned(),
+        leaf: None,
     }
 }
 
@@ -171,7 +183,7 @@ pub(in crate::cmd) fn all_pairs(
     party::refuse_too_much(&args, &plan)?;
     let reach = reach_beside_screen(&watchdog, global, upload(global), hosts, tell)?;
     let fanout = usize::from(global.fanout);
-    Real { places, plan, args, reach, watchdog, fanout }.run(&Listener::default())
+    Real { places, plan, topology: None, args, reach, watchdog, fanout }.run(&Listener::default())
 }
 
 /// Messages need our own code there: it is sent unless that is forbidden.

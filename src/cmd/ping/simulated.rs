@@ -1,15 +1,10 @@
 //! A run over a fabric that stands in a file.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::Context as _;
-
-use super::party::{self, file_name};
+use super::party;
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::Advice;
-use crate::fleet::HostSet;
 use crate::model::ping::PingReport;
 use crate::ping::fabric::Fabric;
 use crate::ping::plan::Plan;
@@ -49,24 +44,9 @@ pub(super) fn read(global: &Global, args: &PingArgs, file: &Path) -> anyhow::Res
             "name the hosts on the hosts line of the fabric file",
         ));
     }
-    let name = file_name(file);
-    let mut text = String::new();
-    let read =
-        File::open(file).and_then(|open| open.take(MOST_OF_FABRIC + 1).read_to_string(&mut text));
-    read.with_context(|| format!("cannot read {name}"))?;
-    if text.len() as u64 > MOST_OF_FABRIC {
-        return Err(Advice::error(
-            format!("{name} is larger than {MOST_OF_FABRIC} bytes"),
-            "use host sets in faults: fault host n[001-100] slow 1.2",
-        ));
-    }
-    let expand = |set: &str| {
-        let hosts = HostSet::parse(set).map_err(|error| error.to_string())?;
-        Ok(hosts.iter().map(ToString::to_string).collect())
-    };
+    let fix = "use host sets in faults: fault host n[001-100] slow 1.2";
+    let text = party::text_of(file, MOST_OF_FABRIC, fix)?;
     let parse = if args.plan { Fabric::parse_to_plan } else { Fabric::parse };
-    parse(&text, &expand).map_err(|error| {
-        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
-        Advice::error(format!("{name}{line}: {}", error.what), error.fix)
-    })
+    parse(&text, &party::expand)
+        .map_err(|error| party::error_at(file, error.line, &error.what, error.fix))
 }

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_ping_prints_is_read_back() {
-        let host = PingHost { name: "n1".into(), kernel: None, failure: None };
+        let host = PingHost { name: "n1".into(), kernel: None, failure: None, leaf: None };
         let report = PingReport {
             hosts: vec![host],
             pairs: Vec::new(),

@@ -36,6 +36,15 @@ pub struct Topology {
     pub leaves: Vec<Leaf>,
 }
 
+impl Topology {
+    /// Returns the name of the leaf switch of a host; `None` for a host that the topology lacks.
+    #[must_use]
+    pub fn name_of(&self, host: usize) -> Option<&str> {
+        let leaf = self.leaves.get(*self.leaf_of.get(host)?)?;
+        Some(leaf.name.as_str())
+    }
+}
+
 /// A switch that hosts hang on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
@@ -60,11 +69,16 @@ impl Grid {
         Self { hosts, rails, medians: vec![0; cells], codes: vec![0; cells], topology }
     }
 
-    /// The grid of pairs that were run over this many hosts, by one metric.
+    /// Returns the grid of pairs that were run over this many hosts, by one metric.
     #[must_use]
-    pub fn of_pairs(hosts: usize, pairs: &[Pair], metric: Metric) -> Self {
+    pub fn of_pairs(
+        hosts: usize,
+        pairs: &[Pair],
+        metric: Metric,
+        topology: Option<Topology>,
+    ) -> Self {
         let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
-        let mut grid = Self::new(hosts, rails, None);
+        let mut grid = Self::new(hosts, rails, topology);
         for pair in pairs {
             let cell = pair.cell();
             grid.set(cell, pair.verdict.code, metric.nanoseconds(pair));

@@ -19,7 +19,7 @@ const PER_HOST: usize = 8;
 /// measured again, because the run was ended, says so.
 pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
     let hosts = rounds.members.len();
-    let mut tally = Tally::new(hosts, None);
+    let mut tally = Tally::new(hosts, rounds.topology);
     for pair in pairs {
         tally.add(pair.source, pair.target, 1);
     }
@@ -34,7 +34,8 @@ pub(super) fn outliers(rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<
 
 fn slow_by(metric: Metric, rounds: &Rounds<'_>, plan: &Plan, pairs: &[Pair]) -> Vec<Outlier> {
     let hosts = rounds.members.len();
-    let judgement = outliers::judge(&Grid::of_pairs(hosts, pairs, metric));
+    let grid = Grid::of_pairs(hosts, pairs, metric, rounds.topology.cloned());
+    let judgement = outliers::judge(&grid);
     if judgement.outliers().is_empty() {
         return Vec::new();
     }

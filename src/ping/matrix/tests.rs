@@ -3,8 +3,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
+use crate::analyse::culprit::findings;
 use crate::clock::Deadline;
-use crate::model::ping::{Life, Metric, OutlierKind, Test};
+use crate::model::ping::{Leaf, Life, Metric, OutlierKind, Test};
 use crate::model::probe::{
     Act, Cause, Opened, RoundTrips, Step, StepError, StepResult, Throughput,
 };
@@ -51,7 +52,7 @@ fn run_unreachable(pairs: Pairs, why: Reason, is_over: impl Fn() -> bool + Sync)
     let member =
         |_| Member { name: "n".into(), inventory: None, node: None, failure: Some(&failure) };
     let members: Vec<Member<'_>> = (0..hosts).map(member).collect();
-    run(&members, &plan(pairs), &effort(), &Until(is_over)).pairs
+    run(&members, &plan(pairs), &effort(), None, &Until(is_over)).pairs
 }
 
 fn asked(pairs: Pairs) -> Vec<(usize, usize)> {
@@ -209,7 +210,13 @@ fn members<'a, N: Node>(hosts: &'a [N], inventory: Option<&'a HostReport>) -> Ve
 /// All pairs of these on one rail.
 fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
     let inventory = reachable();
-    run(&members(hosts, Some(&inventory)), &plan(Pairs::all(hosts.len())), effort, &Until(|| false))
+    run(
+        &members(hosts, Some(&inventory)),
+        &plan(Pairs::all(hosts.len())),
+        effort,
+        None,
+        &Until(|| false),
+    )
 }
 
 fn run_lossy(hosts: &[Lossy]) -> Vec<Pair> {
@@ -301,7 +308,7 @@ fn what_the_time_did_not_suffice_for_is_left_out() {
     let member = |_| Member { name: "n".into(), inventory: None, node: None, failure: None };
     let members: Vec<Member<'_>> = (0..4).map(member).collect();
     let short = Short(AtomicU32::new(0));
-    let results = run(&members, &plan(Pairs::all(4)), &effort(), &short);
+    let results = run(&members, &plan(Pairs::all(4)), &effort(), None, &short);
     assert_eq!(results.pairs.len(), 4, "one round of three");
 }
 
@@ -436,17 +443,79 @@ fn run_selective(
     };
     let members: Vec<Member<'_>> = hosts.iter().zip(&inventories).map(member).collect();
     let watch = Until(&log, ends_after, time_for);
-    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), &watch).pairs;
+    let pairs = run(&members, &plan(Pairs::all(8)), &effort(), None, &watch).pairs;
     (pairs, log.into_inner().unwrap())
 }
 
 /// All pairs of eight hosts on one rail, which have so many megabits per second.
 fn run_streams(mbps: fn(Cell) -> u64) -> Results {
+    run_eight(|_| false, mbps, None)
+}
+
+fn run_eight(
+    is_silent: fn(Cell) -> bool,
+    mbps: fn(Cell) -> u64,
+    topology: Option<&Topology>,
+) -> Results {
     let log = Mutex::new(Vec::new());
-    let is_silent = |_| false;
     let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
-    run_on(&hosts, &Effort { tests: vec![Test::Bandwidth], ..effort() })
+    let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
+    let (inventory, watch) = (reachable(), Until(|| false));
+    let members = members(&hosts, Some(&inventory));
+    run(&members, &plan(Pairs::all(8)), &effort, topology, &watch)
+}
+
+/// Four leaf switches with two hosts each.
+fn four_leaves() -> Topology {
+    let leaf = |number: usize| Leaf { name: format!("leaf{number}"), pod: 0 };
+    Topology { leaf_of: vec![0, 0, 1, 1, 2, 2, 3, 3], leaves: (0..4).map(leaf).collect() }
+}
+
+/// The leaf switches of a pair in the order of their numbers.
+fn leaves_of(cell: Cell) -> (usize, usize) {
+    let (source, target) = (cell.source / 2, cell.target / 2);
+    (source.min(target), source.max(target))
+}
+
+/// Leaf switches of each finding, with a topology and without.
+fn named_leaves(is_silent: fn(Cell) -> bool) -> [Vec<Vec<String>>; 2] {
+    let topology = four_leaves();
+    [Some(&topology), None].map(|topology| {
+        let pairs = run_eight(is_silent, |_| 100_000, topology).pairs;
+        assert_eq!(pairs.len(), 56);
+        findings(&pairs, topology).into_iter().map(|finding| finding.leaves).collect()
+    })
+}
+
+#[test]
+fn a_leaf_switch_whose_hosts_reach_no_other_is_named_with_a_topology_only() {
+    let is_silent = |cell| matches!(leaves_of(cell), (0, 1) | (1, 2..));
+    let [with, without] = named_leaves(is_silent);
+    assert_eq!(with, [["leaf1"]]);
+    assert!(!without.is_empty() && without.iter().all(Vec::is_empty), "{without:?}");
+}
+
+#[test]
+fn a_path_between_leaf_switches_is_named_with_a_topology_only() {
+    let [with, without] = named_leaves(|cell| leaves_of(cell) == (0, 2));
+    assert_eq!(with, [["leaf0", "leaf2"]]);
+    assert!(!without.is_empty() && without.iter().all(Vec::is_empty), "{without:?}");
+}
+
+#[test]
+fn a_slow_leaf_switch_is_named_with_a_topology_only() {
+    let slow = |cell| match leaves_of(cell) {
+        (0, 1) | (1, 2..) => 25_000,
+        _ => 100_000,
+    };
+    let topology = four_leaves();
+    let results = run_eight(|_| false, slow, Some(&topology));
+    let [outlier] = results.outliers.as_slice() else { panic!("{:?}", results.outliers) };
+    assert_eq!((outlier.kind, outlier.retested), (OutlierKind::Leaf, true));
+    assert_eq!(outlier.leaves, ["leaf1"]);
+    let without = run_streams(slow).outliers;
+    assert!(without.iter().all(|outlier| outlier.leaves.is_empty()), "{without:?}");
 }
 
 #[test]

@@ -22,6 +22,9 @@ const MOST_TOLD: usize = 64;
 /// The length of a name that is shown.
 const LONGEST_NAME: usize = 24;
 
+/// Height of a leaf switch's rows from which on its name stands beside them.
+const LEAST_NAMED: usize = 12;
+
 /// From how many hundredths of the median a pair is so slow.
 const SLOWER: [u64; 4] = [110, 150, 200, 400];
 
@@ -119,6 +122,10 @@ pub(super) const LETTER_TENTHS: usize = 66;
 pub(super) struct HeatMap<'a> {
     pub(super) report: &'a PingReport,
     grid: Grid,
+    /// Hosts in the order of rows and columns: the hosts of a leaf switch together.
+    order: Vec<usize>,
+    /// First row of each leaf switch, with its name; empty without a topology.
+    leaves: Vec<(usize, String)>,
     /// Pairs that do not work, and over which TCP was seen to pass.
     fall_back: HashSet<Cell>,
     /// Squares in a row, and hosts that each of them stands for.
@@ -167,7 +174,9 @@ impl<'a> HeatMap<'a> {
         let fold = hosts.div_ceil(MOST_SQUARES).max(1);
         let squares = hosts.div_ceil(fold);
         let side = (900 / squares.max(1)).clamp(3, 24);
-        Ok(Self { report, grid, fall_back, squares, fold, side })
+        let order = report.by_leaf();
+        let leaves = leaves(report, &order);
+        Ok(Self { report, grid, order, leaves, fall_back, squares, fold, side })
     }
 
     pub(super) fn rails(&self) -> usize {
@@ -221,12 +230,17 @@ impl<'a> HeatMap<'a> {
         }
     }
 
+    fn cell(&self, rail: usize, row: usize, column: usize) -> Cell {
+        let host = |at: usize| self.order.get(at).copied().unwrap_or(usize::MAX);
+        Cell { rail, source: host(row), target: host(column) }
+    }
+
     /// The worst of the pairs of a square.
     fn square(&self, rail: usize, row: usize, column: usize, median: Option<u64>) -> Look {
         let hosts = self.grid.hosts();
         let within = |square: usize| square * self.fold..((square + 1) * self.fold).min(hosts);
         within(row)
-            .flat_map(|source| within(column).map(move |target| Cell { rail, source, target }))
+            .flat_map(|row| within(column).map(move |column| self.cell(rail, row, column)))
             .map(|cell| self.look(cell, median))
             .max()
             .unwrap_or(Look::Nothing)
@@ -257,22 +271,49 @@ impl<'a> HeatMap<'a> {
             let y = top + row * side;
             if is_told {
                 for (column, &look) in looks.iter().enumerate() {
-                    let (x, cell) =
-                        (margin + column * side, Cell { rail, source: row, target: column });
+                    let (x, cell) = (margin + column * side, self.cell(rail, row, column));
                     self.write_told(&mut body, (x, y), look, &names, cell);
                 }
             } else {
                 self.write_row(&mut body, (margin, y), &looks);
             }
         }
-        Drawing { body, width: margin + whole + 2, height: top + whole + 2 }
+        let right = self.write_leaves(&mut body, margin, top);
+        Drawing { body, width: margin + whole + 2 + right, height: top + whole + 2 }
+    }
+
+    /// Lines between leaf switches, and their names at the right edge; returns the width of the names.
+    fn write_leaves(&self, body: &mut String, left: usize, top: usize) -> usize {
+        let whole = self.squares * self.side;
+        let place = |row: usize| row * self.side / self.fold;
+        let ends = self.leaves.iter().skip(1).map(|&(row, _)| row).chain([self.order.len()]);
+        let mut longest = 0;
+        for ((row, name), end) in self.leaves.iter().zip(ends) {
+            let (start, end) = (place(*row), place(end).min(whole));
+            if *row > 0 {
+                let (x, y) = (left + start, top + start);
+                let (right, bottom) = (left + whole, top + whole);
+                let _ = write!(
+                    body,
+                    r#"<path class="frame" d="M{left} {y}H{right}M{x} {top}V{bottom}"/>"#
+                );
+            }
+            // Names that would touch each other are left out; the squares have them as titles.
+            if end - start >= LEAST_NAMED {
+                let (x, y) = (left + whole + 6, top + start.midpoint(end) + 4);
+                let _ = write!(body, r#"<text class="dim" x="{x}" y="{y}">{}</text>"#, xml(name));
+                longest = longest.max(name.chars().count());
+            }
+        }
+        if longest > 0 { longest * LETTER_TENTHS / 10 + 10 } else { 0 }
     }
 
     /// As many names as stand apart, at both edges.
     fn write_names(&self, body: &mut String, names: &[String], margin: usize, top: usize) {
         let every = 12_usize.div_ceil(self.side).max(1);
         for square in (0..self.squares).step_by(every) {
-            let Some(name) = names.get(square * self.fold) else { break };
+            let host = self.order.get(square * self.fold);
+            let Some(name) = host.and_then(|&host| names.get(host)) else { break };
             let name = xml(name);
             let middle = square * self.side + self.side / 2 + 4;
             let (x, y) = (margin - 5, top + middle);
@@ -302,7 +343,13 @@ impl<'a> HeatMap<'a> {
         }
         let name = |host: usize| names.get(host).map_or("?", String::as_str);
         let code = self.grid.code(cell).map_or("", Code::word);
-        let mut words = format!("{} -> {}: {code}", name(cell.source), name(cell.target));
+        let leaf = |host: usize| {
+            let leaf = self.report.hosts.get(host).and_then(|host| host.leaf.as_deref());
+            leaf.map_or(String::new(), |leaf| format!(" ({})", short(leaf)))
+        };
+        let (source, target) = (cell.source, cell.target);
+        let mut words =
+            format!("{}{} -> {}{}: {code}", name(source), leaf(source), name(target), leaf(target));
         if let Some(ns) = self.grid.half_rtt_ns(cell) {
             let _ = write!(words, ", {} us, {}", Value::Nanoseconds(ns.into()), look.word());
         }
@@ -385,6 +432,18 @@ pub(super) fn legend(width: usize) -> Drawing {
         x += wide;
     }
     Drawing { body, width, height: y + line }
+}
+
+/// Returns the first row and the name of each leaf switch; nothing without a topology.
+fn leaves(report: &PingReport, order: &[usize]) -> Vec<(usize, String)> {
+    let leaf = |&host: &usize| report.hosts.get(host).and_then(|host| host.leaf.as_deref());
+    let mut leaves = Vec::new();
+    let mut row = 0;
+    for hosts in order.chunk_by(|one, other| leaf(one) == leaf(other)) {
+        leaves.extend(hosts.first().and_then(leaf).map(|name| (row, short(name))));
+        row += hosts.len();
+    }
+    leaves
 }
 
 fn short(name: &str) -> String {

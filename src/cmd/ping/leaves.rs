@@ -1,0 +1,52 @@
+//! The leaf switches of a run's hosts, by the file of --topology.
+
+use std::path::Path;
+
+use super::party::{self, Place, file_name};
+use crate::cli::PingArgs;
+use crate::cmd::Advice;
+use crate::cmd::outcome::say;
+use crate::model::ping::Topology;
+use crate::names;
+use crate::render::{Note, escape};
+use crate::term::Term;
+use crate::topology::{LeafSwitches, RunTopology, UNKNOWN};
+
+/// Fix of a file that names other hosts than the run.
+const SAME_NAMES: &str =
+    "use the names of the host set in the file, for example: leaf leaf1 n[01-16]";
+
+/// Returns the topology of these hosts; `None` without --topology. A note names the hosts that the file lacks.
+pub(super) fn topology(
+    args: &PingArgs,
+    places: &[Place],
+    term: Term,
+) -> anyhow::Result<Option<Topology>> {
+    let Some(file) = &args.topology else { return Ok(None) };
+    let RunTopology { topology, unknown } = read(file)?.of_run(places.iter().map(Place::bare_name));
+    if unknown.len() == places.len() {
+        let what = format!("{} names no host of this run", file_name(file));
+        return Err(Advice::error(what, SAME_NAMES));
+    }
+    if !unknown.is_empty() {
+        say(term, &note(file, unknown.iter().filter_map(|&host| places.get(host))));
+    }
+    Ok(Some(topology))
+}
+
+fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
+    let fix = "keep only the lines of leaf switches";
+    let text = party::text_of(file, LeafSwitches::MAX_BYTES, fix)?;
+    LeafSwitches::parse(&text, &party::expand)
+        .map_err(|error| party::error_at(file, error.line, &error.what, error.fix))
+}
+
+fn note<'a>(file: &Path, places: impl Iterator<Item = &'a Place>) -> Note {
+    let hosts = names::fold(places.map(Place::bare_name));
+    let text = format!(
+        "{}: no leaf switch for {}; they are tested as leaf switch {UNKNOWN}",
+        file_name(file),
+        escape(&hosts),
+    );
+    Note { text, fix: Some("add the hosts to the file".into()) }
+}
