@@ -97,11 +97,25 @@ fn pictures_show_the_hosts_of_a_leaf_switch_together() {
 }
 
 #[test]
+fn a_folded_picture_has_leaf_switches_too() {
+    let folder = folder("");
+    let leaf = |leaf: usize| format!("leaf rack{leaf} n[{}-{}]\n", leaf * 35 + 1, leaf * 35 + 35);
+    let fabric: String = (0..20).map(leaf).collect();
+    fs::write(folder.path().join("fabric.txt"), format!("hosts n[1-700]\n{fabric}"))
+        .expect("a file");
+    let arguments = ["ping", "--simulate", "fabric.txt", "--peers", "8", "-f", "svg"];
+    let (code, picture, stderr) = rdmactl(folder.path(), &arguments);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(picture.contains("each square shows the worst of 3 x 3 pairs"));
+    assert_eq!(picture.matches(">rack").count(), 20, "each leaf switch has its name");
+}
+
+#[test]
 fn hosts_without_a_leaf_switch_are_named_in_one_note() {
     let folder = folder("leaf leaf1 n[1-4]\nleaf leaf2 n5\n");
     let (code, stdout, stderr) = unreached(folder.path(), &["--json", "--topology", "leaves.txt"]);
     assert_eq!(code, 1, "{stdout}");
-    let note = "leaves.txt: no leaf switch for n[6-8]; they are tested as leaf switch unknown\n";
+    let note = "leaves.txt has no leaf switch for n[6-8]; findings name it unknown\n";
     assert!(stderr.contains(note) && stderr.contains("fix: add the hosts"), "{stderr}");
     assert_eq!(json(&stdout)["hosts"][6]["leaf"], "unknown");
 }

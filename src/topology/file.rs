@@ -25,8 +25,10 @@ pub(super) struct Draft<'a> {
     pods: BTreeMap<String, usize>,
     /// Number of pods; leaf switches outside of all pods have the number 0.
     pod_count: usize,
-    /// Names in `Switches=`, also repeated ones.
-    below: usize,
+    /// Names of hosts and of switches below others that were read, with repeated ones: a short file can repeat a
+    /// large set many times.
+    hosts_read: usize,
+    below_read: usize,
 }
 
 pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, TopologyError> {
@@ -42,7 +44,8 @@ pub(super) fn parse(text: &str, expand: Expand<'_>) -> Result<LeafSwitches, Topo
         }
     };
     let (leaves, names, hosts, pods) = Default::default();
-    let mut draft = Draft { expand, leaves, names, hosts, pods, pod_count: 0, below: 0 };
+    let mut draft =
+        Draft { expand, leaves, names, hosts, pods, pod_count: 0, hosts_read: 0, below_read: 0 };
     for line in &lines {
         read(&mut draft, line).map_err(|wrong| wrong.at(line.number))?;
     }
@@ -56,6 +59,14 @@ impl Draft<'_> {
     /// Connects the hosts of a set to a leaf switch, which may be known or new.
     pub(super) fn add(&mut self, name: &str, set: &str, line: usize) -> Read<()> {
         let hosts = self.set(set)?;
+        self.hosts_read += hosts.len();
+        let (read, most) = (self.hosts_read, LeafSwitches::MAX_NAMES);
+        if read > most {
+            return wrong(
+                format!("{read} hosts exceed the limit of {most}"),
+                "keep only the lines of hosts that you test",
+            );
+        }
         let next = self.names.len();
         let leaf = *self.leaves.entry(name.to_owned()).or_insert(next);
         if leaf == next {
@@ -79,13 +90,6 @@ impl Draft<'_> {
                 }
             }
         }
-        let (hosts, most) = (self.hosts.len(), LeafSwitches::MAX_NAMES);
-        if hosts > most {
-            return wrong(
-                format!("{hosts} hosts exceed the limit of {most}"),
-                "keep only the lines of hosts that you test",
-            );
-        }
         Ok(())
     }
 
@@ -97,8 +101,8 @@ impl Draft<'_> {
     /// Notes that the switches of a set have a switch above them: they form a pod.
     pub(super) fn join(&mut self, set: &str) -> Read<()> {
         let names = self.set(set)?;
-        self.below += names.len();
-        if self.below > LeafSwitches::MAX_NAMES {
+        self.below_read += names.len();
+        if self.below_read > LeafSwitches::MAX_NAMES {
             let most = LeafSwitches::MAX_NAMES;
             return wrong(
                 format!("more than {most} switches below other switches"),

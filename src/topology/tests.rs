@@ -99,6 +99,7 @@ fn an_invalid_line_is_an_error_with_its_number() {
         ("leaf a n1\npod p a", 2, "unknown word pod"),
         ("leaf a n1\n\nleaf b n[1-", 3, "invalid host set n[1-:\nno range"),
         ("leaf a n[1-70000]", 1, "70000 hosts exceed the limit of 65536"),
+        ("leaf a n[1-40000]\nleaf a n[1-40000]", 2, "80000 hosts exceed the limit of 65536"),
         ("leaf a n1\nleaf b n[1-2]", 2, "host n1 is on leaf switch b and in line 1 on a"),
         ("\n- topology: x", 2, "neither a leaf line nor a line of Slurm's topology.conf"),
         ("SwitchName=a", 0, "no leaf switch has a host"),

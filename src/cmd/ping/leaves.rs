@@ -44,7 +44,7 @@ fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
 fn note<'a>(file: &Path, places: impl Iterator<Item = &'a Place>) -> Note {
     let hosts = names::fold(places.map(Place::bare_name));
     let text = format!(
-        "{}: no leaf switch for {}; they are tested as leaf switch {UNKNOWN}",
+        "{} has no leaf switch for {}; findings name it {UNKNOWN}",
         file_name(file),
         escape(&hosts),
     );
