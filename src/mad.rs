@@ -11,6 +11,7 @@ mod bits;
 mod class_port_info;
 mod header;
 mod performance;
+mod ping;
 mod records;
 mod smp;
 mod subnet;
@@ -19,6 +20,7 @@ pub use attribute::{Attribute, FieldValue, Short};
 pub use class_port_info::ClassPortInfo;
 pub use header::{Class, Header, HeaderError, Method, Status};
 pub use performance::{PortCounters, PortCountersExtended};
+pub use ping::{PING_OUI, PingReplyBy, ping_replied, ping_reply, ping_request};
 pub use records::{
     LinkRecord, NodeRecord, PortInfoRecord, RecordTable, RecordTableError, SaHeader,
 };

@@ -6,13 +6,14 @@ use rdmactl::collect::sweep;
 use rdmactl::mad::{
     Attribute, ClassPortInfo, Header, LinkRecord, MAD_BYTES, NodeDescription, NodeInfo, NodeRecord,
     PortCounters, PortCountersExtended, PortInfo, PortInfoRecord, RecordTable, SaHeader, SmInfo,
-    SwitchInfo,
+    SwitchInfo, ping_replied, ping_reply,
 };
 use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, UmadError};
 
 /// Decodes the bytes as everything that a MAD may hold, and sweeps a fabric that answers with them.
 pub fn run(data: &[u8]) {
     header(data);
+    ping(data);
     is_read_back::<ClassPortInfo>(data);
     is_read_back::<LinkRecord>(data);
     is_read_back::<NodeInfo>(data);
@@ -48,6 +49,14 @@ fn header(data: &[u8]) {
     header.encode(&mut written);
     assert_eq!(Header::decode(&written), Ok(header));
     assert!(header.status.text().len() < 100);
+}
+
+/// A reply has the transaction of its request, and gets no reply itself.
+fn ping(data: &[u8]) {
+    let Some(reply) = ping_reply(data, &String::from_utf8_lossy(data)) else { return };
+    let request = Header::decode(data).expect("it has a reply");
+    assert!(ping_replied(&reply, request.low_transaction()).is_some());
+    assert_eq!(ping_reply(&reply, "n1"), None);
 }
 
 /// Encoding what was decoded changes no byte.

@@ -36,6 +36,8 @@ impl Method {
     pub const GET: Self = Self(0x01);
     /// Request to change an attribute.
     pub const SET: Self = Self(0x02);
+    /// Message without a response.
+    pub const SEND: Self = Self(0x03);
     /// Request of a table of records (subnet administration).
     pub const GET_TABLE: Self = Self(0x12);
     /// Bit that marks a response.

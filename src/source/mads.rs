@@ -142,6 +142,7 @@ impl MadPort {
             version: class.version(),
             queue_pair: u8::from(!is_subnet),
             rmpp_version: u8::from(class == Class::SUBNET_ADMINISTRATION),
+            vendor: None,
         })?;
         self.agents.insert(class.0, agent);
         Ok(agent)

@@ -103,8 +103,25 @@ pub struct MadAddress {
     pub queue_pair: u32,
     /// Q_Key; 0x80010000 for queue pair 1.
     pub q_key: u32,
-    /// Index in the P_Key table.
+    /// Index in the P_Key table. [`HeaderSize::Old`] has no such field: the kernel uses 0.
     pub p_key_index: u16,
+    /// Global route; `None` within an InfiniBand subnet. RoCE requires one.
+    pub grh: Option<MadGrh>,
+}
+
+/// Global route header of a MAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MadGrh {
+    /// GID of the other end: the destination of a MAD to send, the source of a received one.
+    pub gid: [u8; 16],
+    /// Index of the GID of this port.
+    pub gid_index: u8,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Traffic class.
+    pub traffic_class: u8,
+    /// Flow label, 20 bits.
+    pub flow_label: u32,
 }
 
 /// How the kernel sends a MAD.
@@ -145,6 +162,19 @@ pub struct Registration {
     pub queue_pair: u8,
     /// 1 if the kernel shall join segments, else 0.
     pub rmpp_version: u8,
+    /// Vendor of the class, and the requests to receive; `None` for a class without a vendor, in
+    /// which only replies are received.
+    pub vendor: Option<Vendor>,
+}
+
+/// Part of a registration that vendor classes 0x30 to 0x4f have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vendor {
+    /// Organizationally unique identifier (OUI). The kernel refuses zeros.
+    pub oui: [u8; 3],
+    /// Methods of which this agent receives the MADs that are no replies: bit N for method N. Only
+    /// one agent of a port can have a method.
+    pub methods: u128,
 }
 
 /// An open device file.
@@ -170,10 +200,11 @@ impl UmadPort {
             return Err(error(last_errno()));
         }
         let mut port = Self { path: path.to_owned(), descriptor, header: OLD_HEADER };
-        // SAFETY: the request takes no argument; the descriptor is open.
-        let has_keys = unsafe { libc::ioctl(descriptor, ENABLE_PKEY, 0) } == 0;
-        if has_keys && header == HeaderSize::Negotiated {
-            port.header = HEADER;
+        // The request changes the header of the descriptor: it is not for who wants the old one.
+        if header == HeaderSize::Negotiated {
+            // SAFETY: the request takes no argument; the descriptor is open.
+            let has_keys = unsafe { libc::ioctl(descriptor, ENABLE_PKEY, 0) } == 0;
+            port.header = if has_keys { HEADER } else { OLD_HEADER };
         }
         Ok(port)
     }
@@ -188,6 +219,10 @@ impl UmadPort {
         request.mgmt_class = wanted.class;
         request.mgmt_class_version = wanted.version;
         request.rmpp_version = wanted.rmpp_version;
+        if let Some(vendor) = wanted.vendor {
+            request.oui = vendor.oui;
+            request.method_mask = method_mask(vendor.methods);
+        }
         // SAFETY: the request is the structure that this call takes, and lives through it.
         let done = unsafe { libc::ioctl(self.descriptor, REGISTER_AGENT, &raw mut request) };
         if done != 0 {
@@ -202,15 +237,7 @@ impl UmadPort {
     /// # Errors
     /// The kernel does not take it.
     pub fn send(&self, how: &Sending, mad: &[u8]) -> Result<(), UmadError> {
-        let mut header = ffi::ib_user_mad_hdr::zeroed();
-        header.id = how.agent;
-        header.timeout_ms = how.timeout_ms;
-        header.retries = how.retries;
-        header.lid = how.address.lid.to_be();
-        header.sl = how.address.sl;
-        header.qpn = how.address.queue_pair.to_be();
-        header.qkey = how.address.q_key.to_be();
-        header.pkey_index = how.address.p_key_index;
+        let header = header_to_send(how);
         let mut packet = vec![0; self.header + mad.len()];
         // SAFETY: the header is a C structure of integers without padding, and the packet is at
         // least as long as the part of the header that is copied: `self.header` is at most its
@@ -289,6 +316,13 @@ impl UmadPort {
                 queue_pair: u32::from_be(header.qpn),
                 q_key: u32::from_be(header.qkey),
                 p_key_index: header.pkey_index,
+                grh: (header.grh_present != 0).then(|| MadGrh {
+                    gid: header.gid,
+                    gid_index: header.gid_index,
+                    hop_limit: header.hop_limit,
+                    traffic_class: header.traffic_class,
+                    flow_label: u32::from_be(header.flow_label),
+                }),
             },
             mad: packet[self.header..].to_vec(),
         })
@@ -300,6 +334,35 @@ impl Drop for UmadPort {
         // SAFETY: the descriptor is ours, and nothing uses it after this.
         unsafe { libc::close(self.descriptor) };
     }
+}
+
+/// Returns the header that the kernel takes before a MAD.
+fn header_to_send(how: &Sending) -> ffi::ib_user_mad_hdr {
+    let mut header = ffi::ib_user_mad_hdr::zeroed();
+    header.id = how.agent;
+    header.timeout_ms = how.timeout_ms;
+    header.retries = how.retries;
+    header.lid = how.address.lid.to_be();
+    header.sl = how.address.sl;
+    header.qpn = how.address.queue_pair.to_be();
+    header.qkey = how.address.q_key.to_be();
+    header.pkey_index = how.address.p_key_index;
+    if let Some(grh) = how.address.grh {
+        header.grh_present = 1;
+        header.gid = grh.gid;
+        header.gid_index = grh.gid_index;
+        header.hop_limit = grh.hop_limit;
+        header.traffic_class = grh.traffic_class;
+        header.flow_label = grh.flow_label.to_be();
+    }
+    header
+}
+
+/// Returns a mask of methods as the kernel's array of `unsigned long`, the low bits first.
+fn method_mask(methods: u128) -> [c_ulong; 2] {
+    // The generated structure has two elements: it is that of a 64-bit kernel.
+    let half = |shift: u32| c_ulong::try_from(methods >> shift & u128::from(u64::MAX));
+    [half(0).unwrap_or(0), half(64).unwrap_or(0)]
 }
 
 fn last_errno() -> Errno {
@@ -326,7 +389,8 @@ mod tests {
     fn what_is_no_device_of_mads_is_refused() {
         let port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Negotiated).unwrap();
         assert_eq!(port.header, OLD_HEADER, "the request for another header failed");
-        let wanted = Registration { class: 1, version: 1, queue_pair: 0, rmpp_version: 0 };
+        let wanted =
+            Registration { class: 1, version: 1, queue_pair: 0, rmpp_version: 0, vendor: None };
         let error = port.register(wanted).unwrap_err();
         assert!(error.to_string().contains("does not support management class 0x01"), "{error}");
     }
@@ -341,5 +405,46 @@ mod tests {
         let received = port.received(&packet).unwrap();
         assert_eq!((received.agent, received.mad.len()), (7, 4));
         assert_eq!(received.failure, Some(Errno::from_code(libc::ETIMEDOUT)));
+    }
+    #[test]
+    fn a_global_route_is_sent_and_received() {
+        let grh = MadGrh {
+            gid: std::array::from_fn(|at| 0xf0 + u8::try_from(at).unwrap()),
+            gid_index: 3,
+            hop_limit: 64,
+            traffic_class: 0x68,
+            flow_label: 0x000a_bcde,
+        };
+        for grh in [None, Some(grh)] {
+            let address = MadAddress {
+                lid: 7,
+                sl: 2,
+                queue_pair: 1,
+                q_key: 0x8001_0000,
+                p_key_index: 5,
+                grh,
+            };
+            let header = header_to_send(&Sending { agent: 9, address, timeout_ms: 0, retries: 0 });
+            let mut port = UmadPort::open(Path::new("/dev/null"), HeaderSize::Old).unwrap();
+            port.header = HEADER;
+            let mut packet = vec![0; HEADER];
+            // SAFETY: the header is a C structure of integers without padding, as long as the packet.
+            unsafe {
+                let source = (&raw const header).cast::<u8>();
+                std::ptr::copy_nonoverlapping(source, packet.as_mut_ptr(), HEADER);
+            }
+            assert_eq!(packet[32], u8::from(grh.is_some()), "byte of grh_present");
+            assert_eq!(port.received(&packet).unwrap().address, address);
+            // The old header ends before the P_Key index.
+            port.header = OLD_HEADER;
+            let address = MadAddress { p_key_index: 0, ..address };
+            assert_eq!(port.received(&packet).unwrap().address, address);
+        }
+    }
+
+    #[test]
+    fn a_method_has_its_bit_in_the_mask() {
+        assert_eq!(method_mask(1 << 1 | 1 << 3), [0b1010, 0]);
+        assert_eq!(method_mask(1 << 64 | 1 << 127), [0, 1 | 1 << 63]);
     }
 }
