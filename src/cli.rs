@@ -44,7 +44,7 @@ pub use global::{ColorWhen, Configured, Format, Global, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
 pub use hosts::HostsArgs;
 pub use launcher::Launcher;
-pub use ping::{PingArgs, RailsAsked, ScheduleName};
+pub use ping::{MadArgs, PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::ResourcesArgs;
 pub use shell::{CompletionsArgs, ManArgs, Shell};

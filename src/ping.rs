@@ -16,6 +16,8 @@ mod error;
 mod exchange;
 pub mod fabric;
 mod halt;
+pub mod mad;
+pub mod mad_address;
 pub mod matrix;
 mod message;
 mod neighbour;

@@ -5,10 +5,10 @@ use rdmactl::analyse::outliers::judge as judge_all;
 use rdmactl::analyse::verdict::{Ends, judge};
 use rdmactl::model::Protocol;
 use rdmactl::model::ping::{
-    Datagrams, EndEvidence, Evidence, GidMatch, Grid, Latency, Life, Measured, Metric, Pair,
-    PingHost, PingReport, Summary,
+    Datagrams, EndEvidence, Evidence, GidMatch, Grid, Latency, Life, MadEvidence, MadPings,
+    Measured, Metric, Pair, PingHost, PingReport, Summary,
 };
-use rdmactl::model::probe::{RoundTrips, StepError};
+use rdmactl::model::probe::{MadPinged, MadRoute, RoundTrips, StepError};
 use rdmactl::query::{Pairs, pair_rows};
 use rdmactl::render::{PingDocument, render_findings, render_matrix, to_json};
 use serde::Deserialize;
@@ -33,6 +33,10 @@ struct Said {
     wants_datagrams: bool,
     #[serde(default)]
     unreliable: Option<StepError>,
+    #[serde(default)]
+    mad: Option<MadPinged>,
+    #[serde(default)]
+    mad_failure: Option<StepError>,
     #[serde(default)]
     passed: bool,
 }
@@ -85,6 +89,8 @@ pub fn run(data: &[u8]) {
 fn pair(source: usize, target: usize, said: Said) -> Pair {
     let life = |word: Option<String>, made: fn(String) -> Life| word.map_or(Life::Alive, made);
     let tcp = said.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok().copied()).map(Latency::from);
+    let route = MadRoute { lid: 1, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
+    let mad = said.mad.map(|seen| MadPings::of(seen, &route));
     let evidence = Evidence {
         source: EndEvidence { failure: said.source, life: life(said.hung, Life::Hung) },
         target: EndEvidence { failure: said.target, life: life(said.dead, Life::Dead) },
@@ -93,12 +99,19 @@ fn pair(source: usize, target: usize, said: Said) -> Pair {
         datagrams: said.datagrams,
         wants_datagrams: said.wants_datagrams,
         unreliable: said.unreliable,
+        mad: mad.as_ref().map(|seen| MadEvidence {
+            sent: seen.sent,
+            answered: seen.answered,
+            source: said.mad_failure,
+            target: None,
+            is_alone: !said.passed,
+        }),
         tcp: said.tcp,
         passed: said.passed || said.rdma.is_some(),
         rdma: said.rdma,
     };
     let rdma = evidence.rdma.map(Latency::from);
-    let measured = Measured { datagrams: evidence.datagrams, ..Measured::default() };
+    let measured = Measured { datagrams: evidence.datagrams, mad, ..Measured::default() };
     let ends = Ends { source: "n1", target: "n2", route: None };
     let (verdict, route, first) = (judge(&evidence, &ends), None, None);
     Pair { rail: 0, source, target, verdict, route, rdma, tcp, measured, first }

@@ -48,6 +48,7 @@ impl<'a> Trial<'a> {
                 | Code::PeerHung
                 | Code::LinkDown
                 | Code::Permission
+                | Code::NoUmad
                 | Code::Memlock
                 | Code::Library
                 | Code::Resources

@@ -19,8 +19,12 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     if let Some(verdict) = judge_life(evidence, ends) {
         return verdict;
     }
-    let Some((failure, side)) = first_cause(evidence) else {
-        return if evidence.passed { judge_passed(evidence, ends) } else { not_tested() };
+    let (source, target) = (&evidence.source.failure, &evidence.target.failure);
+    let Some((failure, side)) = first_cause(source.as_ref(), target.as_ref()) else {
+        let judged = judge_mads(evidence, ends);
+        let otherwise =
+            || if evidence.passed { judge_passed(evidence, ends) } else { not_tested() };
+        return judged.unwrap_or_else(otherwise);
     };
     let code = code_of(failure, evidence);
     let mut clauses = vec![describe(failure, side, ends)];
@@ -119,6 +123,35 @@ fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     Verdict { code: Code::Ok, stage: None, side, error: None, detail, hint: None }
 }
 
+/// Judges management datagrams (MADs), if they failed or if nothing else was tested.
+fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
+    let seen = evidence.mad.as_ref()?;
+    let Some((failure, side)) = first_cause(seen.source.as_ref(), seen.target.as_ref()) else {
+        let detail = format!("{} of {} MADs were answered", seen.answered, seen.sent);
+        let (side, error, hint) = (Side::Path, None, None);
+        let code = Code::Ok;
+        return seen.is_alone.then_some(Verdict { code, stage: None, side, error, detail, hint });
+    };
+    let code = match failure.stage {
+        Stage::Mad if matches!(failure.cause, Cause::NoReply | Cause::Refused) => Code::NoMadReply,
+        _ => code_of(failure, evidence),
+    };
+    let detail = describe(failure, side, ends);
+    let special = (code == Code::Udp4791Blocked).then_some(FIX_OWN_FIREWALL);
+    Some(Verdict {
+        code,
+        stage: Some(failure.stage),
+        side: if code == Code::NoMadReply { Side::Path } else { side },
+        error: failure.cause.error(),
+        detail: if seen.is_alone {
+            detail
+        } else {
+            format!("reliable connections pass; MADs do not: {detail}")
+        },
+        hint: hint(code, failure.fix.as_ref(), special, ends, side),
+    })
+}
+
 /// Formats datagram counts as a clause of a verdict.
 fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
     let Ends { source, target, .. } = ends;
@@ -175,9 +208,10 @@ fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
 ///
 /// A timeout or a refusal at the source only repeats an error at the target. If both ends report
 /// the same cause, the end that knows a fix is used.
-fn first_cause(evidence: &Evidence) -> Option<(&StepError, Side)> {
-    let source = evidence.source.failure.as_ref();
-    let target = evidence.target.failure.as_ref();
+fn first_cause<'a>(
+    source: Option<&'a StepError>,
+    target: Option<&'a StepError>,
+) -> Option<(&'a StepError, Side)> {
     match (source, target) {
         (Some(mine), Some(theirs)) => {
             let knows_why = |one: &StepError| one.fix.is_some();
@@ -206,6 +240,8 @@ fn is_secondary(failure: &StepError) -> bool {
 fn judge_local(cause: &Cause) -> Code {
     match cause {
         Cause::Library => Code::Library,
+        Cause::NoUmad => Code::NoUmad,
+        Cause::NoRoute => Code::NoPort,
         Cause::Unsupported => Code::NoTransport,
         Cause::Mtu => Code::MtuMismatch,
         Cause::Errno(name) => match name.as_str() {
@@ -321,7 +357,7 @@ fn judge_latency(failure: &StepError) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ping::EndEvidence;
+    use crate::model::ping::{EndEvidence, MadEvidence};
     use crate::model::probe::RoundTrips;
 
     fn trips() -> RoundTrips {
@@ -351,6 +387,7 @@ mod tests {
             datagrams: None,
             wants_datagrams: false,
             unreliable: None,
+            mad: None,
             tcp: Some(Ok(trips())),
             passed: false,
             rdma: None,
@@ -430,6 +467,41 @@ mod tests {
         pair.datagrams = Some(Datagrams { sent: 3, ..Datagrams::default() });
         pair.tcp = Some(Err(at(Stage::Tcp, Cause::Timeout)));
         assert_eq!(judge(&pair).code, Code::RailDown);
+    }
+
+    #[test]
+    fn mads_have_verdicts_of_their_own() {
+        let mad = |source, target, is_alone| {
+            let (sent, answered) = (3, 0);
+            let mad = Some(MadEvidence { sent, answered, source, target, is_alone });
+            Evidence { mad, tcp: None, passed: !is_alone, ..evidence(None, None) }
+        };
+        let verdict = judge(&mad(Some(at(Stage::Open, Cause::NoUmad)), None, true));
+        assert_eq!((verdict.code, verdict.side), (Code::NoUmad, Side::Source));
+        assert_eq!(
+            verdict.hint.as_deref(),
+            Some(
+                "on n1, load the module and list the device files: modprobe ib_umad; ls -l \
+                 /dev/infiniband"
+            )
+        );
+        let denied = || Some(at(Stage::Open, Cause::Errno("EACCES".into())));
+        let verdict = judge(&mad(None, denied(), true));
+        assert_eq!((verdict.code, verdict.side), (Code::Permission, Side::Target));
+        let lost = || Some(at(Stage::Mad, Cause::NoReply));
+        let verdict = judge(&mad(lost(), None, false));
+        assert_eq!((verdict.code, verdict.side), (Code::NoMadReply, Side::Path));
+        assert_eq!(verdict.detail, "reliable connections pass; MADs do not: seen");
+        // A target that cannot reply explains the silence.
+        let filtered = Some(at(Stage::Connect, Cause::Filtered));
+        let verdict = judge(&mad(lost(), filtered, true));
+        assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));
+        let none = Some(at(Stage::Open, Cause::Unsupported));
+        assert_eq!(judge(&mad(none, None, true)).code, Code::NoTransport);
+        let mut well = mad(None, None, true);
+        well.mad.as_mut().unwrap().answered = 3;
+        let verdict = judge(&well);
+        assert_eq!((verdict.code, &*verdict.detail), (Code::Ok, "3 of 3 MADs were answered"));
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The arguments of `rdmactl ping`.
 
+mod mad;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+pub use self::mad::MadArgs;
 use super::duration;
 use crate::model::WantedGid;
 use crate::model::ping::Test;
@@ -17,7 +20,7 @@ const USUAL_TESTS: &str = "conn,lat,tcp-lat";
 /// The arguments of `ping`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --mad --matrix n[01-16]\n  rdmactl ping --mad --lid 7\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."
 )]
 pub struct PingArgs {
     /// Hosts to test
@@ -48,7 +51,7 @@ pub struct PingArgs {
     ///
     /// FILE describes hosts, leaf switches and faults. rdmactl simulates what each pair would
     /// observe and diagnoses that.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "matrix", "hosts", "hosts_file", "test", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "matrix", "hosts", "hosts_file", "test", "mad", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
     pub simulate: Option<PathBuf>,
     /// Compare two runs written by --save
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
@@ -89,11 +92,15 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Number and order of pairs")]
     pub plan: bool,
 
-    /// Tests to run: conn, lat, bw, tcp-lat, tcp-bw, ud, uc
+    /// Tests to run: conn, lat, bw, tcp-lat, tcp-bw, ud, uc, mad
     ///
-    /// conn (connect and check messages) always runs. bw and tcp-bw fill the links.
+    /// conn (connect and check messages) always runs, except with mad alone. bw and tcp-bw fill the
+    /// links.
     #[arg(long, value_name = "TESTS", value_delimiter = ',', default_value = USUAL_TESTS, value_parser = Test::parse, help_heading = "Measurement of each pair")]
     pub test: Vec<Test>,
+    /// Flags for management datagrams.
+    #[command(flatten)]
+    pub mads: MadArgs,
     /// Measure 100 round trips in at most 50 ms per pair
     #[arg(long, conflicts_with_all = ["full", "iters", "slot"], help_heading = "Measurement of each pair")]
     pub quick: bool,
@@ -194,6 +201,13 @@ pub enum ScheduleName {
 }
 
 impl PingArgs {
+    /// Returns the arguments with the tests that --mad selects.
+    #[must_use]
+    pub fn with_tests(&self) -> Self {
+        let test = if self.mads.mad { vec![Test::Mad] } else { self.test.clone() };
+        Self { test, ..self.clone() }
+    }
+
     /// Returns the number of round trips per pair, and their time limit.
     #[must_use]
     pub fn measurement(&self) -> (u32, Duration) {
@@ -210,7 +224,7 @@ impl Default for PingArgs {
     fn default() -> Self {
         let (targets, matrix, clients, servers, simulate) = Default::default();
         let (diff, peers, topology, budget, schedule, seed) = Default::default();
-        let (plan, quick, full) = Default::default();
+        let (plan, quick, full, mads) = Default::default();
         let test = Test::USUAL.to_vec();
         let (dev, port, gid_index, mtu, pkey) = Default::default();
         let (iters, slot, size) = (ITERS, Duration::from_millis(300), SIZE);
@@ -230,6 +244,7 @@ impl Default for PingArgs {
             quick,
             full,
             test,
+            mads,
             iters,
             slot,
             size,

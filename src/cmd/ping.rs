@@ -1,5 +1,6 @@
 //! `rdmactl ping`: does RDMA work between these hosts?
 
+mod addressed;
 mod answer;
 mod diff;
 mod leaves;
@@ -46,6 +47,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let fix = format!("the number of round trips is -c {number}");
         return Err(Advice::error(what, fix));
     }
+    addressed::refuse_long_interval(args)?;
+    let args = &args.with_tests();
     let mut answer = Answer::new(global, term)?;
     if args.plan {
         return planned::run(global, args, term);

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use code::{Code, FIX_EFA, FIX_OWN_FIREWALL, FIX_VLAN};
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
-pub use measured::{Bandwidth, Datagrams, Measured, PairTransport, Passage, Unreliable};
+pub use measured::{Bandwidth, Datagrams, MadPings, Measured, PairTransport, Passage, Unreliable};
 pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
@@ -376,12 +376,29 @@ pub struct Evidence {
     pub wants_datagrams: bool,
     /// Why messages over an unreliable connection, which were asked for, did not pass.
     pub unreliable: Option<StepError>,
+    /// Management datagrams (MADs); `None` unless requested.
+    pub mad: Option<MadEvidence>,
     /// TCP over the same interface; `None` when it was not tried.
     pub tcp: Option<Result<RoundTrips, StepError>>,
     /// Whether every message over RDMA was answered rightly.
     pub passed: bool,
     /// The RDMA round trips, when all went well and they were asked for.
     pub rdma: Option<RoundTrips>,
+}
+
+/// Observation of management datagrams (MADs) between the ends of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MadEvidence {
+    /// Requests that the source sent.
+    pub sent: u32,
+    /// Requests that were answered.
+    pub answered: u32,
+    /// Failure of the source.
+    pub source: Option<StepError>,
+    /// Failure of the target.
+    pub target: Option<StepError>,
+    /// True if nothing else was tested.
+    pub is_alone: bool,
 }
 
 /// How the GIDs of the two ends of a pair fit each other.

@@ -40,7 +40,13 @@ pub enum Act {
     Probe(Probing),
     /// Write as much as goes through into the memory of the remote end, which serves.
     Stream(Streaming),
-    /// End [`Act::Serve`] or [`Act::Meet`]; its answer then comes.
+    /// Open the port for management datagrams (MADs) of `ibping`; takes the place of [`Act::Open`].
+    OpenMad(MadOpening),
+    /// Reply to MADs of `ibping` until told to stop.
+    ServeMad(MadRoute),
+    /// Send MADs of `ibping` to the remote end, which serves.
+    PingMad(MadPinging),
+    /// End [`Act::Serve`], [`Act::ServeMad`] or [`Act::Meet`]; its answer then comes.
     Stop,
     /// Destroy the local end.
     Close,
@@ -241,6 +247,76 @@ pub struct Probing {
     pub status_ms: u32,
 }
 
+/// Port of one end, for management datagrams (MADs).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadOpening {
+    /// Name of its device file: `umad0`.
+    pub umad: String,
+    /// Which end it is.
+    pub role: Role,
+}
+
+/// Addresses of MADs, as one end has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadRoute {
+    /// LID of the peer; 0 on Ethernet.
+    pub lid: u16,
+    /// GIDs of both ends; `None` within an InfiniBand subnet, where LIDs suffice.
+    pub gids: Option<MadGids>,
+    /// Index of the partition key on this host.
+    pub pkey_index: u16,
+    /// Service level of the requests.
+    pub service_level: u8,
+    /// Traffic class of the requests.
+    pub traffic_class: u8,
+}
+
+/// GIDs of both ends of a [`MadRoute`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadGids {
+    /// Index of the GID of this end.
+    pub index: u8,
+    /// GID of this end.
+    pub own: GidValue,
+    /// GID of the peer.
+    pub peer: GidValue,
+    /// Network interface of this end.
+    pub netdev: Option<String>,
+    /// True on soft-RoCE, whose packets the firewall of the host sees.
+    pub soft_roce: bool,
+}
+
+/// Requests by MADs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadPinging {
+    /// Addresses of the requests.
+    pub route: MadRoute,
+    /// Requests to send.
+    pub rounds: u32,
+    /// Time from one request to the next, in milliseconds; 0 to send each after the reply to the one
+    /// before.
+    pub interval_ms: u32,
+    /// Time limit of all requests, in milliseconds. The last reply is waited for beyond the limit.
+    pub slot_ms: u32,
+    /// Longest wait for one reply, in milliseconds.
+    pub reply_ms: u32,
+}
+
+/// Replies to [`MadPinging`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MadPinged {
+    /// Requests that were sent.
+    pub sent: u32,
+    /// Requests that were answered.
+    pub answered: u32,
+    /// Name in the first reply. The peer chooses the name.
+    pub host: Option<String>,
+    /// Status of the last reply that refused a request.
+    pub refused: Option<String>,
+    /// Round trips of the answered requests.
+    pub trips: Option<RoundTrips>,
+}
+
 /// What came of a step that worked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -251,7 +327,7 @@ pub enum StepResult {
     Connected,
     /// [`Act::Tcp`].
     Tcp(RoundTrips),
-    /// [`Act::Serve`], after [`Act::Stop`]: how many messages it answered.
+    /// [`Act::Serve`] and [`Act::ServeMad`], after [`Act::Stop`]: how many messages it answered.
     Served {
         /// Messages answered.
         messages: u64,
@@ -262,6 +338,10 @@ pub enum StepResult {
     Met(Met),
     /// [`Act::Stream`] and [`Act::TcpStream`].
     Streamed(Throughput),
+    /// [`Act::OpenMad`].
+    MadOpened,
+    /// [`Act::PingMad`].
+    MadPinged(MadPinged),
     /// [`Act::Stop`] and [`Act::Close`].
     Done,
 }
@@ -373,6 +453,8 @@ pub enum Stage {
     Latency,
     /// The bandwidth measurement.
     Bandwidth,
+    /// The exchange of management datagrams (MADs).
+    Mad,
 }
 
 impl Stage {
@@ -389,6 +471,7 @@ impl Stage {
             Self::FullMtu => "full_mtu",
             Self::Latency => "latency",
             Self::Bandwidth => "bandwidth",
+            Self::Mad => "mad",
         }
     }
 }
@@ -417,6 +500,8 @@ pub enum Cause {
     NoRoute,
     /// The peer refused the connection.
     Refused,
+    /// The port has no device file for management datagrams (MADs).
+    NoUmad,
     /// A library is missing.
     Library,
     /// The other side did not come by the deadline.

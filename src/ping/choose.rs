@@ -1,6 +1,7 @@
 //! Which ports, GIDs, partitions and method two hosts use for each other: never a fixed index.
 
 mod candidate;
+mod mad;
 mod no_match;
 mod overrides;
 mod partition;
@@ -17,6 +18,7 @@ use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
 use crate::model::{GidKind, HostReport, Protocol};
 
+pub(super) use mad::{MadPlan, NoMads, has_mads, mad_plan, mad_route_to};
 pub(super) use no_match::NoMatch;
 pub use overrides::Overrides;
 pub(super) use rails::Rails;

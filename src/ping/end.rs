@@ -133,7 +133,8 @@ impl OpenEnd {
     pub(super) fn connect(self, to: &Connecting) -> Result<ConnectedEnd, StepError> {
         let deadline = Deadline::after(Duration::from_millis(u64::from(to.deadline_ms)));
         if self.opening.soft_roce {
-            own_firewall::let_pass(&self.opening, to.remote_gid)?;
+            let Opening { gid, netdev, .. } = &self.opening;
+            own_firewall::let_pass(*gid, to.remote_gid, netdev.as_deref())?;
         }
         let purpose = self.opening.purpose;
         let path = path(&self.opening, &self.port, to.remote_gid, to.remote.lid);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use self::silence::Silence;
 pub use super::choose::Overrides;
-use super::choose::{self, Rails};
+use super::choose::{self, MadPlan, NoMads, Rails};
 use super::node::{Liveness, Node};
 use super::pair;
 pub use super::pair::Effort;
@@ -22,7 +22,9 @@ use super::worker::BEGINNING;
 use crate::analyse::culprit::second_attempt;
 use crate::analyse::verdict::{self, Ends};
 use crate::clock::Deadline;
-use crate::model::ping::{Cell, Code, Outlier, Pair, Route, Schedule, Side, Topology, Verdict};
+use crate::model::ping::{
+    Cell, Code, Outlier, Pair, Route, Schedule, Side, Test, Topology, Verdict,
+};
 use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
 use crate::threads::at_once;
@@ -284,6 +286,14 @@ impl Rounds<'_> {
         self.only.is_none_or(|only| only.contains(&cell))
     }
 
+    /// Returns the plan for management datagrams (MADs) of a pair; `None` unless requested.
+    fn mad_plan(&self, cell: Cell, route: &Route) -> Option<Result<MadPlan, NoMads>> {
+        let inventory = |host: usize| self.members[host].inventory;
+        let (source, target) = inventory(cell.source).zip(inventory(cell.target))?;
+        let is_wanted = self.effort.tests.contains(&Test::Mad);
+        is_wanted.then(|| choose::mad_plan(source, target, route, &self.effort.overrides))
+    }
+
     fn run_route(&self, cell: Cell, ends: (&dyn Node, &dyn Node), mut route: Route) -> Pair {
         let Cell { rail, source, target } = cell;
         let not_tested = || unrouted(rail, source, target, verdict::not_tested());
@@ -293,7 +303,8 @@ impl Rounds<'_> {
         // A port has one queue pair for datagrams, which two exchanges at a time would hear each other by.
         route.unreliable &= !self.crosses || route.method == Method::Datagrams;
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        let outcome = pair::run(ends.0, ends.1, number, &route, self.effort);
+        let mads = self.mad_plan(cell, &route);
+        let outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
         // What broke after the end was broken by it.
         if self.watch.is_over() {
             return not_tested();
@@ -318,6 +329,11 @@ impl Rounds<'_> {
 fn unrouted(rail: usize, source: usize, target: usize, verdict: Verdict) -> Pair {
     let (route, rdma, tcp, measured, first) = Default::default();
     Pair { rail, source, target, verdict, route, rdma, tcp, measured, first }
+}
+
+/// Returns the verdict of a source that was not reached.
+pub(super) fn unreached_source(member: &Member<'_>, names: &Ends<'_>) -> Verdict {
+    unreached(member.failure, Side::Source, names)
 }
 
 /// Inventory and worker of an end that is good for a probe, else the verdict of all its pairs.

@@ -19,7 +19,7 @@ use rustix::net::netdevice::name_to_index;
 use socket2::{Domain, Socket, Type};
 
 use crate::model::GidValue;
-use crate::model::probe::{Cause, Opening, Stage, StepError};
+use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::NeighbourTable;
 use crate::sys::{Errno, drops};
 
@@ -34,10 +34,13 @@ const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Fails where this host would drop what this end sends to the peer.
-pub(super) fn let_pass(opening: &Opening, remote: GidValue) -> Result<(), StepError> {
-    let (from, to) = (opening.gid.ip(), remote.ip());
-    let netdev = opening.netdev.as_deref();
+/// Fails if this host drops packets from a GID of its own to a GID of the peer.
+pub(super) fn let_pass(
+    own: GidValue,
+    remote: GidValue,
+    netdev: Option<&str>,
+) -> Result<(), StepError> {
+    let (from, to) = (own.ip(), remote.ip());
     let is_dropped = |attempt: u32| {
         if attempt > 0 {
             thread::park_timeout(PAUSE);

@@ -3,19 +3,22 @@
 mod ack_timeout;
 mod belief;
 mod extras;
+mod mad;
 mod messages;
 #[cfg(test)]
 mod tests;
 
+pub(super) use mad::run_alone;
+
 use std::time::Duration;
 
-use super::choose::{self, Overrides};
+use super::choose::{self, MadPlan, NoMads, Overrides};
 use super::node::Node;
 use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
 use crate::model::ping::{
-    Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, Measured, PairTransport, Route,
-    RoutePort, Test, Unreliable,
+    Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, MadEvidence, MadPings, Measured,
+    PairTransport, Route, RoutePort, Test, Unreliable,
 };
 use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
@@ -37,6 +40,8 @@ pub struct Effort {
     pub stream_slot: Duration,
     /// The longest wait for one answer.
     pub reply: Duration,
+    /// Time from one management datagram (MAD) to the next; zero to send each after a reply.
+    pub mad_interval: Duration,
     /// Message size of the latency measurement, in bytes.
     pub latency_bytes: u32,
     /// How often the acknowledge timeout of checked messages is doubled beyond what the path asks for, up to the
@@ -47,6 +52,11 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// True if nothing but management datagrams (MADs) is tested.
+    fn is_mad_alone(&self) -> bool {
+        Test::is_mad_alone(&self.tests)
+    }
+
     fn wants(&self, test: Test) -> bool {
         self.tests.contains(&test)
     }
@@ -87,15 +97,25 @@ pub(super) struct Outcome {
 }
 
 /// Runs one ordered pair; connections of a run have different numbers.
+///
+/// Management datagrams (MADs) are sent only with a plan for them.
 pub(super) fn run(
     source: &dyn Node,
     target: &dyn Node,
     connection: u32,
     route: &Route,
     effort: &Effort,
+    mads: Option<&Result<MadPlan, NoMads>>,
 ) -> Outcome {
     let mut talk = Talk { source, target, connection, route, effort, seen: Seen::default() };
+    if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
+        talk.run_mads(mads);
+        return talk.outcome();
+    }
     talk.run_messages();
+    if let Some(mads) = mads.filter(|_| talk.is_well()) {
+        talk.run_mads(mads);
+    }
     // Each of the rest has a connection of its own, opened when the one before it is closed.
     if talk.seen.passed && effort.wants(Test::Unreliable) {
         talk.run_unreliable();
@@ -117,6 +137,7 @@ struct Seen {
     unreliable: Option<(Unreliable, Option<StepError>)>,
     bandwidth: Option<Bandwidth>,
     tcp_bandwidth: Option<Bandwidth>,
+    mads: Option<(MadEvidence, Option<MadPings>)>,
     mtu: Option<u32>,
 }
 
@@ -138,13 +159,16 @@ impl Talk<'_> {
     fn outcome(self) -> Outcome {
         let has_broken =
             self.seen.unreliable.as_ref().is_some_and(|(_, failure)| failure.is_some());
-        let is_doubtful = !self.is_well() || has_broken;
+        let has_lost_mads = self.seen.mads.as_ref().is_some_and(|(seen, _)| seen.answered == 0);
+        let is_alone = self.effort.is_mad_alone();
+        let is_doubtful = has_lost_mads || (!is_alone && (!self.is_well() || has_broken));
         // A host is blamed only after it had the chance to say that it lives.
         let life = |node: &dyn Node| if is_doubtful { node.life() } else { Life::Alive };
         let (target, source) = (life(self.target), life(self.source));
         let seen = self.seen;
         let tcp_passes = seen.tcp.as_ref().map(Result::is_ok);
         let (unreliable, unreliable_failure) = seen.unreliable.unzip();
+        let (mad, mad_pings) = seen.mads.unzip();
         Outcome {
             mtu: seen.mtu,
             measured: Measured {
@@ -153,6 +177,7 @@ impl Talk<'_> {
                 bandwidth: seen.bandwidth,
                 tcp_bandwidth: seen.tcp_bandwidth,
                 unreliable,
+                mad: mad_pings.flatten(),
             },
             evidence: Evidence {
                 target: EndEvidence { life: target, failure: seen.target },
@@ -166,6 +191,7 @@ impl Talk<'_> {
                 datagrams: seen.datagrams,
                 wants_datagrams: self.effort.wants(Test::Datagrams),
                 unreliable: unreliable_failure.flatten(),
+                mad,
                 tcp: seen.tcp,
                 passed: seen.passed,
                 rdma: seen.rdma,
@@ -248,7 +274,18 @@ impl Talk<'_> {
 
     /// The target serves while the source asks; what came of both.
     fn ask_server(&self, ask: Act, wait: Duration, stage: Stage) -> (Answer, Answer) {
-        let serving = self.target.start(self.step(Act::Serve));
+        self.ask_who_serves(Act::Serve, ask, wait, stage)
+    }
+
+    /// The same with another way to serve.
+    fn ask_who_serves(
+        &self,
+        serve: Act,
+        ask: Act,
+        wait: Duration,
+        stage: Stage,
+    ) -> (Answer, Answer) {
+        let serving = self.target.start(self.step(serve));
         let asked = self.source.ask(self.step(ask), wait);
         self.target.tell(self.step(Act::Stop));
         let served = self.target.finish(serving, Deadline::after(STOP));

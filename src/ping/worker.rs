@@ -4,6 +4,7 @@
 //! call that hangs in the kernel holds up that connection and nothing else.
 
 mod connection;
+mod mad;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -65,7 +66,15 @@ pub fn run(input: impl Read, output: impl Write + Send + 'static) -> Result<(), 
                     Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
                 }
             }
-            Act::Open(_) => answers.reply(id, Err(out_of_order("too many connections"))),
+            Act::OpenMad(opening) if connections.len() < CONNECTIONS => {
+                match Handle::start_mad(opening, id, Arc::clone(&answers)) {
+                    Ok(handle) => drop(connections.insert(step.connection, handle)),
+                    Err(error) => answers.reply(id, Err(out_of_order(&error.to_string()))),
+                }
+            }
+            Act::Open(_) | Act::OpenMad(_) => {
+                answers.reply(id, Err(out_of_order("too many connections")));
+            }
             Act::Close => {
                 // The thread destroys the queue pair and then answers.
                 match connections.remove(&step.connection) {

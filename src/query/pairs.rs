@@ -1,8 +1,8 @@
 use super::column::columns;
 use super::{Column, Key, Listing, Value};
 use crate::model::ping::{
-    Bandwidth, Latency, Pair, PairTransport, PingHost, PingReport, Quantiles, Route, RoutePort,
-    Unreliable,
+    Bandwidth, Latency, MadPings, Pair, PairTransport, PingHost, PingReport, Quantiles, Route,
+    RoutePort, Unreliable,
 };
 use crate::model::probe::Stage;
 
@@ -143,6 +143,30 @@ impl Listing for Pairs {
             });
         "pair.unreliable" "UC" Left Known [] "Result over an unreliable connection: ok, n/a, failed"
             |row| Value::text(row.pair.measured.unreliable.as_ref().map(Unreliable::word));
+        "mad.sent" "MAD SENT" Right Asked [] "Number of management datagrams (MADs) that the source sent"
+            |row| mad(row, |it| Some(Value::Int(it.sent.into())));
+        "mad.answered" "MAD ANSWERED" Right Known [] "Number of MADs that were answered"
+            |row| mad(row, |it| Some(Value::Int(it.answered.into())));
+        "mad.host" "MAD HOST" Left Asked [] "Name in the first reply to a MAD"
+            |row| mad(row, |it| Some(Value::text(it.host.as_ref())));
+        "mad.source_gid" "MAD FROM_GID" Left Asked [] "GID of the source of MADs; absent with LIDs"
+            |row| mad(row, |it| Some(Value::text(it.source_gid)));
+        "mad.target_gid" "MAD TO_GID" Left Asked [] "GID of the target of MADs; absent with LIDs"
+            |row| mad(row, |it| Some(Value::text(it.target_gid)));
+        "mad.lid" "MAD TO_LID" Right Asked [] "LID of the target of MADs; absent on RoCE"
+            |row| mad(row, |it| it.lid.map(|lid| Value::Id(lid.into())));
+        "mad.latency.rtt_ns.min" "MAD MIN us" Right Asked [] "Minimum MAD round trip"
+            |row| mad_rtt(row, |all| Some(all.min));
+        "mad.latency.rtt_ns.p50" "MAD P50 us" Right Known [] "Median MAD round trip"
+            |row| mad_rtt(row, |all| Some(all.p50));
+        "mad.latency.rtt_ns.p90" "MAD P90 us" Right Asked []
+            "90th percentile of the MAD round trip; needs 100 round trips"
+            |row| mad_rtt(row, |all| all.p90);
+        "mad.latency.rtt_ns.p99" "MAD P99 us" Right Known []
+            "99th percentile of the MAD round trip; needs 1,000 round trips"
+            |row| mad_rtt(row, |all| all.p99);
+        "mad.latency.rtt_ns.max" "MAD MAX us" Right Known [] "Maximum MAD round trip"
+            |row| mad_rtt(row, |all| Some(all.max));
         "tcp.count" "TCP COUNT" Right Asked [] "Number of measured TCP round trips over the same network interface"
             |row| count(row.pair.tcp);
         "tcp.half_rtt_ns.min" "TCP MIN us" Right Asked [] "Minimum TCP half round trip"
@@ -199,6 +223,14 @@ fn count(latency: Option<Latency>) -> Value {
 
 fn bits(seen: Option<Bandwidth>, get: impl Fn(Bandwidth) -> u64) -> Value {
     seen.map_or(Value::Absent, |seen| Value::Bits(get(seen)))
+}
+
+fn mad(row: &PairRow<'_>, get: impl Fn(&MadPings) -> Option<Value>) -> Value {
+    row.pair.measured.mad.as_ref().and_then(get).unwrap_or(Value::Absent)
+}
+
+fn mad_rtt(row: &PairRow<'_>, get: impl Fn(Quantiles) -> Option<u64>) -> Value {
+    mad(row, |it| get(it.latency?.rtt_ns).map(Value::Nanoseconds))
 }
 
 fn half_rtt(latency: Option<Latency>, get: impl Fn(Quantiles) -> Option<u64>) -> Value {

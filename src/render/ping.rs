@@ -72,6 +72,13 @@ const FIGURES: &[Figure] = &[
     },
     Figure { title: "RDMA, bit/s", of: |pair| bandwidth(pair.measured.bandwidth) },
     Figure { title: "TCP, bit/s", of: |pair| bandwidth(pair.measured.tcp_bandwidth) },
+    Figure {
+        title: "MAD RTT, us",
+        of: |pair| {
+            let latency = pair.measured.mad.as_ref().and_then(|mad| mad.latency);
+            latency.map_or(Value::Absent, |all| Value::Nanoseconds(all.rtt_ns.p50))
+        },
+    },
 ];
 
 fn bandwidth(seen: Option<Bandwidth>) -> Value {

@@ -8,7 +8,8 @@ use crate::model::probe::{Step, StepError, StepResult};
 ///
 /// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
 /// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
-pub const PROTOCOL: u32 = 5;
+/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
+pub const PROTOCOL: u32 = 6;
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]

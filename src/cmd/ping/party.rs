@@ -97,6 +97,14 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
     join(sources, targets, false)
 }
 
+/// Returns the hosts that send to an address: those of -H, else this host.
+pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
+    Ok(match asked::named(global)? {
+        Some(hosts) => hosts.into_iter().map(Place::There).collect(),
+        None => vec![Place::Here],
+    })
+}
+
 /// Returns the hosts of --matrix, of -H and of the arguments, and every pair of them.
 fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let mut hosts: HostSet = named.into_iter().collect();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
+use super::addressed;
 use super::leaves;
 use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
@@ -15,8 +16,8 @@ use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline};
 use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
-use crate::model::ping::{Pair, PingHost, PingReport, Summary, Topology};
-use crate::model::{HostFailure, HostReport, Part, Reason};
+use crate::model::ping::{Pair, PingHost, PingReport, Summary, Test, Topology};
+use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Overrides};
 use crate::ping::plan::{Pairs, Plan, Tally};
@@ -31,7 +32,7 @@ const REPLY: Duration = Duration::from_secs(1);
 const LEAVE: Duration = Duration::from_millis(2_500);
 
 /// One host of the run.
-struct Entered {
+pub(super) struct Entered {
     agent: Agent,
     /// When its agent said hello.
     hello: Instant,
@@ -39,7 +40,7 @@ struct Entered {
 }
 
 /// What came of reaching one.
-type Reached = Result<Entered, HostFailure>;
+pub(super) type Reached = Result<Entered, HostFailure>;
 
 /// A run that can be done again and again.
 pub(super) struct Real {
@@ -56,6 +57,9 @@ pub(super) struct Real {
 impl Real {
     /// The run that the flags describe; a signal ends it.
     pub(super) fn new(global: &Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
+        if addressed::to(args).is_some() {
+            return Self::to_address(global, args);
+        }
         let (places, pairs) = party::places(global, args)?;
         let topology = leaves::topology(args, &places, term)?;
         let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
@@ -63,6 +67,17 @@ impl Real {
         let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
         let (reach, watchdog) = reach(global, upload(global), &hosts)?;
         let fanout = usize::from(global.fanout);
+        Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+    }
+
+    /// The run from each source to one address.
+    fn to_address(global: &Global, args: &PingArgs) -> anyhow::Result<Self> {
+        let places = party::sources(global)?;
+        let plan = Plan::all(places.len());
+        let hosts: Vec<Host> = places.iter().filter_map(Place::host).collect();
+        let (reach, watchdog) = reach(global, upload(global), &hosts)?;
+        let fanout = usize::from(global.fanout);
+        let topology = None;
         Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
     }
 
@@ -75,7 +90,10 @@ impl Real {
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let effort = effort(&self.args)?;
         let (reached, started) = self.gather(listener)?;
-        Ok(self.probe(reached, started, &effort, listener))
+        Ok(match addressed::to(&self.args) {
+            Some(to) => self.probe_address(reached, started, &effort, to),
+            None => self.probe(reached, started, &effort, listener),
+        })
     }
 
     /// What came of reaching each host, and when the last of them had said hello, or failed: what a host
@@ -85,7 +103,8 @@ impl Real {
         let mut started = clock::now();
         listener.progress.reaches(places.len());
         let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
-        let enter = |place: &Place| match enter(place, &self.reach) {
+        let parts = parts(&self.args);
+        let enter = |place: &Place| match enter(place, &self.reach, &parts) {
             // Whatever broke then was broken by us.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
@@ -100,6 +119,16 @@ impl Real {
         Ok((reached.collect(), started))
     }
 
+    pub(super) fn members<'a>(&self, reached: &'a [Reached]) -> Vec<Member<'a>> {
+        let member = |(place, reached): (&Place, &'a Reached)| Member {
+            name: place.name(),
+            inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
+            node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
+            failure: reached.as_ref().err(),
+        };
+        self.places.iter().zip(reached).map(member).collect()
+    }
+
     fn probe(
         &self,
         reached: Vec<Reached>,
@@ -109,17 +138,7 @@ impl Real {
     ) -> PingReport {
         let taken_ns = clock::wall_ns();
         let topology = self.topology.as_ref();
-        let members: Vec<Member<'_>> = self
-            .places
-            .iter()
-            .zip(&reached)
-            .map(|(place, reached)| Member {
-                name: place.name(),
-                inventory: reached.as_ref().ok().map(|entered| &entered.inventory),
-                node: reached.as_ref().ok().map(|entered| &entered.agent as &dyn Node),
-                failure: reached.as_ref().err(),
-            })
-            .collect();
+        let members = self.members(&reached);
         let leaf = |host| topology.and_then(|topology| topology.name_of(host)).map(str::to_owned);
         let hosts: Vec<PingHost> = members
             .iter()
@@ -160,7 +179,7 @@ impl Real {
     }
 }
 
-fn ping_host(member: &Member<'_>) -> PingHost {
+pub(super) fn ping_host(member: &Member<'_>) -> PingHost {
     PingHost {
         name: member.name.clone(),
         kernel: member.inventory.and_then(|report| report.kernel.clone()),
@@ -192,7 +211,7 @@ fn upload(global: &Global) -> UploadPolicy {
 }
 
 /// Greets the agent of one host, reads what it has, and has it start its worker.
-fn enter(place: &Place, reach: &Reach) -> Reached {
+fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
     let (agent, deadline) = match place {
         Place::Here => here(reach)?,
         Place::There(host) => {
@@ -201,12 +220,10 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
         }
     };
     let hello = clock::now();
-    let entered = agent
-        .report(&[Part::Gids, Part::Netdevs, Part::Pkeys].into(), deadline)
-        .and_then(|report| {
-            agent.start_worker()?;
-            Ok(report)
-        });
+    let entered = agent.report(parts, deadline).and_then(|report| {
+        agent.start_worker()?;
+        Ok(report)
+    });
     match entered {
         // The name that it was asked by, not its own.
         Ok(report) => {
@@ -214,6 +231,12 @@ fn enter(place: &Place, reach: &Reach) -> Reached {
         }
         Err(failure) => Err(agent.give_up(failure)),
     }
+}
+
+/// Returns what is read of each host. Device files of MADs are details.
+fn parts(args: &PingArgs) -> Parts {
+    let details = args.test.contains(&Test::Mad).then_some(Part::Details);
+    [Part::Gids, Part::Netdevs, Part::Pkeys].into_iter().chain(details).collect()
 }
 
 fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
@@ -240,6 +263,7 @@ fn effort(args: &PingArgs) -> anyhow::Result<Effort> {
         slot,
         stream_slot: party::STREAM,
         reply: REPLY,
+        mad_interval: args.mads.interval.unwrap_or_default(),
         latency_bytes: args.size,
         ack_doublings: 0,
         overrides: overrides(args),
@@ -261,7 +285,7 @@ fn overrides(args: &PingArgs) -> Overrides {
 }
 
 /// Ends all agents at once; returns those that could not be ended.
-fn leave(reached: Vec<Reached>) -> Vec<String> {
+pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));
     let left_behind = Mutex::new(Vec::new());

@@ -135,6 +135,11 @@ codes! {
     NoUnreliable = "uc.no_answer",
         "Reliable connections pass; unreliable connections, which `--test uc` requested, do not.",
         ["compare drivers and firmware: rdmactl devices -v -H {source},{target}"];
+    NoMadReply = "mad.no_reply",
+        "The source sends management datagrams (MADs), which `--mad` or `--test mad` requested, and receives no \
+         reply, or the kernel of the target replies that no process serves the class of ibping.",
+        ["compare LIDs, partitions and packet filters of both ports: rdmactl ports -v -H {source},{target}; on \
+          {target}: nft list ruleset; pgrep -a ibping"];
     GidIndex = "gid.index",
         "The GID index is empty, or the GID moved during the run.",
         ["list the GIDs, then retry: rdmactl gids -H {host}; without --gid-index, rdmactl selects the index"];
@@ -149,6 +154,10 @@ codes! {
     Permission = "local.permission",
         "The login may not open the RDMA device, or the device file does not exist.",
         ["on {host}, load the module and check the device files: modprobe ib_uverbs; ls -l /dev/infiniband"];
+    NoUmad = "local.no_umad",
+        "The port has no device file for management datagrams (MADs), which `--mad` needs: the module ib_umad is not \
+         loaded, or a container lacks the file.",
+        ["on {host}, load the module and list the device files: modprobe ib_umad; ls -l /dev/infiniband"];
     Memlock = "local.memlock",
         "The login may not pin enough memory. Drivers pin the memory of queues as well.",
         ["on {host}, raise the limit of locked memory: ulimit -l; '* - memlock unlimited' in \
@@ -242,6 +251,7 @@ impl Code {
                 | Self::Asymmetric
                 | Self::NoDatagrams
                 | Self::NoUnreliable
+                | Self::NoMadReply
                 | Self::NotPosting
                 | Self::DriverStuck
                 | Self::Loss

@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Latency;
-use crate::model::probe::{Met, Throughput};
+use crate::model::GidValue;
+use crate::model::probe::{MadPinged, MadRoute, Met, Throughput};
 
 /// What was measured of a pair besides the latencies of RDMA and TCP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +19,8 @@ pub struct Measured {
     pub tcp_bandwidth: Option<Bandwidth>,
     /// What came of messages over an unreliable connection.
     pub unreliable: Option<Unreliable>,
+    /// Management datagrams (MADs); `null` unless requested, and where the protocol has none.
+    pub mad: Option<MadPings>,
 }
 
 /// What carries data between two hosts, by what was seen of RDMA and of TCP.
@@ -73,6 +76,43 @@ pub struct Datagrams {
     pub heard_by_source: u32,
     /// Round trips of those that were answered. A process that must first wake up is in them.
     pub latency: Option<Latency>,
+}
+
+/// Requests and replies of management datagrams (MADs) of `ibping`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MadPings {
+    /// Requests that the source sent.
+    pub sent: u32,
+    /// Requests that were answered.
+    pub answered: u32,
+    /// Name in the first reply.
+    pub host: Option<String>,
+    /// LID of the target; `null` on RoCE.
+    pub lid: Option<u16>,
+    /// GID of the source; `null` if a LID was enough.
+    pub source_gid: Option<GidValue>,
+    /// GID of the target; `null` if a LID was enough. It can differ from the GID of `route`.
+    pub target_gid: Option<GidValue>,
+    /// Round trips, including the kernel of both ends and the process of the target.
+    pub latency: Option<Latency>,
+}
+
+impl MadPings {
+    /// Takes the counts that a source reports. More answers than requests are not believed.
+    #[must_use]
+    pub fn of(seen: MadPinged, route: &MadRoute) -> Self {
+        let MadPinged { sent, answered, host, refused: _, trips } = seen;
+        let gids = route.gids.as_ref();
+        Self {
+            sent,
+            answered: answered.min(sent),
+            host,
+            lid: gids.is_none().then_some(route.lid),
+            source_gid: gids.map(|gids| gids.own),
+            target_gid: gids.map(|gids| gids.peer),
+            latency: trips.map(Into::into),
+        }
+    }
 }
 
 /// Which way datagrams pass.
@@ -183,6 +223,15 @@ mod tests {
         assert_eq!(passage(met(0, 0), met(0, 0)), Passage::Neither);
         // Answers get lost, but both hear the other: that is loss, and no one-way path.
         assert_eq!(passage(met(0, 1), met(0, 1)), Passage::Both);
+    }
+
+    #[test]
+    fn there_are_no_more_answers_than_requests() {
+        let seen = MadPinged { sent: 3, answered: 9, ..MadPinged::default() };
+        let route =
+            MadRoute { lid: 7, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
+        let told = MadPings::of(seen, &route);
+        assert_eq!((told.sent, told.answered, told.lid), (3, 3, Some(7)));
     }
 
     #[test]

@@ -25,7 +25,8 @@ macro_rules! tests {
 }
 
 tests! {
-    /// Checked messages of three sizes over a reliable connection. All others begin with it.
+    /// Checked messages of three sizes over a reliable connection. All others begin with it, except
+    /// [`Self::Mad`] alone.
     Connection = "conn",
     /// Round trips over that connection.
     Latency = "lat",
@@ -39,11 +40,19 @@ tests! {
     Datagrams = "ud",
     /// Checked messages of three sizes over an unreliable connection.
     Unreliable = "uc",
+    /// Round trips of management datagrams (MADs), as `ibping` sends them.
+    Mad = "mad",
 }
 
 impl Test {
     /// What a run measures unless it is told otherwise.
     pub const USUAL: &[Self] = &[Self::Connection, Self::Latency, Self::TcpLatency];
+
+    /// Returns true if these tests need no RDMA connection.
+    #[must_use]
+    pub fn is_mad_alone(tests: &[Self]) -> bool {
+        !tests.is_empty() && tests.iter().all(|test| *test == Self::Mad)
+    }
 
     /// The test of a word; else all the words there are.
     ///
@@ -62,5 +71,5 @@ fn every_test_is_found_by_its_word() {
     for test in Test::ALL {
         assert_eq!(Test::parse(test.word()), Ok(*test));
     }
-    assert!(Test::parse("latency").unwrap_err().ends_with("tcp-bw, ud, uc"));
+    assert!(Test::parse("latency").unwrap_err().ends_with("tcp-bw, ud, uc, mad"));
 }

@@ -20,7 +20,7 @@ fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, Stri
 
 type PortFacts<'a> = (&'a str, Protocol, PortState, &'a [(&'a str, GidKind)]);
 
-fn host(ports: &[PortFacts<'_>]) -> HostReport {
+pub(super) fn host(ports: &[PortFacts<'_>]) -> HostReport {
     let mut report = HostReport::empty("n", Via::File);
     report.devices = ports
         .iter()

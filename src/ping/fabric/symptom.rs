@@ -47,6 +47,7 @@ impl Symptom {
             datagrams: None,
             wants_datagrams: false,
             unreliable: None,
+            mad: None,
             tcp: Some(Ok(tcp)),
             passed: false,
             rdma: None,

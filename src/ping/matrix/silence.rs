@@ -88,8 +88,12 @@ impl Rounds<'_> {
     /// Looks at what waits, many pairs at once and without measuring; where there is more than silence then, the
     /// pair has its turn as all others had.
     pub(super) fn run_postponed(&self, waiting: &BTreeSet<Cell>) -> Vec<Pair> {
-        // TCP tells how long the path is.
-        let tests = vec![Test::Connection, Test::TcpLatency];
+        // TCP tells how long the path is. MADs alone make no connection.
+        let tests = if Test::is_mad_alone(&self.effort.tests) {
+            vec![Test::Mad]
+        } else {
+            vec![Test::Connection, Test::TcpLatency]
+        };
         let effort = Effort { tests, ..self.effort.clone() };
         let glance = Rounds { effort: &effort, crosses: true, only: Some(waiting), ..*self };
         let mut seen = BTreeMap::new();

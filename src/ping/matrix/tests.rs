@@ -20,6 +20,7 @@ fn effort() -> Effort {
         rounds: 1,
         slot: Duration::ZERO,
         stream_slot: Duration::ZERO,
+        mad_interval: Duration::ZERO,
         reply: Duration::ZERO,
         latency_bytes: 64,
         ack_doublings: 0,

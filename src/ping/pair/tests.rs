@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{Code, Side, Verdict};
-use crate::model::probe::{Met, Throughput};
+use crate::model::probe::{MadOpening, MadPinged, MadRoute, Met, Throughput};
 use crate::model::{GidKind, GidValue, Protocol};
 use crate::ping::node::{Liveness, Ticket};
 
@@ -54,6 +54,15 @@ fn well(act: &Act) -> StepResult {
         Act::Stream(_) | Act::TcpStream(_) => {
             StepResult::Streamed(Throughput { bytes: 1, ..Throughput::default() })
         }
+        Act::OpenMad(_) => StepResult::MadOpened,
+        Act::ServeMad(_) => StepResult::Served { messages: 3 },
+        Act::PingMad(ask) => StepResult::MadPinged(MadPinged {
+            sent: ask.rounds,
+            answered: ask.rounds,
+            host: Some("n2".into()),
+            refused: None,
+            trips: Some(trips),
+        }),
         Act::Connect(_) => StepResult::Connected,
         Act::Stop | Act::Close => StepResult::Done,
     }
@@ -94,6 +103,7 @@ fn effort(tests: &[Test]) -> Effort {
         slot: Duration::ZERO,
         stream_slot: Duration::ZERO,
         reply: Duration::ZERO,
+        mad_interval: Duration::ZERO,
         latency_bytes: 64,
         ack_doublings: 0,
         overrides: Overrides::default(),
@@ -125,7 +135,7 @@ fn run_with(
     source: fn(&Act) -> Option<Answer>,
 ) -> (Scripted, Outcome) {
     let (source, target) = (Scripted::new(source), Scripted::new(|_| None));
-    let outcome = run(&source, &target, 1, &route(method), &effort(tests));
+    let outcome = run(&source, &target, 1, &route(method), &effort(tests), None);
     (source, outcome)
 }
 
@@ -170,7 +180,7 @@ fn an_adapter_has_the_time_to_say_that_it_gave_up() {
     for (ack_doublings, reply_ms, status_ms) in [(0, 537, 837), (2, 2_148, 2_448)] {
         let (source, target) = (Scripted::new(|_| None), Scripted::new(|_| None));
         let effort = Effort { ack_doublings, ..effort(&[Test::Latency]) };
-        run(&source, &target, 1, &route(Method::Relay), &effort);
+        run(&source, &target, 1, &route(Method::Relay), &effort, None);
         let asked = source.asked();
         let probing = asked.iter().find_map(|act| match act {
             Act::Probe(ask) => Some((ask.reply_ms, ask.status_ms)),
@@ -191,7 +201,7 @@ fn what_is_larger_than_a_port_s_mtu_is_not_sent() {
     let run_at = |mtu| {
         let (source, target) = (Scripted::new(wide), Scripted::new(|_| None));
         let effort = Effort { overrides: overrides(mtu), ..effort(Test::USUAL) };
-        let outcome = run(&source, &target, 1, &route(Method::Relay), &effort);
+        let outcome = run(&source, &target, 1, &route(Method::Relay), &effort, None);
         let verdict = judge(&outcome);
         (source.connections().len(), verdict.code, verdict.side)
     };
@@ -210,7 +220,7 @@ fn soft_iwarp_is_not_asked_to_connect_where_tcp_does_not_pass() {
         let mut route = Route { protocol: Protocol::Iwarp, ..route(Method::Cm) };
         route.source.driver = Some(driver.into());
         let (source, target) = (Scripted::new(answer), Scripted::new(|_| None));
-        let outcome = run(&source, &target, 1, &route, &effort(&[Test::Connection]));
+        let outcome = run(&source, &target, 1, &route, &effort(&[Test::Connection]), None);
         (source.connections().len(), code(&outcome))
     };
     assert_eq!(run_on("siw", fails), (0, Code::RailDown));
@@ -272,7 +282,7 @@ fn where_there_are_only_datagrams_they_are_the_messages() {
     let (_, outcome) = run_with(Test::USUAL, Method::Datagrams, silent);
     assert_eq!(code(&outcome), Code::Asymmetric, "the target heard one");
     let (source, target) = (Scripted::new(silent), Scripted::new(silent));
-    let outcome = run(&source, &target, 1, &route(Method::Datagrams), &effort(Test::USUAL));
+    let outcome = run(&source, &target, 1, &route(Method::Datagrams), &effort(Test::USUAL), None);
     assert_eq!(code(&outcome), Code::Udp4791Blocked, "as any silence where TCP passes");
 }
 
@@ -339,4 +349,131 @@ fn the_key_of_datagrams_needs_no_privilege() {
 fn no_time_is_rounded_to_none() {
     let ms = |us| super::ms(Duration::from_micros(us));
     assert_eq!([0, 500, 1_000, 1_001].map(ms), [1, 1, 1, 2]);
+}
+
+fn mads(routes: usize) -> MadPlan {
+    let opening = |role| MadOpening { umad: "umad0".into(), role };
+    let route =
+        |lid| MadRoute { lid, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 };
+    let routes = (1..=u16::try_from(routes).unwrap()).map(|lid| (route(lid), route(100 + lid)));
+    let (source, target) = (opening(Role::Source), opening(Role::Target));
+    MadPlan { source, target, routes: routes.collect() }
+}
+
+/// Runs a pair with MADs; the acts of both ends, and the outcome.
+fn run_mads(
+    tests: &[Test],
+    plan: &Result<MadPlan, NoMads>,
+    source: fn(&Act) -> Option<Answer>,
+    target: fn(&Act) -> Option<Answer>,
+) -> (Vec<Act>, Vec<Act>, Outcome) {
+    let (source, target) = (Scripted::new(source), Scripted::new(target));
+    let route = route(Method::Relay);
+    let outcome = run(&source, &target, 1, &route, &effort(tests), Some(plan));
+    (source.asked(), target.asked(), outcome)
+}
+
+fn is_mad(act: &Act) -> bool {
+    matches!(act, Act::OpenMad(_) | Act::ServeMad(_) | Act::PingMad(_) | Act::Stop | Act::Close)
+}
+
+#[test]
+fn mads_alone_make_no_connection() {
+    let (source, target, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), |_| None, |_| None);
+    assert!(source.iter().chain(&target).all(is_mad), "{source:?}");
+    assert_eq!((source.len(), target.len()), (3, 4));
+    assert_eq!((code(&outcome), outcome.measured.transport), (Code::Ok, None));
+    let mad = outcome.measured.mad.unwrap();
+    assert_eq!((mad.sent, mad.answered, mad.lid), (10, 10, Some(1)));
+    assert!(mad.latency.is_some());
+}
+
+#[test]
+fn mads_beside_other_tests_follow_the_messages() {
+    let tests = [Test::Connection, Test::Mad];
+    let (source, _, outcome) = run_mads(&tests, &Ok(mads(1)), |_| None, |_| None);
+    let at = |is: fn(&Act) -> bool| source.iter().position(is).unwrap();
+    assert!(at(|act| matches!(act, Act::OpenMad(_))) > at(|act| matches!(act, Act::Close)));
+    assert_eq!(code(&outcome), Code::Ok);
+    assert_eq!(outcome.measured.transport, Some(PairTransport::Rdma));
+    assert!(outcome.measured.mad.is_some());
+    // A pair that fails is not tested any further.
+    let fails = |act: &Act| match act {
+        Act::Probe(_) => Some(failed(Stage::FirstMessage, Cause::NoCompletion)),
+        _ => None,
+    };
+    let (source, _, _) = run_mads(&tests, &Ok(mads(1)), fails, |_| None);
+    assert!(!source.iter().any(|act| matches!(act, Act::OpenMad(_))));
+}
+
+fn lost(sent: u32, answered: u32) -> StepResult {
+    StepResult::MadPinged(MadPinged { sent, answered, ..MadPinged::default() })
+}
+
+#[test]
+fn some_lost_mads_are_counted_and_no_failure() {
+    let loses = |act: &Act| matches!(act, Act::PingMad(_)).then(|| Ok(lost(10, 7)));
+    let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), loses, |_| None);
+    assert_eq!(code(&outcome), Code::Ok);
+    assert_eq!(judge(&outcome).detail, "7 of 10 MADs were answered");
+}
+
+#[test]
+fn where_no_mad_is_answered_the_next_route_is_tried_and_then_the_pair_fails() {
+    let loses = |act: &Act| matches!(act, Act::PingMad(_)).then(|| Ok(lost(3, 0)));
+    let (source, target, outcome) = run_mads(&[Test::Mad], &Ok(mads(3)), loses, |_| None);
+    let lids = source.iter().filter_map(|act| match act {
+        Act::PingMad(ask) => Some(ask.route.lid),
+        _ => None,
+    });
+    assert_eq!(lids.collect::<Vec<_>>(), [1, 2, 3]);
+    let served = target.iter().filter(|act| matches!(act, Act::ServeMad(_))).count();
+    assert_eq!((served, code(&outcome)), (3, Code::NoMadReply));
+    let verdict = judge(&outcome);
+    assert_eq!(verdict.stage, Some(Stage::Mad));
+    assert!(verdict.detail.contains("the target replied to 3"), "{}", verdict.detail);
+    let deaf = |act: &Act| {
+        let none = StepResult::Served { messages: 0 };
+        matches!(act, Act::ServeMad(_)).then_some(Ok(none))
+    };
+    let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), loses, deaf);
+    assert_eq!(judge(&outcome).detail, "none of 3 MADs was answered");
+    // The second route works.
+    let loses_first = |act: &Act| match act {
+        Act::PingMad(ask) if ask.route.lid == 1 => Some(Ok(lost(3, 0))),
+        _ => None,
+    };
+    let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(3)), loses_first, |_| None);
+    assert_eq!((code(&outcome), outcome.measured.mad.unwrap().lid), (Code::Ok, Some(2)));
+}
+
+#[test]
+fn a_port_without_a_device_file_for_mads_and_one_that_may_not_be_opened_are_told() {
+    let none = StepError { detail: "none".into(), ..StepError::new(Stage::Open, Cause::NoUmad) };
+    let plan = Err((Side::Target, none));
+    let (source, _, outcome) = run_mads(&[Test::Mad], &plan, |_| None, |_| None);
+    let verdict = judge(&outcome);
+    assert_eq!((verdict.code, verdict.side, source.len()), (Code::NoUmad, Side::Target, 0));
+    assert!(verdict.hint.unwrap().starts_with("on n2, load the module"));
+    let denied = |act: &Act| match act {
+        Act::OpenMad(_) => Some(failed(Stage::Open, Cause::Errno("EACCES".into()))),
+        _ => None,
+    };
+    let (source, target, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), |_| None, denied);
+    let verdict = judge(&outcome);
+    assert_eq!((verdict.code, verdict.side), (Code::Permission, Side::Target));
+    assert!(!source.iter().any(|act| matches!(act, Act::PingMad(_))));
+    assert!([source, target].iter().all(|acts| matches!(acts.last(), Some(Act::Close))));
+    let tests = [Test::Connection, Test::Mad];
+    let (_, _, outcome) = run_mads(&tests, &Ok(mads(1)), |_| None, denied);
+    let verdict = judge(&outcome);
+    assert_eq!(verdict.code, Code::Permission);
+    assert!(verdict.detail.starts_with("reliable connections pass"), "{}", verdict.detail);
+}
+
+#[test]
+fn a_host_that_answers_something_else_is_not_believed() {
+    let wrong = |act: &Act| matches!(act, Act::PingMad(_)).then_some(Ok(StepResult::Done));
+    let (_, _, outcome) = run_mads(&[Test::Mad], &Ok(mads(1)), wrong, |_| None);
+    assert_eq!(code(&outcome), Code::Agent);
 }

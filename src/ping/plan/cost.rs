@@ -7,8 +7,9 @@ use super::Plan;
 use crate::model::GidValue;
 use crate::model::ping::Test;
 use crate::model::probe::{
-    Act, Connecting, Meeting, Met, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips,
-    Step, StepResult, Streaming, TcpProbing, TcpStreaming, Throughput,
+    Act, Connecting, MadGids, MadOpening, MadPinged, MadPinging, MadRoute, Meeting, Met, Method,
+    Opened, Opening, Probing, Purpose, Role, RoundTrips, Step, StepResult, Streaming, TcpProbing,
+    TcpStreaming, Throughput,
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
@@ -121,11 +122,12 @@ impl Load<'_> {
         let more = self.tests.iter().map(|test| match test {
             Test::Connection | Test::TcpLatency => Duration::ZERO,
             Test::Latency | Test::Datagrams => trips,
-            Test::Unreliable => ANSWER * ANSWERS_MORE + trips,
+            Test::Unreliable | Test::Mad => ANSWER * ANSWERS_MORE + trips,
             Test::Bandwidth => ANSWER * ANSWERS_MORE + self.stream_slot,
             Test::TcpBandwidth => ANSWER + self.stream_slot,
         });
-        ANSWER * ANSWERS + more.sum::<Duration>()
+        let first = if Test::is_mad_alone(self.tests) { 0 } else { ANSWERS };
+        ANSWER * first + more.sum::<Duration>()
     }
 }
 
@@ -212,7 +214,11 @@ fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
         let (bytes, median_bps, min_bps, stddev_bps) = (part, part, part, part / 10);
         Some(StepResult::Streamed(Throughput { bytes, median_bps, min_bps, stddev_bps }))
     };
-    let mut said = over_connection(Purpose::Messages, between, probe());
+    let mut said = if Test::is_mad_alone(tests) {
+        Vec::new()
+    } else {
+        over_connection(Purpose::Messages, between, probe())
+    };
     for test in tests {
         match test {
             Test::Connection | Test::Latency | Test::TcpLatency | Test::Datagrams => {}
@@ -228,9 +234,41 @@ fn talk(connection: u32, tests: &[Test]) -> Vec<Message> {
                 let stream = TcpStreaming { remote: ADDRESS, slot_ms: 250 };
                 said.push((Act::TcpStream(stream), streamed()));
             }
+            Test::Mad => said.extend(over_mads()),
         }
     }
     said
+}
+
+/// Messages of one exchange of management datagrams (MADs).
+fn over_mads() -> Vec<Message> {
+    let open = |role| {
+        (Act::OpenMad(MadOpening { umad: "umad10".into(), role }), Some(StepResult::MadOpened))
+    };
+    let netdev = Some("ens1f0np0".into());
+    let gids = MadGids { index: 3, own: GID, peer: GID, netdev, soft_roce: false };
+    let route = || MadRoute {
+        lid: 0,
+        gids: Some(gids.clone()),
+        pkey_index: 0,
+        service_level: 0,
+        traffic_class: 0,
+    };
+    let (rounds, interval_ms, slot_ms, reply_ms) = (1_000, 0, 300, 500);
+    let ask = MadPinging { route: route(), rounds, interval_ms, slot_ms, reply_ms };
+    let host = Some("node0001.cluster.example".into());
+    let (sent, answered, refused) = (1_000, 1_000, None);
+    let seen = MadPinged { sent, answered, host, refused, trips: Some(TRIPS) };
+    let done = || Some(StepResult::Done);
+    vec![
+        open(Role::Source),
+        open(Role::Target),
+        (Act::ServeMad(route()), Some(StepResult::Served { messages: 1_000 })),
+        (Act::PingMad(ask), Some(StepResult::MadPinged(seen))),
+        (Act::Stop, None),
+        (Act::Close, done()),
+        (Act::Close, done()),
+    ]
 }
 
 /// What is said of one connection: between opening it and connecting it, and once it is connected.

@@ -18,9 +18,9 @@ use crate::ping::tcp_stream::{self, Reader};
 
 /// A connection as the control loop sees it: a thread that takes one act after another.
 pub(super) struct Handle {
-    acts: Sender<(u64, Act)>,
+    pub(super) acts: Sender<(u64, Act)>,
     /// The number of the newest stop.
-    stopped: Arc<AtomicU64>,
+    pub(super) stopped: Arc<AtomicU64>,
 }
 
 /// What a connection's thread owns.

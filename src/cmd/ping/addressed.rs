@@ -1,0 +1,72 @@
+//! A run from some hosts to one LID or GID, on which no agent runs.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::real::{Reached, Real, leave, ping_host};
+use crate::analyse::culprit::findings;
+use crate::cli::PingArgs;
+use crate::clock;
+use crate::cmd::Advice;
+use crate::model::GidValue;
+use crate::model::ping::{Pair, PingHost, PingReport, Summary};
+use crate::ping::mad_address::{self, MadAddressee};
+use crate::ping::matrix::Effort;
+use crate::threads::at_once;
+
+/// Returns the address that the flags name.
+pub(super) fn to(args: &PingArgs) -> Option<MadAddressee> {
+    let gid = || args.mads.gid.map(|gid| MadAddressee::Gid(GidValue(gid)));
+    args.mads.lid.map(MadAddressee::Lid).or_else(gid)
+}
+
+/// Refuses an interval at which only one request fits the time limit.
+pub(super) fn refuse_long_interval(args: &PingArgs) -> anyhow::Result<()> {
+    let (rounds, slot) = args.measurement();
+    let Some(interval) = args.mads.interval.filter(|&interval| rounds > 1 && interval >= slot)
+    else {
+        return Ok(());
+    };
+    let what = format!("--interval {interval:?} is not shorter than --slot {slot:?}");
+    let needed = interval.saturating_mul(rounds.min(10)).as_secs() + 1;
+    Err(Advice::error(what, format!("set a longer time limit: --slot {needed}s")))
+}
+
+impl Real {
+    /// Sends MADs from each host to the address.
+    pub(super) fn probe_address(
+        &self,
+        reached: Vec<Reached>,
+        started: Instant,
+        effort: &Effort,
+        to: MadAddressee,
+    ) -> PingReport {
+        let taken_ns = clock::wall_ns();
+        let members = self.members(&reached);
+        let mut hosts: Vec<PingHost> = members.iter().map(ping_host).collect();
+        let target = hosts.len();
+        let pairs = Mutex::new(Vec::new());
+        at_once(members.iter().enumerate().collect(), |(source, member)| {
+            let pair = mad_address::run(member, (source, target), to, effort);
+            pairs.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+        });
+        let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        pairs.sort_by_key(Pair::cell);
+        hosts.push(PingHost { name: to.to_string(), kernel: None, failure: None, leaf: None });
+        drop(members);
+        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        PingReport {
+            hosts,
+            cells: None,
+            coverage: None,
+            summary: Summary::of(&pairs),
+            findings: findings(&pairs, None),
+            pairs,
+            outliers: Vec::new(),
+            simulated: None,
+            taken_ns: Some(taken_ns),
+            elapsed_ms,
+            left_behind: leave(reached),
+        }
+    }
+}

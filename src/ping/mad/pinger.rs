@@ -1,0 +1,127 @@
+//! Requests one after the other: which are answered, and how long a round trip takes.
+
+use std::time::{Duration, Instant};
+
+use super::{MadEnd, MadWire, address, at_exchange, let_pass, milliseconds};
+use crate::clock::{self, Deadline};
+use crate::mad::{Class, Header, PingReplyBy, Status, ping_replied, ping_request};
+use crate::model::probe::{Cause, MadPinged, MadPinging, MadRoute, Stage, StepError};
+use crate::ping::statistics::Samples;
+use crate::sys::umad::Sending;
+
+/// Requests after which a peer that answered none of them is given up.
+const FIRST: u32 = 3;
+/// Time after the kernel's timeout after which a reply is given up: the kernel can lose a MAD.
+const GRACE: Duration = Duration::from_millis(100);
+/// Longest wait before the next look at the stop flag.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Name or refusal in a reply, and the time of its arrival.
+type Reply = (Result<String, Status>, Instant);
+
+impl<W: MadWire> MadEnd<W> {
+    /// Sends requests until their number or their time is reached, or until `is_over`.
+    ///
+    /// A request is lost if no reply arrives in time. If none of the first requests is answered, no
+    /// more requests are sent. Times are those of the monotonic clock.
+    ///
+    /// # Errors
+    /// The firewall of this host drops the requests, the kernel refuses a request, or the device is
+    /// gone.
+    pub fn ping(
+        &self,
+        ask: &MadPinging,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<MadPinged, StepError> {
+        let Some(agent) = self.agent else {
+            let detail = "the port is not registered for replies".into();
+            return Err(StepError { detail, ..StepError::new(Stage::Mad, Cause::Order) });
+        };
+        let_pass(&ask.route)?;
+        let mut random = [0; 4];
+        // Without randomness any number will do: it only keeps late replies of old runs apart.
+        let _ = getrandom::fill(&mut random);
+        let first = u32::from_le_bytes(random);
+        let slot = Deadline::after(milliseconds(ask.slot_ms));
+        let (mut seen, mut samples) = (MadPinged::default(), Samples::new());
+        while seen.sent < ask.rounds && !(seen.sent > 0 && slot.is_over()) && !is_over() {
+            let start = clock::now();
+            let transaction = first.wrapping_add(seen.sent);
+            seen.sent += 1;
+            match self.round(agent, ask, transaction, is_over)? {
+                Some((Ok(host), end)) => {
+                    seen.answered += 1;
+                    seen.host.get_or_insert(host);
+                    let ns = end.saturating_duration_since(start).as_nanos();
+                    samples.add(u64::try_from(ns).unwrap_or(u64::MAX));
+                }
+                Some((Err(status), _)) => seen.refused = Some(status.text()),
+                None => {}
+            }
+            if seen.answered == 0 && seen.sent >= FIRST {
+                break;
+            }
+            if seen.sent < ask.rounds {
+                let next = start + milliseconds(ask.interval_ms);
+                let due = Deadline::after(next.saturating_duration_since(clock::now()));
+                self.pause(due.earlier(slot), is_over)?;
+            }
+        }
+        seen.trips = samples.summary();
+        Ok(seen)
+    }
+
+    /// Sends one request; returns the reply, `None` if no reply arrives.
+    fn round(
+        &self,
+        agent: u32,
+        ask: &MadPinging,
+        transaction: u32,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Reply>, StepError> {
+        let reply_by = reply_by(&ask.route);
+        // The kernel waits for responses only.
+        let timeout_ms = if reply_by == PingReplyBy::Response { ask.reply_ms.max(1) } else { 0 };
+        let how = Sending { agent, address: address(&ask.route), timeout_ms, retries: 0 };
+        let fail = |error| at_exchange(&error);
+        self.wire.send(&how, &ping_request(transaction, reply_by)).map_err(fail)?;
+        let deadline = Deadline::after(milliseconds(ask.reply_ms) + GRACE);
+        while !deadline.is_over() && !is_over() {
+            // A millisecond more than nothing: the timer of poll has no finer steps.
+            let wait = deadline.remaining().min(LOOK) + Duration::from_millis(1);
+            let Some(received) = self.wire.receive(wait).map_err(fail)? else { continue };
+            let end = clock::now();
+            if received.failure.is_some() {
+                if is_request(&received.mad, transaction) {
+                    return Ok(None);
+                }
+            } else if let Some(reply) = ping_replied(&received.mad, transaction) {
+                return Ok(Some((reply, end)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until a time; drops late replies.
+    fn pause(&self, due: Deadline, is_over: &dyn Fn() -> bool) -> Result<(), StepError> {
+        while !due.is_over() && !is_over() {
+            self.wire.receive(due.remaining().min(LOOK)).map_err(|error| at_exchange(&error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the method that replies on this route must have. The kernel matches no response over IPv4
+/// GIDs.
+fn reply_by(route: &MadRoute) -> PingReplyBy {
+    match &route.gids {
+        Some(gids) if gids.own.ip().is_ipv4() => PingReplyBy::Send,
+        _ => PingReplyBy::Response,
+    }
+}
+
+/// True for the request that the kernel returns because no response arrived.
+fn is_request(mad: &[u8], transaction: u32) -> bool {
+    Header::decode(mad)
+        .is_ok_and(|header| header.class == Class::PING && header.low_transaction() == transaction)
+}

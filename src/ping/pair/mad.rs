@@ -1,0 +1,171 @@
+//! Management datagrams (MADs) between the ports of a pair, by the protocol of `ibping`.
+
+use std::time::Duration;
+
+use super::super::choose::{MadPlan, NoMads, has_mads};
+use super::super::node::Node;
+use super::{CONNECT, Effort, OPEN, SPARE, STOP, Talk, confused, ms, stuck};
+use crate::clock::Deadline;
+use crate::model::ping::{MadEvidence, MadPings, Side};
+use crate::model::probe::{
+    Act, Cause, MadOpening, MadPinging, MadRoute, Stage, Step, StepError, StepResult,
+};
+
+/// Longest wait for one reply. Requests pass through the kernel of both ends, so that a busy host
+/// takes longer than for messages of its adapter.
+const MAD_REPLY: Duration = Duration::from_millis(500);
+
+impl Talk<'_> {
+    /// Sends MADs by each route of the plan until requests are answered.
+    pub(super) fn run_mads(&mut self, plan: &Result<MadPlan, NoMads>) {
+        let is_alone = self.effort.is_mad_alone();
+        if !is_alone && !has_mads(self.route.protocol) {
+            return;
+        }
+        let (evidence, pings) = match plan {
+            Ok(plan) => {
+                let came = self.exchange_mads(plan);
+                self.close_mads();
+                came
+            }
+            Err((side, error)) => {
+                let mut evidence = MadEvidence::default();
+                match side {
+                    Side::Target => evidence.target = Some(error.clone()),
+                    Side::Source | Side::Path => evidence.source = Some(error.clone()),
+                }
+                (evidence, None)
+            }
+        };
+        self.seen.mads = Some((MadEvidence { is_alone, ..evidence }, pings));
+    }
+
+    fn exchange_mads(&self, plan: &MadPlan) -> (MadEvidence, Option<MadPings>) {
+        let opening = (Act::OpenMad(plan.source.clone()), Act::OpenMad(plan.target.clone()));
+        let (here, there) = self.ask_both(opening.0, opening.1, Stage::Open, OPEN);
+        if here.is_err() || there.is_err() {
+            let (source, target) = (here.err(), there.err());
+            return (MadEvidence { source, target, ..MadEvidence::default() }, None);
+        }
+        let mut last = (MadEvidence::default(), None);
+        for (from, to) in &plan.routes {
+            last = self.exchange_by(from, to);
+            if last.0.answered > 0 {
+                break;
+            }
+        }
+        last
+    }
+
+    /// Sends MADs by one route.
+    fn exchange_by(&self, from: &MadRoute, to: &MadRoute) -> (MadEvidence, Option<MadPings>) {
+        let (ask, wait) = requests(self.effort, from);
+        let (serve, ask) = (Act::ServeMad(to.clone()), Act::PingMad(ask));
+        let (asked, served) = self.ask_who_serves(serve, ask, wait, Stage::Mad);
+        let mut evidence =
+            MadEvidence { target: served.as_ref().err().cloned(), ..MadEvidence::default() };
+        let seen = match asked {
+            Ok(StepResult::MadPinged(seen)) => seen,
+            Ok(_) => {
+                evidence.source = Some(confused(Stage::Mad));
+                return (evidence, None);
+            }
+            Err(error) => {
+                evidence.source = Some(error);
+                return (evidence, None);
+            }
+        };
+        let refused = seen.refused.clone();
+        let pings = MadPings::of(seen, from);
+        (evidence.sent, evidence.answered) = (pings.sent, pings.answered);
+        if pings.answered == 0 {
+            let arrived = match served {
+                Ok(StepResult::Served { messages }) => messages,
+                _ => 0,
+            };
+            evidence.source = Some(no_reply(pings.sent, arrived, refused));
+        } else {
+            // A failure at the end of an exchange that worked is none: the source leaves first.
+            evidence.target = None;
+        }
+        (evidence, Some(pings))
+    }
+
+    /// Closes the ports at both ends, so that the next pair can open them.
+    fn close_mads(&self) {
+        let close = || self.step(Act::Close);
+        let closing = (self.source.start(close()), self.target.start(close()));
+        let deadline = Deadline::after(STOP);
+        let _ = (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
+    }
+}
+
+/// Sends MADs to a port on which no agent runs.
+pub(in crate::ping) fn run_alone(
+    node: &dyn Node,
+    connection: u32,
+    opening: MadOpening,
+    route: &MadRoute,
+    effort: &Effort,
+) -> (MadEvidence, Option<MadPings>) {
+    let ask = |act, wait| node.ask(Step { connection, act }, wait);
+    let (request, wait) = requests(effort, route);
+    let answer = match ask(Act::OpenMad(opening), OPEN) {
+        Some(Ok(_)) => ask(Act::PingMad(request), wait).unwrap_or_else(|| Err(stuck(Stage::Mad))),
+        Some(Err(error)) => Err(error),
+        None => Err(stuck(Stage::Open)),
+    };
+    let _ = ask(Act::Close, STOP);
+    let mut evidence = MadEvidence { is_alone: true, ..MadEvidence::default() };
+    let seen = match answer {
+        Ok(StepResult::MadPinged(seen)) => seen,
+        Ok(_) => {
+            evidence.source = Some(confused(Stage::Mad));
+            return (evidence, None);
+        }
+        Err(error) => {
+            evidence.source = Some(error);
+            return (evidence, None);
+        }
+    };
+    let refused = seen.refused.clone();
+    let pings = MadPings::of(seen, route);
+    (evidence.sent, evidence.answered) = (pings.sent, pings.answered);
+    if pings.answered == 0 {
+        let fix = Some("on the host of the address, start a server: ibping -S".into());
+        evidence.source = Some(StepError { fix, ..no_reply(pings.sent, 0, refused) });
+    }
+    (evidence, Some(pings))
+}
+
+/// Returns the requests of a route, and the longest time until their result.
+fn requests(effort: &Effort, route: &MadRoute) -> (MadPinging, Duration) {
+    let ask = MadPinging {
+        route: route.clone(),
+        rounds: effort.rounds.max(1),
+        interval_ms: u32::try_from(effort.mad_interval.as_millis()).unwrap_or(u32::MAX),
+        slot_ms: ms(effort.slot),
+        reply_ms: ms(MAD_REPLY),
+    };
+    // The first request may wait for the neighbor, and the last three for a reply.
+    (ask, effort.slot + CONNECT + MAD_REPLY * 4 + SPARE)
+}
+
+fn no_reply(sent: u32, arrived: u64, refused: Option<String>) -> StepError {
+    if let Some(status) = refused {
+        // A host chooses the text, of which a status has less than this.
+        let status: String = status.chars().take(40).collect();
+        let detail = format!(
+            "the port replied to MADs with the status \"{status}\": no process serves the class of ibping there"
+        );
+        return StepError { detail, ..StepError::new(Stage::Mad, Cause::Refused) };
+    }
+    let detail = match arrived {
+        0 => format!("none of {sent} MADs was answered"),
+        arrived => format!(
+            "none of {sent} MADs was answered; the target replied to {arrived}, so that the replies \
+             were lost"
+        ),
+    };
+    StepError { detail, ..StepError::new(Stage::Mad, Cause::NoReply) }
+}

@@ -1,0 +1,69 @@
+//! Connections of `ping --mad`: a thread that owns one open port for MADs.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use super::connection::Handle;
+use super::{Answers, out_of_order};
+use crate::model::probe::{Act, MadOpening, StepError, StepResult};
+use crate::ping::halt::Halt;
+use crate::ping::mad::{MadEnd, device_file};
+use crate::sys::umad::HeaderSize;
+
+impl Handle {
+    /// Opens a port for MADs on a thread of its own, which answers question `id` with the result.
+    pub(super) fn start_mad<W: Write + Send + 'static>(
+        opening: MadOpening,
+        id: u64,
+        answers: Arc<Answers<W>>,
+    ) -> io::Result<Self> {
+        let (acts, todo) = mpsc::channel();
+        let stopped = Arc::new(AtomicU64::new(0));
+        let watched = Arc::clone(&stopped);
+        thread::Builder::new()
+            .name("mad".into())
+            .spawn(move || attend(&opening, id, &todo, &watched, &answers))?;
+        Ok(Self { acts, stopped })
+    }
+}
+
+fn attend<W: Write>(
+    opening: &MadOpening,
+    id: u64,
+    todo: &Receiver<(u64, Act)>,
+    stopped: &AtomicU64,
+    answers: &Answers<W>,
+) {
+    let open = |path: std::path::PathBuf| MadEnd::open(&path, HeaderSize::Negotiated, opening.role);
+    let (end, result) = match device_file(&opening.umad).and_then(open) {
+        Ok(end) => (Some(end), Ok(StepResult::MadOpened)),
+        Err(error) => (None, Err(error)),
+    };
+    answers.reply(id, result);
+    for (id, act) in todo {
+        if let Act::Close = act {
+            drop(end);
+            answers.reply(id, Ok(StepResult::Done));
+            return;
+        }
+        let halt = Halt { stopped, question: id };
+        answers.reply(id, perform(end.as_ref(), act, &halt));
+    }
+}
+
+fn perform(end: Option<&MadEnd>, act: Act, halt: &Halt<'_>) -> Result<StepResult, StepError> {
+    let end = end.ok_or_else(|| out_of_order("the port for MADs is not open"))?;
+    match act {
+        Act::PingMad(ask) => end.ping(&ask, &|| halt.is_asked()).map(StepResult::MadPinged),
+        Act::ServeMad(route) => {
+            let system = rustix::system::uname();
+            let host = system.nodename().to_string_lossy();
+            let served = end.serve(&route, &host, &|| halt.is_asked());
+            served.map(|messages| StepResult::Served { messages })
+        }
+        _ => Err(out_of_order("a port for MADs does not allow this step")),
+    }
+}
