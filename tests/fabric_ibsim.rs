@@ -13,9 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rdmactl::clock::Deadline;
 use rdmactl::collect::sweep;
-use rdmactl::mad::{DirectedPath, NodeDescription, NodeInfo, PortInfo, directed_smp, smp_data};
+use rdmactl::mad::{
+    DirectedPath, NodeDescription, NodeInfo, PortInfo, SwitchInfo, directed_smp, smp_data,
+};
+use rdmactl::model::probe::{MadPinging, MadRoute, Role};
 use rdmactl::model::{Fabric, FabricEnd, FabricNodeKind};
+use rdmactl::ping::mad::MadEnd;
 use rdmactl::source::{MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads as _};
 use rdmactl::sys::umad::{HeaderSize, UmadPort};
 
@@ -330,4 +335,195 @@ fn a_node_that_does_not_answer_is_listed_and_the_rest_is_found() {
     assert_eq!(silent, [(&[1, 2][..], "NodeInfo")]);
     let port = fabric.nodes[1].port(2).expect("a port");
     assert_eq!((port.physical_state, port.peer), (5, None));
+}
+
+/// LIDs of the two hosts in [`FABRIC`].
+const LIDS: [u16; 2] = [1, 2];
+
+/// Sets an attribute of subnet management along a directed route.
+fn set_smp(port: &mut MadPort, route: &DirectedPath, attribute: u16, modifier: u32, data: &[u8]) {
+    let mut mad = directed_smp::<NodeInfo>(route, modifier);
+    mad[3] = 2;
+    mad[16..18].copy_from_slice(&attribute.to_be_bytes());
+    mad[64..64 + data.len()].copy_from_slice(data);
+    let ticket = port.ask(None, mad).expect("subnet management");
+    assert!(answers(port)[&ticket].is_ok(), "attribute {attribute:#x} was set");
+}
+
+/// Does the work of a subnet manager: LIDs, states of ports, forwarding table of the switch.
+fn configure_subnet() {
+    const PORT_INFO: u16 = 0x15;
+    const SWITCH_INFO: u16 = 0x12;
+    const LINEAR_FORWARDING_TABLE: u16 = 0x19;
+    let mut port = port(1);
+    let host = |number: u8| if number == 1 { path(&[]) } else { path(&[1, 2]) };
+    let mut table = [0xff; 64];
+    for number in [1, 2_u8] {
+        table[usize::from(LIDS[usize::from(number) - 1])] = number;
+    }
+    let ticket = port.ask(None, directed_smp::<SwitchInfo>(&path(&[1]), 0)).expect("a switch");
+    let answer = answers(&mut port).remove(&ticket).expect("an answer").expect("a switch");
+    let mut info: [u8; 64] = answer[64..128].try_into().expect("64 bytes");
+    // LinearFDBTop: the highest LID in the table.
+    info[6..8].copy_from_slice(&LIDS[1].to_be_bytes());
+    set_smp(&mut port, &path(&[1]), SWITCH_INFO, 0, &info);
+    set_smp(&mut port, &path(&[1]), LINEAR_FORWARDING_TABLE, 0, &table);
+    let settings = |port: &mut MadPort, route: &DirectedPath, number: u32, lid: u16, state: u8| {
+        let ticket = port.ask(None, directed_smp::<PortInfo>(route, number)).expect("a port");
+        let answer = answers(port).remove(&ticket).expect("an answer").expect("a port");
+        let mut data: [u8; 64] = answer[64..128].try_into().expect("64 bytes");
+        data[16..18].copy_from_slice(&lid.to_be_bytes());
+        data[18..20].copy_from_slice(&LIDS[0].to_be_bytes());
+        // The low four bits are the state to set; width, speed and physical state do not change.
+        data[32] = data[32] & 0xf0 | state;
+        data[33] &= 0x0f;
+        (data[29], data[35], data[63]) = (0, data[35] & 0xf0, data[63] & 0xe0);
+        data
+    };
+    for state in [3, 4] {
+        for number in [1, 2_u8] {
+            let lid = LIDS[usize::from(number) - 1];
+            let data = settings(&mut port, &host(number), 1, lid, state);
+            set_smp(&mut port, &host(number), PORT_INFO, 1, &data);
+            let data = settings(&mut port, &path(&[1]), number.into(), 0, state);
+            set_smp(&mut port, &path(&[1]), PORT_INFO, number.into(), &data);
+        }
+    }
+}
+
+/// A program that ends with this value.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A program of a host of the fabric.
+fn program(simulator: &Simulator, host: &str, program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(simulator.folder.path())
+        .env("IBSIM_SOCKNAME", &simulator.socket)
+        .env("SIM_HOST", host)
+        .env("LD_PRELOAD", preload());
+    command
+}
+
+/// Prints a line for the test that started this program.
+#[expect(clippy::disallowed_methods, reason = "a pipe of the test, no terminal")]
+fn say(line: &str) {
+    writeln!(std::io::stdout(), "{line}").expect("a pipe");
+}
+
+fn mad_end(role: Role) -> MadEnd {
+    let path = Path::new("/dev/infiniband/umad0");
+    MadEnd::open(path, HeaderSize::Old, role).expect("a port")
+}
+
+fn lid_route(lid: u16) -> MadRoute {
+    MadRoute { lid, gids: None, pkey_index: 0, service_level: 0, traffic_class: 0 }
+}
+
+fn requests(lid: u16, rounds: u32) -> MadPinging {
+    let (interval_ms, slot_ms, reply_ms) = (0, 5_000, 200);
+    MadPinging { route: lid_route(lid), rounds, interval_ms, slot_ms, reply_ms }
+}
+
+#[test]
+fn a_server_of_ibping_answers_our_requests() {
+    const TEST: &str = "a_server_of_ibping_answers_our_requests";
+    if env::var_os(INSIDE).is_none() {
+        let simulator = Simulator::start(FABRIC);
+        simulator.run("a_subnet_gets_its_lids");
+        let server = program(&simulator, "H-b83fd20300100010", "ibping", &["-S"])
+            .env("SIM_SET_ISSM", "1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("infiniband-diags");
+        let _server = Ending(server);
+        return simulator.run(TEST);
+    }
+    let end = mad_end(Role::Source);
+    let until = Deadline::after(Duration::from_secs(20));
+    // The server needs a moment to start.
+    while end.ping(&requests(LIDS[1], 1), &|| false).expect("a port").answered == 0 {
+        assert!(!until.is_over(), "ibping -S does not reply");
+    }
+    let seen = end.ping(&requests(LIDS[1], 1_000), &|| false).expect("a port");
+    assert_eq!((seen.sent, seen.answered), (1_000, 1_000));
+    assert!(seen.host.is_some_and(|host| !host.is_empty()));
+    let trips = seen.trips.expect("round trips");
+    assert!(trips.min_ns <= trips.p50_ns && trips.p99_ns.is_some_and(|p99| p99 <= trips.max_ns));
+    let seen = end.ping(&requests(9, 1_000), &|| false).expect("a port");
+    assert_eq!((seen.sent, seen.answered), (3, 0), "no port has LID 9");
+}
+
+/// Part of two other tests, which need LIDs.
+#[test]
+fn a_subnet_gets_its_lids() {
+    if env::var_os(INSIDE).is_none() {
+        return Simulator::start(FABRIC).run("a_subnet_gets_its_lids");
+    }
+    configure_subnet();
+    let mut port = port(1);
+    let ticket = port.ask(None, directed_smp::<PortInfo>(&path(&[1, 2]), 1)).expect("a port");
+    let info: PortInfo = attribute(&answers(&mut port)[&ticket]);
+    assert_eq!((info.lid, info.state), (LIDS[1], 4));
+}
+
+#[test]
+fn a_client_of_ibping_gets_our_replies() {
+    const TEST: &str = "a_client_of_ibping_gets_our_replies";
+    const CLIENT: &str = "RDMACTL_TEST_IBPING";
+    if env::var_os(INSIDE).is_none() {
+        let simulator = Simulator::start(FABRIC);
+        simulator.run("a_subnet_gets_its_lids");
+        let done = simulator.folder.path().join("done");
+        let server = program(
+            &simulator,
+            "H-b83fd20300100010",
+            env::current_exe().expect("this test").to_str().expect("a path"),
+            &["--exact", TEST, "--nocapture"],
+        )
+        .env(INSIDE, "1")
+        .env("SIM_SET_ISSM", "1")
+        .env(CLIENT, &done)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the test runs");
+        let mut server = Ending(server);
+        // libibumad of the client must not begin before the server is there: its first request
+        // would be lost.
+        let mut lines = BufReader::new(server.0.stdout.take().expect("output")).lines();
+        let is_ready = |line: String| line.contains("serving");
+        assert!(lines.by_ref().map_while(Result::ok).any(is_ready), "the server did not start");
+        let lid = LIDS[1].to_string();
+        let client = program(&simulator, "H-b83fd20300100000", "ibping", &["-f", "-c", "3", &lid])
+            .output()
+            .expect("infiniband-diags");
+        fs::write(&done, "").expect("a file");
+        let printed = String::from_utf8_lossy(&client.stdout);
+        let rest: Vec<String> = lines.map_while(Result::ok).collect();
+        assert!(server.0.wait().expect("the server").success(), "{rest:?}");
+        let errors = String::from_utf8_lossy(&client.stderr);
+        assert!(
+            printed.contains("3 packets transmitted, 3 received, 0% packet loss"),
+            "{printed}{errors}"
+        );
+        assert!(printed.contains("--- n9.example (Lid 2) ibping statistics ---"), "{printed}");
+        assert!(rest.iter().any(|line| line.contains("replied to 3")), "{rest:?}");
+        return;
+    }
+    let done = PathBuf::from(env::var_os(CLIENT).expect("a server"));
+    let end = mad_end(Role::Target);
+    say("serving");
+    let until = Deadline::after(Duration::from_secs(30));
+    let is_over = || done.exists() || until.is_over();
+    let replies = end.serve(&lid_route(0), "n9.example", &is_over).expect("a port");
+    say(&format!("replied to {replies}"));
 }
