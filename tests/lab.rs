@@ -242,6 +242,75 @@ fn bandwidth_datagrams_and_unreliable_connections_are_measured_where_asked_for()
     }
 }
 
+/// Counts of management datagrams of a pair: sent, answered.
+fn mads(pair: &Value) -> (u64, u64) {
+    let count = |key: &str| pair["mad"][key].as_u64().unwrap_or_default();
+    (count("sent"), count("answered"))
+}
+
+#[test]
+fn mads_pass_between_three_releases_over_ipv6_and_ipv4_gids() {
+    let lab = roce();
+    let three = &["n1", "n2", "n3"];
+    for (more, is_gid) in [(&[][..], "fe80:"), (&["--gid-index", "1"][..], "::ffff:")] {
+        let matrix = lab.ping(&[&["--mad", "--matrix", "n[1-3]"], more].concat(), three);
+        assert_eq!((matrix.0.code, matrix.pairs().len()), (0, 6), "{matrix:?}");
+        for pair in matrix.pairs() {
+            let (sent, answered) = mads(pair);
+            assert!(answered > 0 && sent - answered <= 1, "{pair}");
+            assert!(pair["mad"]["source_gid"].as_str().unwrap().starts_with(is_gid), "{pair}");
+            let rtt = &pair["mad"]["latency"]["rtt_ns"];
+            assert!(rtt["min"].as_u64().unwrap() <= rtt["p50"].as_u64().unwrap(), "{pair}");
+            assert_eq!(pair["rdma"], Value::Null, "no connection is made: {pair}");
+        }
+    }
+    let both = lab.ping(&["--test", "conn,lat,mad", "--matrix", "n[1-2]"], &["n1", "n2"]);
+    both.assert_all_well(2);
+    assert!(both.pairs().iter().all(|pair| mads(pair).1 > 0), "{both:?}");
+}
+
+#[test]
+fn a_host_without_ib_umad_and_a_login_without_access_are_clear_rows() {
+    let lab = roce();
+    lab.on("n4", "modprobe -r ib_umad");
+    let three = &["n1", "n2", "n4"];
+    let matrix = lab.ping(&["--mad", "--matrix", "n[1-2,4]"], three);
+    lab.on("n4", "modprobe ib_umad");
+    matrix.assert_only("n4", &["local.no_umad"], &["open"]);
+    for pair in matrix.pairs().iter().filter(|pair| pair["verdict"]["code"] != "ok") {
+        let hint = pair["verdict"]["hint"].as_str().unwrap_or_default();
+        assert!(hint.starts_with("on n4, load the module") && hint.contains("modprobe ib_umad"));
+    }
+    let denied = lab.ping(&["--mad", "-H", "n1", "user@n2"], &["n1", "n2"]);
+    let verdict = &denied.pairs()[0]["verdict"];
+    assert_eq!(
+        (&verdict["code"], &verdict["side"]),
+        (&"local.permission".into(), &"target".into())
+    );
+    assert!(verdict["detail"].as_str().unwrap().contains("/dev/infiniband/umad0"), "{verdict}");
+    assert!(verdict["hint"].as_str().unwrap().contains("--sudo"), "{verdict}");
+    let allowed = lab.ping(&["--mad", "-H", "n1", "user@n2", "--sudo"], &["n1", "n2"]);
+    assert_eq!(allowed.0.code, 0, "{allowed:?}");
+}
+
+#[test]
+fn the_kernel_of_a_host_that_serves_no_mads_is_not_taken_for_a_server() {
+    let lab = roce();
+    let gid = lab.on("n2", "cat /sys/class/infiniband/rxe0/ports/1/gids/0");
+    let answer = lab.rdmactl(&["ping", "--mad", "-H", "n1", "--gid", gid.trim()]);
+    let pair = &answer.json["pairs"][0];
+    assert_eq!((answer.code, &pair["verdict"]["code"]), (1, &"mad.no_reply".into()), "{pair}");
+    assert_eq!(mads(pair), (3, 0), "{pair}");
+}
+
+#[test]
+fn mads_do_not_bring_an_older_soft_roce_to_hang_by_its_own_firewall() {
+    let lab = roce();
+    lab.lab(&["fault", "udp4791-drop", "n1"]);
+    let matrix = lab.ping(&["--mad", "--matrix", "n[1-2]"], &["n1", "n2"]);
+    matrix.assert_only("n1", &["roce.udp4791_blocked"], &["connect"]);
+}
+
 #[test]
 fn a_slow_path_is_slow_and_not_dead() {
     let lab = roce();

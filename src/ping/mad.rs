@@ -135,7 +135,7 @@ fn at_exchange(error: &UmadError) -> StepError {
 fn let_pass(route: &MadRoute) -> Result<(), StepError> {
     match &route.gids {
         Some(MadGids { own, peer, netdev, soft_roce: true, .. }) => {
-            own_firewall::let_pass(*own, *peer, netdev.as_deref())
+            own_firewall::let_pass_first(*own, *peer, netdev.as_deref())
         }
         _ => Ok(()),
     }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use rustix::net::netdevice::name_to_index;
 use socket2::{Domain, Socket, Type};
 
+use crate::clock::Deadline;
 use crate::model::GidValue;
 use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::NeighbourTable;
@@ -33,6 +34,9 @@ const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 /// A queue that was full for a moment is no firewall: what is dropped as often, so far apart, is.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Time for the kernel to resolve a neighbor on the link.
+const RESOLVING: Duration = Duration::from_millis(200);
 
 /// Fails if this host drops packets from a GID of its own to a GID of the peer.
 pub(super) fn let_pass(
@@ -56,6 +60,26 @@ pub(super) fn let_pass(
         detail: format!("outgoing RoCE packets from {from} to {to} (UDP {ROCE_V2}) are dropped"),
         ..StepError::new(Stage::Connect, Cause::Filtered)
     })
+}
+
+/// Does the same where nothing has resolved the neighbor before, as TCP does before a connection.
+///
+/// Until the neighbor is resolved the kernel holds datagrams back, so that no drop is reported: a
+/// first MAD over link-local GIDs hung in the kernel of a lab node (6.1) whose firewall drops it.
+pub(super) fn let_pass_first(
+    own: GidValue,
+    remote: GidValue,
+    netdev: Option<&str>,
+) -> Result<(), StepError> {
+    let to = SocketAddr::new(remote.ip(), ROCE_V2);
+    let deadline = Deadline::after(RESOLVING);
+    while !deadline.is_over() {
+        if send(own.ip(), to, netdev).is_err_and(|error| says_dropped(&error)) {
+            break;
+        }
+        thread::park_timeout(PAUSE);
+    }
+    let_pass(own, remote, netdev)
 }
 
 /// netfilter says EPERM (`nf_hook_slow`, net/netfilter/core.c), filters of an interface ENOBUFS. Whatever
