@@ -4,6 +4,7 @@ pub mod congestion;
 pub mod connections;
 pub mod culprit;
 pub mod errors;
+pub mod fabric;
 pub mod findings;
 pub mod holding;
 pub mod lossless;

@@ -11,6 +11,7 @@ mod connections;
 mod counters;
 mod devices;
 mod duration;
+mod fabric;
 pub mod flags;
 mod gids;
 mod global;
@@ -39,6 +40,7 @@ pub use connections::{ConnectionsArgs, FailOn, Only};
 pub use counters::CountersArgs;
 pub use devices::DevicesArgs;
 pub use duration::{parse as parse_time, parse_interval};
+pub use fabric::{FabricArgs, FabricView, SweepVia};
 pub use gids::GidsArgs;
 pub use global::{ColorWhen, Configured, Format, Global, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
@@ -137,6 +139,8 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List connections over RDMA, and those that fell back to TCP.
     Connections(ConnectionsArgs),
+    /// Inspect InfiniBand subnets: nodes, links, switches, routes, errors.
+    Fabric(FabricArgs),
     /// Test RDMA between hosts and diagnose failures.
     Ping(Box<PingArgs>),
     /// Show hosts, ports, connections and problems live.

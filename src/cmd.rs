@@ -11,6 +11,7 @@ mod configure;
 mod connections;
 mod counters;
 mod devices;
+mod fabric;
 mod flags;
 mod fleet;
 mod gids;
@@ -87,6 +88,11 @@ fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
         let fix = "use it with rdmactl ping --matrix, or remove it";
         return Err(Advice::error("--format html and --format svg are heat maps of ping", fix));
     }
+    let is_drawing = matches!(global.output(), Format::Tree | Format::Dot);
+    if is_drawing && !matches!(command, Command::Fabric(_)) {
+        let fix = "use it with rdmactl fabric, or remove it";
+        return Err(Advice::error("--format tree and --format dot draw a fabric", fix));
+    }
     match command {
         Command::Devices(_) => devices::run(global, term),
         Command::Ports(args) => ports::run(global, args, term),
@@ -94,6 +100,7 @@ fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
         Command::Counters(args) => counters::run(global, args, term),
         Command::Resources(args) => resources::run(global, args, term),
         Command::Connections(args) => connections::run(global, args, term),
+        Command::Fabric(args) => fabric::run(global, args, term),
         Command::Ping(args) => ping::run(global, args, term),
         Command::Top(args) => top::run(global, args, term),
         Command::Hosts(args) => hosts::run(global, args, term),

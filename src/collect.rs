@@ -19,7 +19,7 @@ mod verbs;
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Question, Source};
 
-pub use fabric::sweep;
+pub use fabric::{ImportError, import_fabric, sweep};
 use reader::Reader;
 
 /// Reads one host.
@@ -69,6 +69,9 @@ pub fn host_report(
     }
     if parts.has(Part::Connections) {
         consumers::read(&mut reader, &mut report);
+    }
+    if parts.has(Part::Fabric) {
+        fabric::read(&mut reader, &mut report);
     }
     report.problems = reader.into_problems().into();
     if parts.has(Part::Verbs) {

@@ -19,13 +19,18 @@ mod subnet;
 pub use attribute::{Attribute, FieldValue, Short};
 pub use class_port_info::ClassPortInfo;
 pub use header::{Class, Header, HeaderError, Method, Status};
-pub use performance::{PortCounters, PortCountersExtended};
+pub use performance::{
+    PortCounters, PortCountersExtended, PortReceiveErrorDetails, PortTransmitDiscardDetails,
+    performance_attribute, performance_request,
+};
 pub use ping::{PING_OUI, PingReplyBy, ping_replied, ping_reply, ping_request};
 pub use records::{
-    LinkRecord, NodeRecord, PortInfoRecord, RecordTable, RecordTableError, SaHeader,
+    LinkRecord, NodeRecord, PortInfoRecord, RecordTable, RecordTableError, SaHeader, table_request,
 };
-pub use smp::{DirectedPath, LONGEST_PATH, PathError, directed_smp, smp, smp_data};
-pub use subnet::{NodeDescription, NodeInfo, PortInfo, SmInfo, SwitchInfo};
+pub use smp::{DirectedPath, LONGEST_PATH, PathError, directed_smp, smp, smp_attribute, smp_data};
+pub use subnet::{
+    ForwardingBlock, NodeDescription, NodeInfo, PartitionBlock, PortInfo, SmInfo, SwitchInfo,
+};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod connections;
 mod counters;
 mod device_row;
 mod devices;
+mod fabric;
 mod filter;
 mod findings;
 mod fold;
@@ -33,6 +34,13 @@ pub use connections::{ConnectionRow, Connections, connection_rows};
 pub use counters::{CounterRow, Counters, counter_rows};
 pub use device_row::{DeviceRow, device_rows};
 pub use devices::Devices;
+pub use fabric::{
+    FabricErrorRow, FabricErrors, FabricLinkRow, FabricLinks, FabricManagers, FabricNodeRow,
+    FabricNodes, FabricPartitions, FabricProblemRow, FabricProblems, FabricRoutes, FabricSubnets,
+    FabricSwitches, HopRow, ManagerRow, PartitionRow, SubnetRow, fabric_error_rows,
+    fabric_link_rows, fabric_node_rows, fabric_problem_rows, fabric_switch_rows, hop_rows,
+    manager_rows, partition_rows, subnet_rows, subnets,
+};
 pub use filter::{Filter, FilterError};
 pub use findings::{FindingRow, Findings};
 pub use fold::{cells, fold};

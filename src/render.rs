@@ -8,6 +8,7 @@ mod column_help;
 mod connections;
 mod csv;
 mod escape;
+mod fabric;
 mod hosts;
 mod json;
 mod notes;
@@ -22,6 +23,7 @@ pub use column_help::column_help;
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;
+pub use fabric::{FabricDocument, fabric_dot, fabric_schema, fabric_tree, render_fabric_findings};
 pub use hosts::{HostEntry, HostsDocument, hosts_csv};
 pub use json::{
     ConnectionsDocument, PingDocument, ReportDocument, connections_schema, hosts_schema,

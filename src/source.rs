@@ -11,6 +11,8 @@ mod holders;
 mod kernel_files;
 mod kernel_log;
 mod live;
+mod mad_ports;
+mod mad_record;
 mod mads;
 mod neighbours;
 mod netlink;
@@ -26,6 +28,8 @@ pub use crate::sys::umad::UmadError;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;
+pub use mad_ports::{MadPortFacts, parse_mad_ports};
+pub use mad_record::{MadRecordError, RecordedMads};
 pub use mads::{MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads};
 pub use neighbours::NeighbourTable;
 pub use netlink::{
@@ -54,6 +58,15 @@ pub trait Source {
     /// The kernel's own answer, or why it could not be asked.
     fn ask(&self, question: &Question) -> Answer;
 
+    /// Opens a port for requests by management datagrams; `umad` is a name that
+    /// [`Question::MadPorts`] reported.
+    ///
+    /// # Errors
+    /// The device file cannot be opened, or a capture does not hold the port.
+    fn mads(&self, _umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        Err(ReadError::NotRecorded)
+    }
+
     /// Says that a question will be asked: what takes its time may begin now.
     fn expect(&self, _question: &Question) {}
 
@@ -68,6 +81,10 @@ pub trait Source {
 impl<S: Source + ?Sized> Source for &S {
     fn ask(&self, question: &Question) -> Answer {
         (**self).ask(question)
+    }
+
+    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        (**self).mads(umad)
     }
 
     fn expect(&self, question: &Question) {

@@ -196,6 +196,7 @@ fn the_committed_schemas_are_those_of_the_types() {
     let schemas = [
         ("report", rdmactl::render::report_schema()),
         ("connections", rdmactl::render::connections_schema()),
+        ("fabric", rdmactl::render::fabric_schema()),
         ("ping", rdmactl::render::ping_schema()),
         ("ping-event", rdmactl::render::ping_event_schema()),
         ("ping-plan", rdmactl::render::ping_plan_schema()),

@@ -8,7 +8,7 @@ use rdmactl::mad::{
     PortCounters, PortCountersExtended, PortInfo, PortInfoRecord, RecordTable, SaHeader, SmInfo,
     SwitchInfo, ping_replied, ping_reply,
 };
-use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, UmadError};
+use rdmactl::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
 /// Decodes the bytes as everything that a MAD may hold, and sweeps a fabric that answers with them.
 pub fn run(data: &[u8]) {
@@ -39,7 +39,7 @@ pub fn run(data: &[u8]) {
     }
     for node in &fabric.nodes {
         assert!(node.ports.is_sorted_by(|one, next| one.number < next.number));
-        assert!(node.route.len() <= 63);
+        assert!(node.route.as_ref().is_some_and(|route| route.len() <= 63));
     }
 }
 
@@ -85,14 +85,14 @@ struct Played<'data> {
 }
 
 impl Mads for Played<'_> {
-    fn ask(&mut self, _lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
+    fn ask(&mut self, _lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last += 1;
         let ticket = MadTicket::new(self.last);
         self.waiting.push_back((ticket, mad));
         Ok(ticket)
     }
 
-    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
         let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
         let (answer, rest) = self.data.split_at(self.data.len().min(64));
         self.data = rest;

@@ -91,12 +91,14 @@ impl Redactor {
                 let netdev = self.token(&query.netdev);
                 (Question::Ethtool(EthtoolQuery { netdev, ..*query }), answer)
             }
-            // Processes, sockets and logs name users, hosts and paths.
+            // Processes, sockets and logs name users, hosts and paths; MADs name all nodes.
             Question::Sockets(_)
             | Question::Holders
             | Question::Environment(_)
             | Question::KernelLog(_)
-            | Question::Rds(_) => (entry.question.clone(), some(entry, |_| None)),
+            | Question::Rds(_)
+            | Question::MadPorts
+            | Question::Mads(_) => (entry.question.clone(), some(entry, |_| None)),
             Question::Rdma(query) => {
                 (Question::Rdma(*query), some(entry, |bytes| self.rdma(bytes)))
             }

@@ -71,6 +71,10 @@ const TABLE: &[Row] = &[
     ("resources", &[]),
     ("connections", &[]),
     (
+        "fabric",
+        &[(&[ROOT], "remove it: a subnet is read with management datagrams, not from files")],
+    ),
+    (
         "ping",
         &[
             (&[ROOT], "remove it: ping sends messages, or prints a saved run with --from FILE"),

@@ -254,6 +254,10 @@ pub enum Format {
     Html,
     /// Heat map of a ping run as an SVG image
     Svg,
+    /// Switches of a fabric with their links, as text
+    Tree,
+    /// Graph of a fabric in the language of Graphviz
+    Dot,
 }
 
 /// When to use color.

@@ -38,6 +38,22 @@ const TABLE: &[ShortHelp] = &[
         example: "rdmactl devices n[01-16] -w 'state!=active'",
     },
     ShortHelp {
+        command: "fabric",
+        flags: &[
+            "-H sm1",
+            "--upload",
+            "--via smp",
+            "--node-name-map names.txt",
+            "--thresholds limits.txt",
+            "-w 'width==1X'",
+            "-f dot",
+            "-j",
+            "--save monday.ndjson",
+            "--from monday.ndjson",
+        ],
+        example: "rdmactl fabric links -w 'state!=active'",
+    },
+    ShortHelp {
         command: "ports",
         flags: &[
             "--lossless",

@@ -34,9 +34,13 @@ pub(super) fn run(
             return Err(Advice::error("config has no metrics", fix));
         }
         // A heat map of settings is refused before.
-        Format::Table | Format::Plain | Format::Csv | Format::Html | Format::Svg => {
-            view.print(entries.iter().collect(), Hosts::One(&[]))?
-        }
+        Format::Table
+        | Format::Plain
+        | Format::Csv
+        | Format::Html
+        | Format::Svg
+        | Format::Tree
+        | Format::Dot => view.print(entries.iter().collect(), Hosts::One(&[]))?,
     })?;
     Ok(Outcome::Complete)
 }

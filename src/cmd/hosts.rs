@@ -40,7 +40,12 @@ pub(super) fn run(global: &Global, args: &HostsArgs, term: Term) -> anyhow::Resu
             }
             Format::Csv => hosts_csv(&entries().collect::<Vec<_>>())?,
             // A heat map of hosts is refused before.
-            Format::Table | Format::Plain | Format::Html | Format::Svg => {
+            Format::Table
+            | Format::Plain
+            | Format::Html
+            | Format::Svg
+            | Format::Tree
+            | Format::Dot => {
                 all.iter().flat_map(|host| [host.to_string(), "\n".into()]).collect::<String>()
             }
             Format::Prom => {

@@ -186,7 +186,14 @@ fn text<L: Listing>(
         Format::Json => (recipe.json)(*taken_ns, hosts)?,
         Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
         // A heat map of a listing is refused before.
-        Format::Table | Format::Plain | Format::Csv | Format::Prom | Format::Html | Format::Svg => {
+        Format::Table
+        | Format::Plain
+        | Format::Csv
+        | Format::Prom
+        | Format::Html
+        | Format::Svg
+        | Format::Tree
+        | Format::Dot => {
             let rows = (recipe.rows)(hosts, *hosts_named);
             if rows.is_empty() && hosts.iter().any(has_something) {
                 let nothing =

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -9,13 +10,16 @@ use anyhow::Context as _;
 use crate::capture::{Capture, CapturedHost};
 use crate::cli::Global;
 use crate::clock;
-use crate::collect::host_report;
+use crate::collect::{host_report, import_fabric};
 use crate::compat::ask_everything;
 use crate::fleet::{Host, HostSet};
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 use super::{Advice, asked};
+
+/// Most bytes of a file of another tool.
+const MOST_IMPORTED: u64 = 256 << 20;
 
 /// Reports with what a listing has to know of them.
 #[derive(Debug)]
@@ -32,6 +36,11 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     if let Some(path) = &global.from {
         if let Some(save) = &global.save {
             refuse_same(path, save)?;
+        }
+        if parts.has(Part::Fabric)
+            && let Some(report) = imported(path)?
+        {
+            return Ok(Reports { hosts: vec![report], hosts_named: false, taken_ns: None });
         }
         let capture = read_capture(global, path)?;
         let taken_ns = Some(capture.taken_ns);
@@ -54,6 +63,28 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         host_report(&live, parts, host, via)
     };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false })
+}
+
+/// Reads a fabric from a file of another tool; `None` for a capture.
+///
+/// # Errors
+/// The file cannot be read, or a line of it has another form.
+fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
+    let name = path.display().to_string();
+    let mut text = Vec::new();
+    let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+    file.take(MOST_IMPORTED)
+        .read_to_end(&mut text)
+        .with_context(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8_lossy(&text);
+    let Some(fabric) = import_fabric(&name, &text) else { return Ok(None) };
+    let fabric = fabric.map_err(|error| {
+        let fix = "save the output of ibnetdiscover again, or copy opensm-subnet.lst again";
+        Advice::error(format!("{name}: {error}"), fix)
+    })?;
+    let mut report = HostReport::empty(name, Via::File);
+    (report.parts, report.fabrics) = ([Part::Fabric].into(), Some(vec![fabric]));
+    Ok(Some(report))
 }
 
 /// Reads a capture file; with -H, only the named hosts of it.

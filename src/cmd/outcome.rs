@@ -27,7 +27,8 @@ impl Outcome {
     #[must_use]
     pub fn of_listing(reports: &[HostReport]) -> Self {
         let is_nothing = |report: &HostReport| {
-            report.failure.is_some() || (report.rdma_core.is_none() && report.devices.is_empty())
+            let has_devices = report.rdma_core.is_some() || !report.devices.is_empty();
+            report.failure.is_some() || !(has_devices || report.fabrics.is_some())
         };
         if !reports.is_empty() && reports.iter().all(is_nothing) {
             Self::Nothing

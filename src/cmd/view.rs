@@ -88,8 +88,8 @@ impl<'global, L: Listing> View<'global, L> {
     }
 
     fn is_document(&self) -> bool {
-        use Format::{Html, Json, Ndjson, Svg};
-        matches!(self.global.output(), Json | Ndjson | Html | Svg)
+        use Format::{Dot, Html, Json, Ndjson, Svg, Tree};
+        matches!(self.global.output(), Json | Ndjson | Html | Svg | Tree | Dot)
     }
 
     /// Says that rows were printed: what programs read has one heading.
@@ -163,7 +163,13 @@ impl<'global, L: Listing> View<'global, L> {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
             Format::Prom => prom(&columns, &rows, &hosts.asked(), header),
-            Format::Table | Format::Json | Format::Ndjson | Format::Html | Format::Svg => {
+            Format::Table
+            | Format::Json
+            | Format::Ndjson
+            | Format::Html
+            | Format::Svg
+            | Format::Tree
+            | Format::Dot => {
                 let cells = cells(&columns, &rows);
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);

@@ -1,221 +1,168 @@
-//! Sweep of an InfiniBand subnet by directed routes: from one port to every node that answers.
+//! Reads the InfiniBand subnets of a machine: nodes, ports, links, subnet managers, and on request
+//! forwarding tables, partitions and counters.
 //!
-//! Every answer may lead to further requests. A port with a link leads to the node behind it, unless the link is
-//! known from the other end. What does not answer is listed with its route, and delays nothing else.
+//! Each subnet is swept once, from the best of the ports that lead to it. The tables of subnet
+//! administration come first (`administration`); directed routes (`sweep`) replace them where the
+//! tables are rejected. The result goes to `analyse::fabric` and `query`.
 
-use std::collections::HashMap;
+mod administration;
+mod counters;
+mod import;
+mod managers;
+mod partitions;
+mod port_info;
+mod requests;
+mod routes;
+mod sweep;
 
-use crate::mad::{
-    Attribute, DirectedPath, MAD_BYTES, NodeDescription, NodeInfo, PortInfo, directed_smp, smp_data,
-};
-use crate::model::{Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SilentRoute};
-use crate::source::{MadError, MadTicket, Mads, UmadError};
+use crate::mad::{DirectedPath, NodeInfo, directed_smp, smp_attribute};
+use crate::model::{Fabric, FabricEnd, HostReport, Part, SweepMethod};
+use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_ports};
 
-/// Physical state of a port with a link.
-const LINK_UP: u8 = 5;
-/// Most nodes of a subnet: there are 49,151 unicast LIDs.
-const MOST_NODES: usize = 49_151;
+use super::reader::Reader;
 
-/// Sweeps the subnet of a port.
-///
-/// # Errors
-/// The device is gone, or the port has no subnet management.
-pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, UmadError> {
-    let mut sweep =
-        Sweep { mads, fabric: Fabric::default(), nodes: HashMap::new(), asked: HashMap::new() };
-    sweep.ask_node(&DirectedPath::own(), None)?;
-    while let Some((ticket, answer)) = sweep.mads.next_answer()? {
-        let Some(asked) = sweep.asked.remove(&ticket) else { continue };
-        match answer {
-            Ok(mad) => sweep.answered(&asked, &mad)?,
-            Err(error) => sweep.silent(&asked, &error),
-        }
-    }
-    for node in &mut sweep.fabric.nodes {
-        node.ports.sort_by_key(|port| port.number);
-    }
-    Ok(sweep.fabric)
-}
+pub use import::{ImportError, import_fabric};
+pub use sweep::sweep;
 
-/// A request in flight.
-#[derive(Debug)]
-struct Asked {
-    path: DirectedPath,
-    what: What,
-}
+/// Key of problems with the fabric.
+const KEY: &str = "fabric";
+/// Logical state of a port that carries traffic.
+const ACTIVE: u8 = 4;
+/// Most ports of a machine from which sweeps begin.
+const MOST_PORTS: usize = 64;
 
-/// What was requested.
-#[derive(Debug, Clone, Copy)]
-enum What {
-    /// The node at the end of the route, and the port that leads to it.
-    Node(Option<FabricEnd>),
-    /// The name of a node.
-    Name(usize),
-    /// A port of a node.
-    Port(usize, u8),
-}
-
-struct Sweep<'mads> {
-    mads: &'mads mut dyn Mads,
-    fabric: Fabric,
-    /// Index of a node by its GUID.
-    nodes: HashMap<u64, usize>,
-    asked: HashMap<MadTicket, Asked>,
-}
-
-impl Sweep<'_> {
-    fn ask_node(&mut self, path: &DirectedPath, from: Option<FabricEnd>) -> Result<(), UmadError> {
-        self.ask::<NodeInfo>(path, 0, What::Node(from))
-    }
-
-    fn ask<A: Attribute>(
-        &mut self,
-        path: &DirectedPath,
-        modifier: u32,
-        what: What,
-    ) -> Result<(), UmadError> {
-        let ticket = self.mads.ask(None, directed_smp::<A>(path, modifier))?;
-        self.asked.insert(ticket, Asked { path: path.clone(), what });
-        Ok(())
-    }
-
-    fn answered(&mut self, asked: &Asked, mad: &[u8]) -> Result<(), UmadError> {
-        let Some(mad) = mad.first_chunk::<MAD_BYTES>() else { return Ok(()) };
-        // The data of a MAD is as long as the longest of these attributes.
-        let data = smp_data(mad);
-        match asked.what {
-            What::Node(from) => match NodeInfo::decode(data) {
-                Ok(info) => self.node(&asked.path, from, &info),
-                Err(_) => Ok(()),
-            },
-            What::Name(node) => {
-                let name = NodeDescription::decode(data).ok().map(|name| name.0);
-                if let Some(node) = self.fabric.nodes.get_mut(node) {
-                    node.name = name;
-                }
-                Ok(())
+/// Reads the subnets of a machine into the report.
+pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let question = Question::MadPorts;
+    let source = reader.source();
+    let ports = match reader.ask(&question) {
+        Ok(answer) => parse_mad_ports(&answer),
+        Err(error) => {
+            let path = question.to_string();
+            if error.is_absent() {
+                let detail = format!("cannot read {path}: the kernel module ib_umad is not loaded");
+                reader.lacking(KEY, &path, &detail, "modprobe ib_umad");
+            } else {
+                reader.unreadable(KEY, &path, &error, None);
             }
-            What::Port(node, number) => match PortInfo::decode(data) {
-                Ok(info) => self.port(&asked.path, node, number, &info),
-                Err(_) => Ok(()),
-            },
+            return;
         }
-    }
-
-    fn silent(&mut self, asked: &Asked, error: &MadError) {
-        let attribute = match asked.what {
-            What::Node(_) => NodeInfo::NAME.to_owned(),
-            What::Name(_) => NodeDescription::NAME.to_owned(),
-            What::Port(_, number) => format!("{} of port {number}", PortInfo::NAME),
+    };
+    let mut fabrics: Vec<Fabric> = Vec::new();
+    let (mut usable, others): (Vec<_>, Vec<_>) =
+        ports.into_iter().take(MOST_PORTS).partition(MadPortFacts::is_infiniband);
+    if usable.is_empty() {
+        let why = match others.first() {
+            Some(port) => format!(
+                "{} port {}: link layer {}: there is no subnet manager and no fabric to read",
+                port.device, port.port, port.link_layer
+            ),
+            None => "no port sends management datagrams (MADs)".to_owned(),
         };
-        let (route, detail) = (asked.path.ports().to_vec(), error.to_string());
-        self.fabric.silent.push(SilentRoute { route, attribute, detail });
+        let fix = "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
+        reader.lacking(KEY, &question.to_string(), &why, fix);
+        return;
     }
-
-    /// Takes a node in, and links the port that led to it.
-    fn node(
-        &mut self,
-        path: &DirectedPath,
-        from: Option<FabricEnd>,
-        info: &NodeInfo,
-    ) -> Result<(), UmadError> {
-        let known = self.nodes.get(&info.node_guid).copied();
-        if known.is_none() && self.fabric.nodes.len() >= MOST_NODES {
-            return Ok(());
-        }
-        let node = known.unwrap_or(self.fabric.nodes.len());
-        if known.is_none() {
-            self.nodes.insert(info.node_guid, node);
-            self.fabric.nodes.push(FabricNode {
-                guid: Guid(info.node_guid),
-                system_image_guid: Guid(info.system_image_guid),
-                kind: info.node_type.into(),
-                name: None,
-                vendor_id: info.vendor_id,
-                device_id: info.device_id,
-                port_count: info.ports,
-                route: path.ports().to_vec(),
-                ports: Vec::new(),
-            });
-        }
-        let end = FabricEnd { node, port: info.local_port };
-        let is_switch = FabricNodeKind::from(info.node_type) == FabricNodeKind::Switch;
-        let guid = (!is_switch).then_some(Guid(info.port_guid));
-        self.port_mut(end).guid = guid;
-        if let Some(from) = from {
-            self.port_mut(from).peer = Some(end);
-            self.port_mut(end).peer = Some(from);
-        }
-        if known.is_none() {
-            self.ask::<NodeDescription>(path, 0, What::Name(node))?;
-        }
-        if is_switch && known.is_none() {
-            for number in 0..=info.ports {
-                self.ask::<PortInfo>(path, number.into(), What::Port(node, number))?;
-            }
-        } else if !is_switch {
-            let number = info.local_port;
-            self.ask::<PortInfo>(path, number.into(), What::Port(node, number))?;
-        }
-        Ok(())
-    }
-
-    /// Takes a port in, and goes on behind it.
-    fn port(
-        &mut self,
-        path: &DirectedPath,
-        node: usize,
-        number: u8,
-        info: &PortInfo,
-    ) -> Result<(), UmadError> {
-        let end = FabricEnd { node, port: number };
-        let port = self.port_mut(end);
-        *port = FabricPort {
-            lid: info.lid,
-            lmc: info.lmc,
-            state: info.state,
-            physical_state: info.physical_state,
-            width_active: info.width_active,
-            speed_active: info.speed_active,
-            speed_ext_active: info.speed_ext_active,
-            ..*port
-        };
-        let is_known = port.peer.is_some();
-        // A channel adapter does not forward: only the first node is left by its own port.
-        let is_switch = self.fabric.nodes[node].kind == FabricNodeKind::Switch;
-        let is_passage = number != 0 && (is_switch || path.ports().is_empty());
-        if is_known || !is_passage || info.physical_state != LINK_UP {
-            return Ok(());
-        }
-        match path.through(number) {
-            Ok(next) => self.ask_node(&next, Some(end)),
+    // The best port of each subnet is swept; the others are found to be in it.
+    usable.sort_by_key(|port| (port.state != ACTIVE, port.physical_state != 5));
+    for facts in usable {
+        match of_port(source, report, &facts, &fabrics) {
+            Ok(Some(fabric)) => fabrics.push(fabric),
+            Ok(None) => {}
             Err(error) => {
-                let (route, detail) = (path.ports().to_vec(), error.to_string());
-                let attribute = NodeInfo::NAME.to_owned();
-                self.fabric.silent.push(SilentRoute { route, attribute, detail });
-                Ok(())
+                let key = format!("{KEY}/{}/{}", facts.device, facts.port);
+                let path = format!("/dev/infiniband/{}", facts.umad);
+                reader.unreadable(&key, &path, &error, None);
             }
         }
     }
-
-    /// Returns a port, which is made when it is first named.
-    fn port_mut(&mut self, end: FabricEnd) -> &mut FabricPort {
-        let ports = &mut self.fabric.nodes[end.node].ports;
-        let at = ports.iter().position(|port| port.number == end.port).unwrap_or_else(|| {
-            ports.push(FabricPort {
-                number: end.port,
-                guid: None,
-                lid: 0,
-                lmc: 0,
-                state: 0,
-                physical_state: 0,
-                width_active: 0,
-                speed_active: 0,
-                speed_ext_active: 0,
-                peer: None,
-            });
-            ports.len() - 1
-        });
-        &mut ports[at]
+    for fabric in &fabrics {
+        for silent in &fabric.silent {
+            let detail = format!("{silent}: no {}: {}", silent.attribute, silent.detail);
+            reader.unanswered(&format!("{KEY}/silent"), &silent.to_string(), detail);
+        }
+        // Tables of no use cost nothing where directed routes replace them.
+        for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
+            let detail = format!(
+                "{}/{}: tables of subnet administration: {why}",
+                fabric.device, fabric.port
+            );
+            reader.lacking(
+                &format!("{KEY}/tables"),
+                "subnet administration",
+                &detail,
+                "omit --via sa",
+            );
+        }
     }
+    report.fabrics = Some(fabrics);
+}
+
+/// Reads the subnet of a port; `None` if one of the fabrics holds the port.
+fn of_port(
+    source: &dyn Source,
+    report: &HostReport,
+    facts: &MadPortFacts,
+    known: &[Fabric],
+) -> Result<Option<Fabric>, ReadError> {
+    let mut mads = source.mads(&facts.umad)?;
+    let mads = &mut *mads;
+    let own = own_node(mads)?;
+    let holds = |fabric: &Fabric| {
+        let is_own = |guid: u64| own.is_some_and(|own| own.port_guid == guid);
+        let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
+        ports.filter_map(|port| port.guid).any(|guid| is_own(guid.0))
+    };
+    if known.iter().any(holds) {
+        return Ok(None);
+    }
+    let parts = &report.parts;
+    let mut rejected = Vec::new();
+    let mut fabric = None;
+    if !parts.has(Part::FabricSmp) {
+        match administration::read(mads, own.as_ref())? {
+            Ok(found) => fabric = Some(found),
+            Err(why) => rejected.push(why.to_string()),
+        }
+    }
+    let mut fabric = match fabric {
+        Some(fabric) => fabric,
+        None if parts.has(Part::FabricSa) => {
+            return Ok(Some(Fabric {
+                rejected_tables: rejected,
+                ..Fabric::empty(&facts.device, facts.port, SweepMethod::Sa)
+            }));
+        }
+        None => sweep(mads)?,
+    };
+    fabric.device.clone_from(&facts.device);
+    (fabric.port, fabric.rejected_tables) = (facts.port, rejected);
+    managers::read(mads, &mut fabric)?;
+    if parts.has(Part::FabricRoutes) {
+        routes::read(mads, &mut fabric)?;
+    }
+    if parts.has(Part::FabricPartitions) {
+        partitions::read(mads, &mut fabric)?;
+    }
+    if parts.has(Part::FabricCounters) {
+        counters::read(mads, &mut fabric)?;
+    }
+    Ok(Some(fabric))
+}
+
+/// Asks the own port for its node; `None` if it does not answer.
+fn own_node(mads: &mut dyn Mads) -> Result<Option<NodeInfo>, ReadError> {
+    mads.ask(None, directed_smp::<NodeInfo>(&DirectedPath::own(), 0))?;
+    let mut own = None;
+    while let Some((_, answer)) = mads.next_answer()? {
+        own = answer.ok().and_then(|mad| smp_attribute::<NodeInfo>(&mad));
+    }
+    Ok(own)
+}
+
+/// Returns every port of every node, with its place.
+fn ends(fabric: &Fabric) -> impl Iterator<Item = FabricEnd> {
+    fabric.nodes.iter().enumerate().flat_map(|(node, found)| {
+        found.ports.iter().map(move |port| FabricEnd { node, port: port.number })
+    })
 }

@@ -21,6 +21,11 @@ impl<'source> Reader<'source> {
         Self { source, problems: Vec::new() }
     }
 
+    /// Returns the source, for data that is not the answer to one question.
+    pub(super) fn source(&self) -> &'source dyn Source {
+        self.source
+    }
+
     pub(super) fn into_problems(self) -> Vec<Problem> {
         self.problems
     }
@@ -219,6 +224,11 @@ impl<'source> Reader<'source> {
     /// Notes what cannot be seen until something is done.
     pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: &str) {
         self.note(key, source, detail.to_owned(), Some(fix));
+    }
+
+    /// Notes a request that nothing answered.
+    pub(super) fn unanswered(&mut self, key: &str, source: &str, detail: String) {
+        self.note(key, source, detail, None);
     }
 
     /// Notes a table that is longer than any device's.

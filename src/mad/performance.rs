@@ -1,6 +1,25 @@
 //! Counters of performance management (specification 16.1.3.5 and 16.1.4.11).
 
-use super::attribute::attributes;
+use super::attribute::{Attribute, attributes};
+use super::{Class, Header, MAD_BYTES, Method};
+
+/// Offset of the attribute in a performance management MAD.
+const DATA: usize = 64;
+
+/// Returns the request of an attribute of a port.
+#[must_use]
+pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
+    let mut mad = [0; MAD_BYTES];
+    Header::request(Class::PERFORMANCE, Method::GET, A::ID, 0).encode(&mut mad);
+    mad[DATA + 1] = port;
+    mad
+}
+
+/// Decodes the attribute of a performance management MAD; `None` if the MAD is too short.
+#[must_use]
+pub fn performance_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
+    A::decode(mad.get(DATA..MAD_BYTES)?).ok()
+}
 
 attributes! {
     /// Counters of a port, 4 to 32 bits wide. A counter stops at its largest value.
@@ -47,6 +66,42 @@ attributes! {
         receive_packets: u32 = 36, 0 / 32;
         /// Ticks in which data waited because no credits or bandwidth were left.
         transmit_wait: u32 = 40, 0 / 32;
+    }
+
+    /// What `PortRcvErrors` is the sum of (16.1.4.1).
+    PortReceiveErrorDetails("PortRcvErrorDetails", 0x15, 16 bytes) {
+        /// Port that the counters are of.
+        port: u8 = 1, 0 / 8;
+        /// Counters to set to zero, in a request.
+        select: u16 = 2, 0 / 16;
+        /// Packets with a physical error.
+        local_physical_errors: u16 = 4, 0 / 16;
+        /// Packets with a malformed header.
+        malformed_packet_errors: u16 = 6, 0 / 16;
+        /// Packets dropped because a buffer overran.
+        buffer_overrun_errors: u16 = 8, 0 / 16;
+        /// Packets whose DLID has no route here.
+        dlid_mapping_errors: u16 = 10, 0 / 16;
+        /// Packets without a virtual lane.
+        vl_mapping_errors: u16 = 12, 0 / 16;
+        /// Packets that would leave by the port that they came in by.
+        looping_errors: u16 = 14, 0 / 16;
+    }
+
+    /// What `PortXmitDiscards` is the sum of (16.1.4.2).
+    PortTransmitDiscardDetails("PortXmitDiscardDetails", 0x16, 12 bytes) {
+        /// Port that the counters are of.
+        port: u8 = 1, 0 / 8;
+        /// Counters to set to zero, in a request.
+        select: u16 = 2, 0 / 16;
+        /// Packets dropped because the port was not active.
+        inactive_discards: u16 = 4, 0 / 16;
+        /// Packets longer than the MTU of the neighbor.
+        neighbor_mtu_discards: u16 = 6, 0 / 16;
+        /// Packets older than the lifetime limit of the switch.
+        switch_lifetime_limit_discards: u16 = 8, 0 / 16;
+        /// Packets that waited too long at the head of a queue.
+        switch_head_of_queue_discards: u16 = 10, 0 / 16;
     }
 
     /// Counters of a port, 64 bits wide. The error counters exist only where
@@ -109,7 +164,6 @@ attributes! {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Attribute as _;
     use super::*;
 
     proptest! {

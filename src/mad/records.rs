@@ -1,7 +1,9 @@
 //! Records of subnet administration (specification 15.2.4 and 15.2.5): a table of records in one
 //! answer, which the kernel puts together from its segments (RMPP).
 
+use super::MAD_BYTES;
 use super::attribute::{Attribute, Short, attributes};
+use super::header::{Class, Header, Method};
 use super::subnet::{NodeDescription, NodeInfo, PortInfo};
 
 attributes! {
@@ -101,6 +103,15 @@ impl Attribute for PortInfoRecord {
         bytes[2] = self.port;
         self.info.encode(&mut bytes[4..])
     }
+}
+
+/// Returns the request of all records of an attribute.
+#[must_use]
+pub fn table_request<A: Attribute>() -> [u8; MAD_BYTES] {
+    let mut mad = [0; MAD_BYTES];
+    let class = Class::SUBNET_ADMINISTRATION;
+    Header::request(class, Method::GET_TABLE, A::ID, 0).encode(&mut mad);
+    mad
 }
 
 /// An answer that is no table of the requested records.

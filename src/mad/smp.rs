@@ -77,10 +77,16 @@ pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MA
     mad
 }
 
-/// Returns the bytes of the attribute in a subnet management MAD.
+/// Returns the bytes of the attribute in a subnet management MAD; `None` if the MAD is too short.
 #[must_use]
-pub fn smp_data(mad: &[u8; MAD_BYTES]) -> &[u8] {
-    &mad[DATA..DATA + 64]
+pub fn smp_data(mad: &[u8]) -> Option<&[u8]> {
+    mad.get(DATA..DATA + 64)
+}
+
+/// Decodes the attribute of a subnet management MAD; `None` if the MAD is too short.
+#[must_use]
+pub fn smp_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
+    A::decode(smp_data(mad)?).ok()
 }
 
 #[cfg(test)]
@@ -98,7 +104,8 @@ mod tests {
         assert_eq!(header.class_specific, 2, "hop pointer 0, hop count 2");
         assert_eq!(mad[32..36], [0xff; 4]);
         assert_eq!(mad[128..132], [0, 1, 23, 0]);
-        assert_eq!(smp_data(&mad).len(), 64);
+        assert_eq!(smp_data(&mad).map(<[u8]>::len), Some(64));
+        assert_eq!(smp_data(&mad[..127]), None);
     }
 
     #[test]

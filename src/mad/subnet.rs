@@ -166,6 +166,12 @@ attributes! {
         overrun_errors: u8 = 53, 4 / 4;
         /// Hint for the number of credits.
         max_credit_hint: u16 = 54, 0 / 16;
+        /// Second extension of the speed in use: 1 XDR.
+        speed_ext_2_active: u8 = 56, 1 / 2;
+        /// Speeds of the second extension that the port supports.
+        speed_ext_2_supported: u8 = 56, 3 / 2;
+        /// Speeds of the second extension that are enabled.
+        speed_ext_2_enabled: u8 = 56, 5 / 3;
         /// Round trip time of the link.
         link_round_trip: u32 = 57, 0 / 24;
         /// More capabilities of the port; valid with bit 15 of the capabilities.
@@ -190,6 +196,66 @@ attributes! {
         priority: u8 = 20, 0 / 4;
         /// 0 not active, 1 discovering, 2 standby, 3 master.
         state: u8 = 20, 4 / 4;
+    }
+}
+
+/// 64 entries of the linear forwarding table of a switch (14.2.5.10): the port for each LID. The
+/// modifier is the number of the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ForwardingBlock(pub [u8; Self::ENTRIES]);
+
+impl ForwardingBlock {
+    /// Entries of a block.
+    pub const ENTRIES: usize = 64;
+}
+
+impl Attribute for ForwardingBlock {
+    const NAME: &'static str = "LinearForwardingTable";
+    const ID: u16 = 0x19;
+    const BYTES: usize = Self::ENTRIES;
+
+    fn decode(bytes: &[u8]) -> Result<Self, Short> {
+        let mut entries = [0; Self::ENTRIES];
+        entries.copy_from_slice(whole::<Self>(bytes)?);
+        Ok(Self(entries))
+    }
+
+    fn encode(&self, bytes: &mut [u8]) -> Result<(), Short> {
+        whole::<Self>(bytes)?;
+        bytes[..Self::BYTES].copy_from_slice(&self.0);
+        Ok(())
+    }
+}
+
+/// 32 entries of the partition table of a port (14.2.5.7); 0 is an empty entry. The modifier is the
+/// number of the block; of a switch its upper half is the number of the port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PartitionBlock(pub [u16; Self::KEYS]);
+
+impl PartitionBlock {
+    /// Entries of a block.
+    pub const KEYS: usize = 32;
+}
+
+impl Attribute for PartitionBlock {
+    const NAME: &'static str = "P_KeyTable";
+    const ID: u16 = 0x16;
+    const BYTES: usize = Self::KEYS * 2;
+
+    fn decode(bytes: &[u8]) -> Result<Self, Short> {
+        let mut keys = [0; Self::KEYS];
+        for (key, pair) in keys.iter_mut().zip(whole::<Self>(bytes)?.chunks_exact(2)) {
+            *key = u16::from_be_bytes([pair[0], pair[1]]);
+        }
+        Ok(Self(keys))
+    }
+
+    fn encode(&self, bytes: &mut [u8]) -> Result<(), Short> {
+        whole::<Self>(bytes)?;
+        for (pair, key) in bytes.chunks_exact_mut(2).zip(&self.0) {
+            pair.copy_from_slice(&key.to_be_bytes());
+        }
+        Ok(())
     }
 }
 
@@ -241,6 +307,8 @@ mod tests {
             is_read_back::<SwitchInfo>(&bytes);
             is_read_back::<PortInfo>(&bytes);
             is_read_back::<SmInfo>(&bytes);
+            is_read_back::<ForwardingBlock>(&bytes);
+            is_read_back::<PartitionBlock>(&bytes);
         }
 
         #[test]

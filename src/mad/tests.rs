@@ -46,6 +46,10 @@ fn fields_lie_where_libibmad_reads_them() {
                 ("20.0/16", 2)
             );
         }
+        if attribute == PortInfo::NAME {
+            // libibmad has these three fields since version 5.6 (rdma-core 60).
+            ours.retain(|(name, _)| !name.starts_with("speed_ext_2_"));
+        }
         let mut theirs = theirs;
         theirs.dedup();
         let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();

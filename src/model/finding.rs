@@ -55,6 +55,8 @@ pub enum Subject {
     Connection(String, String),
     /// A part of the report that could not be read, by its key.
     Part(String),
+    /// A node, a port or another part of an InfiniBand subnet, by its name.
+    Fabric(String),
 }
 
 impl std::fmt::Display for Subject {
@@ -64,7 +66,7 @@ impl std::fmt::Display for Subject {
             Self::Device(device) => out.write_str(device),
             Self::Port(device, port) => write!(out, "{device}/{port}"),
             Self::Connection(user, instance) => write!(out, "{user} {instance}"),
-            Self::Part(key) => out.write_str(key),
+            Self::Part(key) | Self::Fabric(key) => out.write_str(key),
         }
     }
 }

@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Consumers, Device, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource, VerbsState,
+    Consumers, Device, Fabric, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource,
+    VerbsState,
 };
 
 /// What one host said of itself at one moment, or why it said nothing.
@@ -34,6 +35,9 @@ pub struct HostReport {
     pub resources: Option<Vec<Resource>>,
     /// Who uses RDMA, or could; `None` unless asked for.
     pub consumers: Option<Consumers>,
+    /// The InfiniBand subnets of the ports of the host; `None` unless asked for and answered.
+    #[serde(default)]
+    pub fabrics: Option<Vec<Fabric>>,
     /// What is there but could not be read.
     pub problems: Problems,
     /// Why there is no answer at all; the rest is then empty.
@@ -53,7 +57,7 @@ impl HostReport {
     /// RDMA core is unknown.
     #[must_use]
     pub fn no_device(&self) -> Option<(&'static str, &'static str)> {
-        if !self.devices.is_empty() {
+        if !self.devices.is_empty() || self.fabrics.is_some() {
             return None;
         }
         Some(if self.rdma_core? {
@@ -87,6 +91,7 @@ impl HostReport {
             verbs: VerbsState::NotAsked,
             resources: None,
             consumers: None,
+            fabrics: None,
             problems: Problems::default(),
             failure: None,
         }

@@ -41,11 +41,23 @@ pub enum Part {
     Connections,
     /// What only the tools that `compat` stands in for ask.
     Compat,
+    /// The InfiniBand subnets of the host: nodes, ports, links, subnet managers.
+    Fabric,
+    /// Reads subnets from the tables of subnet administration, and in no other way.
+    FabricSa,
+    /// Reads subnets by directed routes, and in no other way.
+    FabricSmp,
+    /// The forwarding tables of the switches of those subnets.
+    FabricRoutes,
+    /// The partition tables of the ports of those subnets.
+    FabricPartitions,
+    /// The counters of the ports of those subnets.
+    FabricCounters,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::Details,
         Self::PciLinks,
         Self::Gids,
@@ -60,6 +72,12 @@ impl Part {
         Self::Netlink,
         Self::Connections,
         Self::Compat,
+        Self::Fabric,
+        Self::FabricSa,
+        Self::FabricSmp,
+        Self::FabricRoutes,
+        Self::FabricPartitions,
+        Self::FabricCounters,
     ];
 
     /// The word in JSON, among the sources of a column, and as the key of a problem with all of it.
@@ -80,7 +98,19 @@ impl Part {
             Self::Netlink => "netlink",
             Self::Connections => "connections",
             Self::Compat => "compat",
+            Self::Fabric => "fabric",
+            Self::FabricSa => "fabric_sa",
+            Self::FabricSmp => "fabric_smp",
+            Self::FabricRoutes => "fabric_routes",
+            Self::FabricPartitions => "fabric_partitions",
+            Self::FabricCounters => "fabric_counters",
         }
+    }
+
+    /// True for a part of the subnets that the host is connected to.
+    #[must_use]
+    pub fn is_of_fabric(self) -> bool {
+        self.word().starts_with("fabric")
     }
 
     /// The part of a word.
@@ -95,10 +125,10 @@ impl Part {
 pub struct Parts(BTreeSet<Part>);
 
 impl Parts {
-    /// All there is, as captures have it.
+    /// All there is of a host, as captures have it. A subnet is not a part of a host.
     #[must_use]
     pub fn all() -> Self {
-        Part::ALL.into_iter().collect()
+        Part::ALL.into_iter().filter(|part| !part.is_of_fabric()).collect()
     }
 
     /// Whether a part is among them.

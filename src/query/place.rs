@@ -51,6 +51,8 @@ macro_rules! shared {
     )*};
 }
 
+pub(super) use shared;
+
 shared! {
     OfHost host: "host" "HOST" Left WithHosts [] "Name of the host"
         |row| Value::Text(row.report().host.clone());

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    Align, Column, Connections, Counters, Devices, Findings, Gids, Listing, LiveHosts, LivePorts,
-    Lossless, Pairs, Ports, Processes, Resources, Settings,
+    Align, Column, Connections, Counters, Devices, FabricErrors, FabricLinks, FabricManagers,
+    FabricNodes, FabricPartitions, FabricProblems, FabricRoutes, FabricSubnets, FabricSwitches,
+    Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs, Ports, Processes, Resources,
+    Settings,
 };
 
 /// Description of a column.
@@ -55,7 +57,7 @@ pub type Named = (&'static str, Vec<Described>);
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Every listing.
-const ALL: [fn() -> Named; 14] = [
+const ALL: [fn() -> Named; 23] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
@@ -63,6 +65,15 @@ const ALL: [fn() -> Named; 14] = [
     named::<Counters>,
     named::<Resources>,
     named::<Connections>,
+    named::<FabricSubnets>,
+    named::<FabricNodes>,
+    named::<FabricLinks>,
+    named::<FabricSwitches>,
+    named::<FabricRoutes>,
+    named::<FabricPartitions>,
+    named::<FabricManagers>,
+    named::<FabricProblems>,
+    named::<FabricErrors>,
     named::<Pairs>,
     named::<LiveHosts>,
     named::<LivePorts>,

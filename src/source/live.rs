@@ -14,7 +14,8 @@ use super::kernel_files::KernelFiles;
 use super::secrets::without_secrets;
 use super::verbs_child::Started;
 use super::{
-    Answer, Question, ReadError, Source, VerbsChild, environment, holders, kernel_log, netlink, rds,
+    Answer, Mads, Question, ReadError, Source, VerbsChild, environment, holders, kernel_log,
+    mad_ports, mads, netlink, rds,
 };
 use crate::clock;
 use crate::sys::Errno;
@@ -181,6 +182,7 @@ impl Source for Live {
             | Question::Environment(_)
             | Question::KernelLog(_)
             | Question::Rds(_)
+            | Question::MadPorts
                 if self.root.is_some() =>
             {
                 Err(ReadError::NotRecorded)
@@ -190,6 +192,9 @@ impl Source for Live {
             Question::Environment(pid) => environment::ask(*pid, self.patience()),
             Question::KernelLog(tag) => kernel_log::read_tagged(tag),
             Question::Rds(list) => rds::ask(*list),
+            Question::MadPorts => mad_ports::list(),
+            // The exchanges of a port are asked through `mads`.
+            Question::Mads(_) => Err(ReadError::NotRecorded),
             Question::Rdma(query) => netlink::ask_rdma(*query, self.patience()),
             Question::Route(query) => netlink::ask_route(query, self.patience()),
             Question::Ethtool(query) => {
@@ -197,6 +202,13 @@ impl Source for Live {
                 netlink::ask_ethtool(query, family.clone()?, self.patience())
             }
         }
+    }
+
+    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        if self.root.is_some() {
+            return Err(ReadError::NotRecorded);
+        }
+        mads::open(umad)
     }
 
     fn expect(&self, question: &Question) {

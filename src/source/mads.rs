@@ -5,12 +5,17 @@
 //! is dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
+use super::ReadError;
+use super::mad_ports::is_umad;
 use crate::clock::Deadline;
-use crate::mad::{Class, Header, MAD_BYTES};
+use crate::mad::{Class, Header, MAD_BYTES, Status};
 use crate::sys::Errno;
-use crate::sys::umad::{MadAddress, Registration, Sending, UmadError, UmadPort};
+use crate::sys::umad::{
+    HeaderSize, MadAddress, Registration, Sending, UmadError, UmadPort, read_start,
+};
 
 /// Q_Key of queue pair 1 (specification 3.5.3).
 const Q_KEY_OF_QP1: u32 = 0x8001_0000;
@@ -18,6 +23,8 @@ const Q_KEY_OF_QP1: u32 = 0x8001_0000;
 const PERMISSIVE_LID: u16 = 0xffff;
 /// Time after the kernel's last attempt after which an answer is given up: the kernel loses some.
 const GRACE: Duration = Duration::from_secs(1);
+/// Time for the segments of a table of subnet administration, after the first attempt.
+const TABLE: Duration = Duration::from_secs(30);
 
 /// Limits of the requests of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +66,11 @@ pub enum MadError {
     #[error("the request failed: {0}")]
     Failed(Errno),
     /// The node refused the request.
-    #[error("the node replied: {0}")]
-    Refused(String),
+    #[error("the node replied: {}", .0.text())]
+    Refused(Status),
+    /// The record does not hold the request.
+    #[error("not recorded")]
+    NotRecorded,
 }
 
 /// Answer to a request: a MAD, longer than 256 bytes if the kernel joined segments.
@@ -79,13 +89,19 @@ pub trait Mads {
     ///
     /// # Errors
     /// The port does not have the class of the request.
-    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError>;
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError>;
 
     /// Waits for the next answer; `None` if no request is outstanding.
     ///
     /// # Errors
     /// The device is gone.
-    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError>;
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError>;
+}
+
+impl From<UmadError> for ReadError {
+    fn from(error: UmadError) -> Self {
+        Self::Errno(error.errno())
+    }
 }
 
 /// A port with its requests.
@@ -125,7 +141,9 @@ impl MadPort {
             let retries = self.limits.retries;
             self.port.send(&Sending { agent, address, timeout_ms, retries }, &mad)?;
             let attempts = self.limits.timeout * (retries + 1);
-            let deadline = Deadline::after(attempts + GRACE);
+            let is_table = header.class == Class::SUBNET_ADMINISTRATION;
+            let grace = if is_table { TABLE } else { GRACE };
+            let deadline = Deadline::after(attempts + grace);
             self.flying.insert(ticket, Flying { header, deadline });
         }
         Ok(())
@@ -149,8 +167,21 @@ impl MadPort {
     }
 }
 
+/// Opens a port of this machine by the name of its device file.
+pub(super) fn open(umad: &str) -> Result<Box<dyn Mads>, ReadError> {
+    if !is_umad(umad) {
+        return Err(ReadError::Errno(Errno::INVALID));
+    }
+    let device = read_start(&Path::new("/sys/class/infiniband_mad").join(umad).join("ibdev"));
+    // ibsim accepts the request for the larger header, but only knows the old one.
+    let is_simulated = device.is_ok_and(|name| name.starts_with(b"ibsim"));
+    let header = if is_simulated { HeaderSize::Old } else { HeaderSize::Negotiated };
+    let port = UmadPort::open(&Path::new("/dev/infiniband").join(umad), header)?;
+    Ok(Box::new(MadPort::new(port, MadLimits::default())))
+}
+
 impl Mads for MadPort {
-    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, UmadError> {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         let class = Class(mad[1]);
         self.agent(class)?;
         self.last = self.last.wrapping_add(1);
@@ -166,7 +197,7 @@ impl Mads for MadPort {
         Ok(ticket)
     }
 
-    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, UmadError> {
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
         loop {
             self.fill_window()?;
             let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
@@ -189,7 +220,7 @@ impl Mads for MadPort {
                 Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
                 Some(errno) => Err(MadError::Failed(errno)),
                 None if !header.answers(&request.header) => continue,
-                None if !header.status.is_ok() => Err(MadError::Refused(header.status.text())),
+                None if !header.status.is_ok() => Err(MadError::Refused(header.status)),
                 None => Ok(received.mad),
             };
             self.flying.remove(&ticket);

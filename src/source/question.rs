@@ -35,6 +35,11 @@ pub enum Question {
     /// A list of the kernel's reliable datagram sockets: the size of an item as four bytes, the lowest
     /// first, and the items.
     Rds(RdsList),
+    /// The ports that send management datagrams, one a line: `umad0 mlx5_0 1 InfiniBand 4 5`.
+    MadPorts,
+    /// The exchanges of a port that [`Source::mads`](super::Source::mads) opened, as a capture
+    /// records them.
+    Mads(String),
 }
 
 impl fmt::Display for Question {
@@ -50,6 +55,8 @@ impl fmt::Display for Question {
             Self::Environment(pid) => write!(out, "/proc/{pid}/environ"),
             Self::KernelLog(tag) => write!(out, "/dev/kmsg, lines with {tag}"),
             Self::Rds(list) => list.fmt(out),
+            Self::MadPorts => out.write_str("/sys/class/infiniband_mad"),
+            Self::Mads(umad) => write!(out, "/dev/infiniband/{umad}"),
         }
     }
 }

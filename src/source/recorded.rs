@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use super::{Answer, Question, ReadError, Recording, Source};
+use super::{Answer, Mads, Question, ReadError, Recording, Source, mad_record};
 
 /// The answers of one host in a capture.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +31,10 @@ impl Source for Recorded {
     fn ask(&self, question: &Question) -> Answer {
         let found = self.answers.get(question).map(|(answer, _)| answer.clone());
         found.unwrap_or(Err(ReadError::NotRecorded))
+    }
+
+    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        mad_record::of_answer(self.ask(&Question::Mads(umad.to_owned())))
     }
 
     fn taken_ns(&self) -> Option<u64> {

@@ -1,7 +1,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::{Answer, Entry, Question, Recording, Source};
+use super::mad_record::RecordingMads;
+use super::{Answer, Entry, Mads, Question, ReadError, Recording, Source};
 
 /// Passes questions on to another source and remembers each with its answer, in order.
 #[derive(Debug)]
@@ -27,6 +28,14 @@ impl<S: Source> Recorder<S> {
         Once(self)
     }
 
+    /// Adds an answer to the record.
+    pub(super) fn keep(&self, question: Question, answer: Answer) {
+        let at_ns = self.source.answered_ns(&question);
+        let mut entries = self.entries.borrow_mut();
+        self.first.borrow_mut().entry(question.clone()).or_insert(entries.len());
+        entries.push(Entry { question, answer, at_ns });
+    }
+
     /// What was asked and answered, in order.
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries.into_inner()
@@ -46,14 +55,18 @@ impl<S: Source> Source for Recorder<S> {
         if matches!(question, Question::Environment(_)) {
             return answer;
         }
-        let mut entries = self.entries.borrow_mut();
-        self.first.borrow_mut().entry(question.clone()).or_insert(entries.len());
-        entries.push(Entry {
-            question: question.clone(),
-            answer: answer.clone(),
-            at_ns: self.source.answered_ns(question),
-        });
+        self.keep(question.clone(), answer.clone());
         answer
+    }
+
+    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        match self.source.mads(umad) {
+            Ok(port) => Ok(Box::new(RecordingMads::new(self, umad, port))),
+            Err(error) => {
+                self.keep(Question::Mads(umad.to_owned()), Err(error.clone()));
+                Err(error)
+            }
+        }
     }
 
     fn expect(&self, question: &Question) {
@@ -75,6 +88,10 @@ impl<S: Source> Source for Once<'_, S> {
         let known =
             known.and_then(|index| Some(self.0.entries.borrow().get(index)?.answer.clone()));
         known.unwrap_or_else(|| self.0.ask(question))
+    }
+
+    fn mads(&self, umad: &str) -> Result<Box<dyn Mads + '_>, ReadError> {
+        self.0.mads(umad)
     }
 
     fn taken_ns(&self) -> Option<u64> {

@@ -78,6 +78,17 @@ pub enum UmadError {
 }
 
 impl UmadError {
+    /// Returns the kernel's answer.
+    #[must_use]
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::Open { errno, .. }
+            | Self::Register { errno, .. }
+            | Self::Send { errno, .. }
+            | Self::Receive { errno, .. } => *errno,
+        }
+    }
+
     /// Returns what to do about it.
     #[must_use]
     pub fn fix(&self) -> Option<String> {
@@ -200,11 +211,12 @@ impl UmadPort {
             return Err(error(last_errno()));
         }
         let mut port = Self { path: path.to_owned(), descriptor, header: OLD_HEADER };
-        // The request changes the header of the descriptor: it is not for who wants the old one.
-        if header == HeaderSize::Negotiated {
-            // SAFETY: the request takes no argument; the descriptor is open.
-            let has_keys = unsafe { libc::ioctl(descriptor, ENABLE_PKEY, 0) } == 0;
-            port.header = if has_keys { HEADER } else { OLD_HEADER };
+        if header == HeaderSize::Old {
+            return Ok(port);
+        }
+        // SAFETY: the request takes no argument; the descriptor is open.
+        if unsafe { libc::ioctl(descriptor, ENABLE_PKEY, 0) } == 0 {
+            port.header = HEADER;
         }
         Ok(port)
     }
@@ -363,6 +375,27 @@ fn method_mask(methods: u128) -> [c_ulong; 2] {
     // The generated structure has two elements: it is that of a 64-bit kernel.
     let half = |shift: u32| c_ulong::try_from(methods >> shift & u128::from(u64::MAX));
     [half(0).unwrap_or(0), half(64).unwrap_or(0)]
+}
+
+/// Returns the start of a small file, for sysfs files of MAD ports.
+///
+/// # Errors
+/// The file cannot be opened or read.
+pub fn read_start(path: &Path) -> Result<Vec<u8>, Errno> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_nul| Errno::INVALID)?;
+    // SAFETY: the name is a C string that lives through the call.
+    let descriptor = unsafe { libc::open(name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(last_errno());
+    }
+    let mut content = vec![0; 4096];
+    // SAFETY: pointer and length are those of the buffer.
+    let read = unsafe { libc::read(descriptor, content.as_mut_ptr().cast(), content.len()) };
+    let errno = last_errno();
+    // SAFETY: the descriptor is ours, and nothing uses it after this.
+    unsafe { libc::close(descriptor) };
+    content.truncate(usize::try_from(read).map_err(|_negative| errno)?);
+    Ok(content)
 }
 
 fn last_errno() -> Errno {

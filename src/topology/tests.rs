@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::{
     Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Gid, GidKind, GidValue, Guid,
-    HostReport, Protocol, Via,
+    HostReport, Protocol, SweepMethod, Via,
 };
 
 /// Reads sets such as `n[1-3],gpu1`; the grammar of host sets has its own tests.
@@ -140,8 +140,11 @@ fn node(kind: FabricNodeKind, guid: u64, name: &str, ports: Vec<FabricPort>) -> 
         name: (!name.is_empty()).then(|| name.to_owned()),
         vendor_id: 0,
         device_id: 0,
+        revision: 0,
         port_count: 1,
-        route: Vec::new(),
+        enhanced_port_0: None,
+        route: None,
+        forwarding: None,
         ports,
     }
 }
@@ -152,13 +155,8 @@ fn port(number: u8, guid: u64, peer: usize) -> FabricPort {
         number,
         guid: Some(Guid(guid)),
         lid: 1,
-        lmc: 0,
-        state: 4,
-        physical_state: 5,
-        width_active: 2,
-        speed_active: 0,
-        speed_ext_active: 4,
         peer: Some(FabricEnd { node: peer, port: number }),
+        ..FabricPort::default()
     }
 }
 
@@ -175,7 +173,7 @@ fn fabric() -> Fabric {
         node(Ca, 4, "n4 mlx5_0", vec![port(1, 41, 0), port(2, 42, 99)]),
         node(Ca, 5, "", vec![FabricPort { peer: None, ..port(1, 51, 2) }]),
     ];
-    Fabric { nodes, silent: Vec::new() }
+    Fabric { nodes, ..Fabric::empty("mlx5_0", 1, SweepMethod::Smp) }
 }
 
 /// Report of a host with one InfiniBand port of this GUID.
@@ -210,7 +208,10 @@ fn a_port_guid_counts_more_than_a_node_description() {
     assert_eq!(told(&leaves, &["n1"]), "n1=MF0;sw:MQM8700", "the only such switch of the run");
     let unknown = LeafSwitches::of_fabric(&fabric(), &[host("n9", Some(99))]);
     assert_eq!(unknown, LeafSwitches::default());
-    assert_eq!(LeafSwitches::of_fabric(&Fabric::default(), &[host("n1", None)]), unknown);
+    assert_eq!(
+        LeafSwitches::of_fabric(&Fabric::empty("mlx5_0", 1, SweepMethod::Smp), &[host("n1", None)]),
+        unknown
+    );
 }
 
 proptest! {

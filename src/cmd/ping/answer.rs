@@ -63,7 +63,8 @@ impl<'a> Answer<'a> {
             Format::Plain | Format::Csv | Format::Prom => {
                 self.view.print(pair_rows(report), hosts)?
             }
-            Format::Table => {
+            // Drawings of a fabric are refused before.
+            Format::Table | Format::Tree | Format::Dot => {
                 let pairs = if is_matrix(report) && !self.view.is_of_rows() {
                     render_matrix(report, !self.global.no_header)
                 } else {

@@ -50,7 +50,9 @@ impl Listed for Findings {
         let view = match subject {
             Subject::Connection(..) => View::Connections,
             Subject::Port(..) => View::Ports,
-            Subject::Host | Subject::Device(_) | Subject::Part(_) => View::Hosts,
+            Subject::Host | Subject::Device(_) | Subject::Part(_) | Subject::Fabric(_) => {
+                View::Hosts
+            }
         };
         Target::Rows(view, hosts, Some(subject.clone()))
     }

@@ -1,0 +1,93 @@
+//! Counters of ports against thresholds: those of a file of infiniband-diags, or 0.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Fabric, FabricCounter, FabricEnd};
+
+/// Counters that count no errors.
+const TRAFFIC: [&str; 9] = [
+    "PortXmitData",
+    "PortRcvData",
+    "PortXmitPkts",
+    "PortRcvPkts",
+    "PortUnicastXmitPkts",
+    "PortUnicastRcvPkts",
+    "PortMulticastXmitPkts",
+    "PortMulticastRcvPkts",
+    "PortXmitWait",
+];
+
+/// Largest values of counters that are no finding; 0 for a counter without an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Thresholds(BTreeMap<String, u64>);
+
+/// A line of a file of thresholds that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct ThresholdError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl Thresholds {
+    /// Parses `NAME=VALUE` lines; `#` starts a comment.
+    ///
+    /// # Errors
+    /// A line has another form.
+    pub fn parse(text: &str) -> Result<Self, ThresholdError> {
+        let mut thresholds = BTreeMap::new();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let error = |what| ThresholdError { line: at + 1, what };
+            let (name, value) = line.split_once('=').ok_or_else(|| error("no = in the line"))?;
+            let value = value.trim().parse().map_err(|_number| error("no number behind ="))?;
+            thresholds.insert(name.trim().to_owned(), value);
+        }
+        Ok(Self(thresholds))
+    }
+
+    /// Returns the largest value that is no finding.
+    #[must_use]
+    pub fn of(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// Returns true for a counter of errors.
+#[must_use]
+pub fn is_error(name: &str) -> bool {
+    !TRAFFIC.contains(&name)
+}
+
+/// Returns the counters of errors above their thresholds. Waiting (`PortXmitWait`) is congestion,
+/// and counts only if the thresholds name it.
+pub fn above<'fabric, 'limits>(
+    fabric: &'fabric Fabric,
+    thresholds: &'limits Thresholds,
+) -> impl Iterator<Item = (FabricEnd, &'fabric FabricCounter)> + use<'fabric, 'limits> {
+    let counted = super::ports(fabric).flat_map(|(end, port)| {
+        let values = port.counters.iter().flat_map(|counters| &counters.values);
+        values.map(move |counter| (end, counter))
+    });
+    counted.filter(|(_, counter)| {
+        let is_named = thresholds.0.contains_key(&*counter.name);
+        (is_error(&counter.name) || is_named) && counter.value > thresholds.of(&counter.name)
+    })
+}
+
+#[test]
+fn a_file_of_thresholds_is_read() {
+    let thresholds =
+        Thresholds::parse("# defaults\nSymbolErrorCounter=10\n\n LinkDownedCounter = 5 # x\n");
+    let thresholds = thresholds.unwrap();
+    assert_eq!((thresholds.of("SymbolErrorCounter"), thresholds.of("LinkDownedCounter")), (10, 5));
+    assert_eq!(thresholds.of("PortRcvErrors"), 0);
+    let error = |text: &str| Thresholds::parse(text).unwrap_err().to_string();
+    assert_eq!(error("\nSymbolErrorCounter"), "line 2: no = in the line");
+    assert_eq!(error("SymbolErrorCounter=x"), "line 1: no number behind =");
+}

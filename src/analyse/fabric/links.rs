@@ -1,0 +1,139 @@
+//! Judges links: width and speed below what both ends support, and ports that no subnet manager
+//! has configured. Findings of most links of one node become one finding that names the node.
+
+use std::collections::BTreeMap;
+
+use super::{Found, ports, title};
+use crate::model::{Fabric, FabricEnd, FabricPort, Severity, speed_word, width_word};
+
+/// Bad links of one node from which on the node is named instead of the links.
+const MANY: usize = 3;
+
+/// A link below what both ends support.
+struct Slow {
+    near: FabricEnd,
+    far: FabricEnd,
+    code: &'static str,
+    is: String,
+    could_be: String,
+}
+
+/// Adds the findings of all links.
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
+    not_configured(fabric, found);
+    let slow: Vec<Slow> = fabric.links().flat_map(|(near, far)| slow(fabric, near, far)).collect();
+    let mut of_node: BTreeMap<(usize, &'static str), Vec<&Slow>> = BTreeMap::new();
+    for link in &slow {
+        for end in [link.near, link.far] {
+            of_node.entry((end.node, link.code)).or_default().push(link);
+        }
+    }
+    let links_of =
+        |node: usize| fabric.nodes[node].ports.iter().filter(|port| port.peer.is_some()).count();
+    let is_cause = |node: usize, code| {
+        let bad = of_node.get(&(node, code)).map_or(0, Vec::len);
+        bad >= MANY && bad * 2 > links_of(node)
+    };
+    for ((node, code), links) in &of_node {
+        if !is_cause(*node, *code) {
+            continue;
+        }
+        let first = links[0];
+        found.push(Found {
+            severity: Severity::Warn,
+            code,
+            subject: fabric.nodes[*node].title(),
+            what: format!(
+                "{} of {} links are {} although both ends support {}",
+                links.len(),
+                links_of(*node),
+                first.is,
+                first.could_be
+            ),
+            fix: Some(format!(
+                "check power, modules and firmware of {}; list its links: rdmactl fabric links -w 'node~\"{}\"'",
+                fabric.nodes[*node].title(),
+                fabric.nodes[*node].title()
+            )),
+        });
+    }
+    for link in &slow {
+        if is_cause(link.near.node, link.code) || is_cause(link.far.node, link.code) {
+            continue;
+        }
+        found.push(Found {
+            severity: Severity::Warn,
+            code: link.code,
+            subject: title(fabric, link.near),
+            what: format!(
+                "the link to {} is {} although both ends support {}",
+                title(fabric, link.far),
+                link.is,
+                link.could_be
+            ),
+            fix: Some(format!(
+                "reseat or replace the cable between {} and {}",
+                title(fabric, link.near),
+                title(fabric, link.far)
+            )),
+        });
+    }
+}
+
+/// Returns in what a link is below the capabilities of both ends.
+fn slow(fabric: &Fabric, near: FabricEnd, far: FabricEnd) -> Vec<Slow> {
+    let (Some(one), Some(other)) = (fabric.port(near), fabric.port(far)) else { return Vec::new() };
+    if one.physical_state != FabricPort::LINK_UP {
+        return Vec::new();
+    }
+    let link = |code, is, could_be| Slow { near, far, code, is, could_be };
+    let mut slow = Vec::new();
+    if let Some(best) = best_width(one.width_supported & other.width_supported)
+        && crate::model::lanes(one.width_active) < crate::model::lanes(best)
+        && one.width_active != 0
+    {
+        slow.push(link("fabric.width", width_word(one.width_active), width_word(best)));
+    }
+    let both = one.speed_supported & other.speed_supported;
+    // Codes of speeds grow with the speed.
+    if let Some(best) = both.checked_ilog2().map(|bit| 1 << bit)
+        && one.speed_active != 0
+        && one.speed_active < best
+    {
+        slow.push(link("fabric.speed", speed_word(one.speed_active), speed_word(best)));
+    }
+    slow
+}
+
+/// Returns the width that a link between two ports can have: the widest that both support.
+///
+/// Ports that support 12X have connectors for 4X as a rule, and iblinkinfo names such links as well;
+/// a link of 4X or more is therefore not judged by 8X and 12X.
+fn best_width(both: u8) -> Option<u8> {
+    [2, 16, 1].into_iter().find(|width| both & width != 0)
+}
+
+fn not_configured(fabric: &Fabric, found: &mut Vec<Found>) {
+    let is_waiting = |port: &FabricPort| {
+        port.physical_state == FabricPort::LINK_UP && matches!(port.state, FabricPort::INIT | 3)
+    };
+    let waiting: Vec<FabricEnd> = ports(fabric)
+        .filter(|(end, port)| {
+            is_waiting(port) && (end.port != 0 || !fabric.nodes[end.node].is_switch())
+        })
+        .map(|(end, _)| end)
+        .collect();
+    let Some(first) = waiting.first() else { return };
+    let rest = match waiting.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more ports"),
+    };
+    let state = fabric.port(*first).map(FabricPort::state_word).unwrap_or_default();
+    found.push(Found {
+        severity: Severity::Fail,
+        code: "fabric.port_not_active",
+        subject: format!("{}{rest}", title(fabric, *first)),
+        what: format!("the link is up, but the port is in state {state}: no subnet manager has activated it"),
+        fix: Some("list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm".into()),
+    });
+}

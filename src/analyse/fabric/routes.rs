@@ -1,0 +1,226 @@
+//! Routes through the linear forwarding tables: hop by hop, and entries that lead nowhere or loop.
+
+use std::collections::BTreeMap;
+
+use super::{Found, lids_of, ports, title};
+use crate::model::{Fabric, FabricEnd, FabricNodeKind, Severity};
+use crate::names;
+
+/// Most switches that a packet passes (specification: a directed route has 64 ports).
+const MOST_HOPS: usize = 64;
+
+/// One node on a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Index of the node.
+    pub node: usize,
+    /// Port that packets come in by; `None` at the source.
+    pub enters: Option<u8>,
+    /// Port that packets leave by; `None` at the target.
+    pub leaves: Option<u8>,
+}
+
+/// A route to one LID of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// LID that packets are sent to.
+    pub lid: u16,
+    /// Nodes from the source on.
+    pub hops: Vec<Hop>,
+    /// Why the route ends before the target.
+    pub failure: Option<RouteFailure>,
+}
+
+/// Why a route ends before its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
+pub enum RouteFailure {
+    /// The switch did not report its forwarding table.
+    #[error("the forwarding table is unknown")]
+    NoTable,
+    /// The table has no port for the LID.
+    #[error("the forwarding table has no port for the LID")]
+    NoEntry,
+    /// The port of the table has no link.
+    #[error("port {0} of the forwarding table has no link")]
+    NoLink(u8),
+    /// Packets reach a node that does not have the LID and does not forward.
+    #[error("packets reach a node that does not have the LID")]
+    WrongNode,
+    /// Packets come back to a switch.
+    #[error("packets loop")]
+    Loop,
+}
+
+/// Returns the routes from a port to a port, one for each LID of the target.
+#[must_use]
+pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
+    let Some(target) = fabric.port(to) else { return Vec::new() };
+    lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()
+}
+
+fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
+    let mut route = Route { lid, hops: Vec::new(), failure: None };
+    let (mut node, mut enters) = (from.node, None);
+    for _ in 0..=MOST_HOPS {
+        if node == to.node
+            && (fabric.nodes[node].is_switch() || enters.is_none_or(|port| port == to.port))
+        {
+            route.hops.push(Hop { node, enters, leaves: None });
+            return route;
+        }
+        // A channel adapter is left by its own port.
+        let next = if fabric.nodes[node].is_switch() {
+            next_port(fabric, node, lid)
+        } else if route.hops.is_empty() {
+            Ok(from.port)
+        } else {
+            Err(RouteFailure::WrongNode)
+        };
+        let step = next.and_then(|port| {
+            let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
+            peer.map(|peer| (port, peer)).ok_or(RouteFailure::NoLink(port))
+        });
+        match step {
+            Ok((port, peer)) => {
+                route.hops.push(Hop { node, enters, leaves: Some(port) });
+                (node, enters) = (peer.node, Some(peer.port));
+            }
+            Err(failure) => {
+                route.hops.push(Hop { node, enters, leaves: next.ok() });
+                route.failure = Some(failure);
+                return route;
+            }
+        }
+    }
+    route.failure = Some(RouteFailure::Loop);
+    route
+}
+
+/// Returns the port for a LID. Port 0 is the switch itself, which does not have the LID here.
+fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure> {
+    let table = fabric.nodes[node].forwarding.as_ref().ok_or(RouteFailure::NoTable)?;
+    match table.port(lid) {
+        Some(0) => Err(RouteFailure::WrongNode),
+        Some(port) => Ok(port),
+        None => Err(RouteFailure::NoEntry),
+    }
+}
+
+/// Entries that lead nowhere, and loops, with the LIDs that each concerns.
+#[derive(Default)]
+struct Faults {
+    dead: BTreeMap<(usize, RouteFailure), Vec<u16>>,
+    loops: BTreeMap<Vec<usize>, Vec<u16>>,
+}
+
+/// Adds findings for entries that lead nowhere, and for loops.
+///
+/// Each is found at the switch that has the entry, for all LIDs that it concerns.
+pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
+    if !super::has_tables(fabric) {
+        return;
+    }
+    let fix = || {
+        Some("let the subnet manager compute the routes again: kill -HUP $(pidof opensm)".into())
+    };
+    let Faults { dead, loops } = faults(fabric);
+    for ((node, failure), lids) in dead {
+        found.push(Found {
+            severity: Severity::Fail,
+            code: "fabric.route_missing",
+            subject: fabric.nodes[node].title(),
+            what: format!("{failure} for {}: {}", count(lids.len()), targets_of(fabric, &lids)),
+            fix: fix(),
+        });
+    }
+    for (members, lids) in loops {
+        let names: Vec<String> = members.iter().map(|node| fabric.nodes[*node].title()).collect();
+        found.push(Found {
+            severity: Severity::Fail,
+            code: "fabric.route_loop",
+            subject: names::fold(&names),
+            what: format!(
+                "packets loop between {} switches for {}: {}",
+                members.len(),
+                count(lids.len()),
+                targets_of(fabric, &lids)
+            ),
+            fix: fix(),
+        });
+    }
+}
+
+/// Walks from every switch to every LID. A switch that was reached before on the way to the same LID
+/// is not walked from again.
+fn faults(fabric: &Fabric) -> Faults {
+    let mut faults = Faults::default();
+    let switches: Vec<usize> =
+        (0..fabric.nodes.len()).filter(|node| fabric.nodes[*node].forwarding.is_some()).collect();
+    // Number of the LID to which a node was walked from last.
+    let mut walked = vec![u32::MAX; fabric.nodes.len()];
+    let targets = ports(fabric).filter(|(end, port)| {
+        port.lid != 0 && (end.port == 0 || !fabric.nodes[end.node].is_switch())
+    });
+    let lids = targets.flat_map(|(end, port)| lids_of(port).map(move |lid| (end, lid)));
+    let mut path = Vec::new();
+    for (turn, (target, lid)) in (0_u32..).zip(lids) {
+        walked[target.node] = turn;
+        for &start in &switches {
+            path.clear();
+            let mut node = start;
+            while walked[node] != turn {
+                walked[node] = turn;
+                path.push(node);
+                match step(fabric, node, lid, target.node) {
+                    Ok(Some(next)) => node = next,
+                    Ok(None) => break,
+                    Err(failure) => {
+                        faults.dead.entry((node, failure)).or_default().push(lid);
+                        break;
+                    }
+                }
+                if let Some(first) = path.iter().position(|one| *one == node) {
+                    let mut members = path[first..].to_vec();
+                    members.sort_unstable();
+                    faults.loops.entry(members).or_default().push(lid);
+                }
+            }
+        }
+    }
+    faults
+}
+
+/// Returns the next switch on the way to a LID; `None` where the walk ends without a fault: at the
+/// target, at a router, and at a switch whose table is unknown.
+fn step(
+    fabric: &Fabric,
+    node: usize,
+    lid: u16,
+    target: usize,
+) -> Result<Option<usize>, RouteFailure> {
+    let port = next_port(fabric, node, lid)?;
+    let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
+    let next = peer.ok_or(RouteFailure::NoLink(port))?.node;
+    match fabric.nodes[next].kind {
+        _ if next == target => Ok(None),
+        FabricNodeKind::Switch => Ok(fabric.nodes[next].forwarding.as_ref().map(|_| next)),
+        FabricNodeKind::Router => Ok(None),
+        FabricNodeKind::Ca | FabricNodeKind::Unknown(_) => Err(RouteFailure::WrongNode),
+    }
+}
+
+fn count(lids: usize) -> String {
+    if lids == 1 { "1 LID".into() } else { format!("{lids} LIDs") }
+}
+
+/// Returns the first target of some LIDs by name, and the number of the others.
+fn targets_of(fabric: &Fabric, lids: &[u16]) -> String {
+    let name = |lid: &u16| {
+        let has = ports(fabric).find(|(_, port)| lids_of(port).any(|one| one == *lid));
+        has.map_or_else(|| format!("LID {lid}"), |(end, _)| title(fabric, end))
+    };
+    let names: Vec<String> = lids.iter().take(3).map(name).collect();
+    let more = lids.len().saturating_sub(names.len());
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{rest}", names.join(", "))
+}

@@ -1,0 +1,77 @@
+//! A port by what people type: a name, a GUID or a LID.
+
+use super::{lids_of, ports, title};
+use crate::model::{Fabric, FabricEnd, FabricNode};
+
+/// Why a word names no port.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// No node has the name, GUID or LID.
+    #[error("no node is called {0}, and none has this GUID or LID")]
+    Unknown(String),
+    /// Several nodes fit.
+    #[error("{word} fits {count} nodes: {names}")]
+    Several {
+        /// The word.
+        word: String,
+        /// Number of nodes.
+        count: usize,
+        /// Some of them.
+        names: String,
+    },
+}
+
+/// Returns the port that a word names: a node description, its first word, a GUID as `0x…` or in
+/// groups, or a LID. Of a switch the port is 0.
+///
+/// # Errors
+/// No node fits, or several do.
+pub fn find_port(fabric: &Fabric, word: &str) -> Result<FabricEnd, SearchError> {
+    let is_endpoint = |end: &FabricEnd| end.port == 0 || !fabric.nodes[end.node].is_switch();
+    let endpoints = || ports(fabric).filter(|(end, _)| is_endpoint(end));
+    if let Ok(lid) = word.parse::<u16>()
+        && let Some((end, _)) = endpoints().find(|(_, port)| lids_of(port).any(|one| one == lid))
+    {
+        return Ok(end);
+    }
+    let digits: String = word.strip_prefix("0x").unwrap_or(word).replace(':', "");
+    let guid = Some(digits).filter(|digits| digits.len() >= 8);
+    if let Some(guid) = guid.and_then(|digits| u64::from_str_radix(&digits, 16).ok()) {
+        let has = |end: &FabricEnd, port: Option<u64>| {
+            port == Some(guid) || fabric.nodes[end.node].guid.0 == guid
+        };
+        let mut ends = endpoints().map(|(end, port)| (end, port.guid.map(|guid| guid.0)));
+        if let Some((end, _)) = ends.find(|(end, port)| has(end, *port)) {
+            return Ok(end);
+        }
+    }
+    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<FabricEnd> {
+        let is_named = |node: &FabricNode| node.name.as_deref().is_some_and(fits);
+        let mut ends: Vec<FabricEnd> = endpoints()
+            .map(|(end, _)| end)
+            .filter(|end| is_named(&fabric.nodes[end.node]))
+            .collect();
+        ends.dedup_by_key(|end| end.node);
+        ends
+    };
+    let lower = word.to_lowercase();
+    let first = |name: &str| name.split_whitespace().next().is_some_and(|first| first == word);
+    let ways: [&dyn Fn(&str) -> bool; 3] =
+        [&|name| name == word, &first, &|name| name.to_lowercase().contains(&lower)];
+    for fits in ways {
+        match named(fits)[..] {
+            [] => {}
+            [end] => return Ok(end),
+            ref ends => {
+                let some: Vec<String> =
+                    ends.iter().take(4).map(|end| title(fabric, *end)).collect();
+                return Err(SearchError::Several {
+                    word: word.to_owned(),
+                    count: ends.len(),
+                    names: some.join(", "),
+                });
+            }
+        }
+    }
+    Err(SearchError::Unknown(word.to_owned()))
+}

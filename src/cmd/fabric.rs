@@ -1,0 +1,276 @@
+//! `rdmactl fabric`: what does the InfiniBand subnet consist of, and what is wrong with it?
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::analyse::fabric::errors::Thresholds;
+use crate::analyse::fabric::routes::{self, Route};
+use crate::analyse::fabric::{find_port, findings};
+use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
+use crate::model::{HostReport, Part, Parts};
+use crate::query::{
+    FabricErrors, FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems,
+    FabricRoutes, FabricSubnets, FabricSwitches, HopRow, Listing, fabric_error_rows,
+    fabric_link_rows, fabric_node_rows, fabric_problem_rows, fabric_switch_rows, hop_rows,
+    manager_rows, partition_rows, subnet_rows, subnets,
+};
+use crate::render::{
+    FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
+    to_json_lines,
+};
+use crate::term::Term;
+
+use super::listing::{self, Recipe, Rows};
+use super::outcome::say;
+use super::{Advice, Outcome};
+
+/// Lists the subnets of what the flags name.
+pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
+    check(args)?;
+    let names = args.node_name_map.as_deref().map(read_names).transpose()?;
+    let command = Fabric { global, args, term, names: names.unwrap_or_default() };
+    if matches!(global.output(), Format::Tree | Format::Dot) {
+        return command.draw();
+    }
+    match args.view {
+        FabricView::Subnets => command.subnets(),
+        FabricView::Nodes => command.list::<FabricNodes>(&|reports, _| fabric_node_rows(reports)),
+        FabricView::Links => command.list::<FabricLinks>(&|reports, _| fabric_link_rows(reports)),
+        FabricView::Switches => {
+            command.list::<FabricSwitches>(&|reports, _| fabric_switch_rows(reports))
+        }
+        FabricView::Routes => command.routes(),
+        FabricView::Partitions => {
+            command.list::<FabricPartitions>(&|reports, _| partition_rows(reports))
+        }
+        FabricView::Sm => command.list::<FabricManagers>(&|reports, _| manager_rows(reports)),
+        FabricView::Problems => {
+            command.list::<FabricProblems>(&|reports, _| fabric_problem_rows(reports))
+        }
+        FabricView::Errors => command.errors(),
+    }
+}
+
+/// Refuses arguments that the view does not use.
+fn check(args: &FabricArgs) -> anyhow::Result<()> {
+    if args.view == FabricView::Routes {
+        if args.ends.len() != 2 {
+            let fix = "write rdmactl fabric routes A B; list the nodes: rdmactl fabric nodes";
+            return Err(Advice::error("a route has two ends", fix));
+        }
+    } else if let Some(word) = args.ends.first() {
+        let fix = format!("name a host with -H: -H {}", shlex::try_quote(word)?);
+        return Err(Advice::error(format!("this view takes no {word}"), fix));
+    }
+    if args.thresholds.is_some() && args.view != FabricView::Errors {
+        let fix = "write rdmactl fabric errors --thresholds FILE, or remove it";
+        return Err(Advice::error("--thresholds has no effect on this view", fix));
+    }
+    Ok(())
+}
+
+struct Fabric<'args> {
+    global: &'args Global,
+    args: &'args FabricArgs,
+    term: Term,
+    /// Names of nodes by their GUIDs.
+    names: HashMap<u64, String>,
+}
+
+impl Fabric<'_> {
+    fn parts(&self) -> Parts {
+        let of_view: &[Part] = match self.args.view {
+            FabricView::Subnets | FabricView::Routes | FabricView::Problems => {
+                &[Part::FabricRoutes]
+            }
+            FabricView::Partitions => &[Part::FabricPartitions],
+            FabricView::Errors => &[Part::FabricCounters],
+            FabricView::Nodes | FabricView::Links | FabricView::Switches | FabricView::Sm => &[],
+        };
+        let via = match self.args.via {
+            Some(SweepVia::Sa) => Some(Part::FabricSa),
+            Some(SweepVia::Smp) => Some(Part::FabricSmp),
+            None => None,
+        };
+        [Part::Fabric].into_iter().chain(of_view.iter().copied()).chain(via).collect()
+    }
+
+    /// Gives nodes the names of the name map, and says with -v why tables were not used.
+    fn rename(&self, report: &mut HostReport) {
+        for fabric in report.fabrics.iter().flatten().filter(|fabric| !fabric.nodes.is_empty()) {
+            for why in fabric.rejected_tables.iter().filter(|_| self.global.verbose > 0) {
+                let text = format!(
+                    "{}/{}: swept by directed routes, because of the tables of subnet \
+                     administration: {why}",
+                    fabric.device, fabric.port
+                );
+                say(self.term, &Note { text: escape(&text).into_owned(), fix: None });
+            }
+        }
+        let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
+        for node in nodes {
+            if let Some(name) = self.names.get(&node.guid.0) {
+                node.name = Some(name.clone());
+            }
+        }
+    }
+
+    fn list<L: Listing>(&self, rows: &Rows<'_, L>) -> anyhow::Result<Outcome> {
+        self.list_with(&Recipe { parts: self.parts(), ..self.recipe(rows) })
+    }
+
+    fn list_with<L: Listing>(&self, recipe: &Recipe<'_, L>) -> anyhow::Result<Outcome> {
+        listing::run(self.global, self.term, recipe, |report| self.rename(report))
+    }
+
+    fn recipe<'rows, L: Listing>(&self, rows: &'rows Rows<'rows, L>) -> Recipe<'rows, L> {
+        Recipe {
+            parts: self.parts(),
+            is_per_host: false,
+            nothing: "no row: the subnet has nothing of this kind",
+            json: &|taken_ns, hosts| to_json(&FabricDocument::new(taken_ns, hosts, &findings)),
+            json_lines: &|taken_ns, hosts| {
+                let hosts = hosts.iter().map(std::slice::from_ref);
+                to_json_lines(hosts.map(|host| FabricDocument::new(taken_ns, host, &findings)))
+            },
+            ..Recipe::of(rows)
+        }
+    }
+
+    /// One row for each subnet, and its findings below.
+    fn subnets(&self) -> anyhow::Result<Outcome> {
+        self.list_with(&Recipe::<FabricSubnets> {
+            footer: &|rows, _| {
+                let of_row = |row: &crate::query::SubnetRow<'_>| {
+                    let fabric = row.place.fabric?;
+                    Some(findings(fabric, &row.place.report.host))
+                };
+                let found: Vec<_> = rows.iter().filter_map(of_row).flatten().collect();
+                let text = render_fabric_findings(&found);
+                if text.is_empty() { text } else { format!("\n{text}") }
+            },
+            ..self.recipe(&|reports, _| subnet_rows(reports))
+        })
+    }
+
+    /// Error counters; a counter above its threshold is a problem.
+    fn errors(&self) -> anyhow::Result<Outcome> {
+        let thresholds = match &self.args.thresholds {
+            None => Thresholds::default(),
+            Some(path) => {
+                let place = || format!("cannot read the thresholds in {}", path.display());
+                let text = fs::read_to_string(path).with_context(place)?;
+                Thresholds::parse(&text).map_err(|error| {
+                    let what = format!("{}: {error}", path.display());
+                    Advice::error(what, "write lines such as SymbolErrorCounter=10")
+                })?
+            }
+        };
+        let found = Cell::new(false);
+        let outcome = listing::run(
+            self.global,
+            self.term,
+            &Recipe::<FabricErrors> {
+                nothing: "no error counter is above its threshold",
+                ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
+            },
+            |report| {
+                self.rename(report);
+                let fabrics = report.fabrics.iter().flatten();
+                let is_above = |fabric| {
+                    crate::analyse::fabric::errors::above(fabric, &thresholds).next().is_some()
+                };
+                if fabrics.into_iter().any(is_above) {
+                    found.set(true);
+                }
+            },
+        )?;
+        Ok(if found.get() { Outcome::Problem } else { outcome })
+    }
+
+    /// The routes between two nodes; one that ends early is a problem.
+    fn routes(&self) -> anyhow::Result<Outcome> {
+        let [from, to] = &self.args.ends[..] else { return Ok(Outcome::Nothing) };
+        let failed = Cell::new(false);
+        let problem = std::cell::RefCell::new(None);
+        let outcome = self.list_with(&Recipe::<FabricRoutes> {
+            nothing: "no route",
+            ..self.recipe(&|reports, _| {
+                let mut rows: Vec<HopRow<'_>> = Vec::new();
+                let mut missing = None;
+                for place in subnets(reports) {
+                    let Some(fabric) = place.fabric else { continue };
+                    let ends =
+                        find_port(fabric, from).and_then(|a| Ok((a, find_port(fabric, to)?)));
+                    match ends {
+                        Ok((from, to)) => {
+                            let routes = routes::routes(fabric, from, to);
+                            let is_broken = |route: &Route| route.failure.is_some();
+                            failed.set(failed.get() || routes.iter().any(is_broken));
+                            rows.extend(hop_rows(place, &routes));
+                        }
+                        Err(error) => missing = Some(error),
+                    }
+                }
+                if rows.is_empty() {
+                    problem.replace(missing);
+                }
+                rows
+            })
+        })?;
+        match problem.into_inner() {
+            Some(error) => {
+                Err(Advice::error(error.to_string(), "list the nodes: rdmactl fabric nodes"))
+            }
+            None if failed.get() => Ok(Outcome::Problem),
+            None => Ok(outcome),
+        }
+    }
+
+    /// Prints each subnet as a tree or as a graph.
+    fn draw(&self) -> anyhow::Result<Outcome> {
+        let mut reports = listing::read(self.global, &[Part::Fabric].into())?;
+        reports.hosts.iter_mut().for_each(|report| self.rename(report));
+        for place in subnets(&reports.hosts) {
+            let Some(fabric) = place.fabric else { continue };
+            let is_tree = self.global.output() == Format::Tree;
+            let text = if is_tree { fabric_tree(fabric) } else { fabric_dot(fabric) };
+            self.term.answer(text)?;
+        }
+        for note in notes(&reports.hosts, reports.hosts_named, false) {
+            say(self.term, &note);
+        }
+        Ok(Outcome::of_listing(&reports.hosts))
+    }
+}
+
+/// Reads a file of node names: lines of a GUID and a name in quotation marks.
+fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the node names in {}", path.display()))?;
+    let mut names = HashMap::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (guid, name) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let digits = guid.strip_prefix("0x").unwrap_or(guid);
+        let name = name.trim().trim_matches('"');
+        match u64::from_str_radix(digits, 16) {
+            Ok(guid) if !name.is_empty() => names.insert(guid, name.to_owned()),
+            _ => {
+                let what = format!("{}: line {}: no GUID and name", path.display(), at + 1);
+                return Err(Advice::error(
+                    what,
+                    "write lines such as 0x0002c90200000001 \"leaf001\"",
+                ));
+            }
+        };
+    }
+    Ok(names)
+}

@@ -1,0 +1,42 @@
+//! Fabrics from files of other tools: the output of ibnetdiscover, and opensm-subnet.lst of opensm.
+//!
+//! Both are bounded, and a line of another form is an error with its number.
+
+mod ibnetdiscover;
+mod opensm;
+
+use crate::model::Fabric;
+
+/// A line that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct ImportError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl ImportError {
+    fn new(line: usize, what: impl Into<String>) -> Self {
+        Self { line, what: what.into() }
+    }
+}
+
+/// Reads a fabric from the text of a file; `None` if the text is of neither form. `file` is the name
+/// that the fabric gets.
+///
+/// # Errors
+/// A line cannot be read.
+pub fn import_fabric(file: &str, text: &str) -> Option<Result<Fabric, ImportError>> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.find(|line| !line.starts_with('#'))?;
+    if opensm::is_line(first) {
+        return Some(opensm::read(file, text));
+    }
+    let is_ibnetdiscover = ["vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid="];
+    is_ibnetdiscover
+        .iter()
+        .any(|start| first.starts_with(start))
+        .then(|| ibnetdiscover::read(file, text))
+}

@@ -1,0 +1,46 @@
+//! The partition tables: `P_KeyTable` of channel adapter ports and of port 0 of switches.
+
+use super::ends;
+use super::requests::{Requests, silent_node, to_node};
+use super::sweep::port_mut;
+use crate::mad::{Attribute as _, PartitionBlock, smp_data};
+use crate::model::{Fabric, FabricEnd};
+use crate::source::{Mads, ReadError};
+
+/// Most blocks of 32 keys of a port: the modifier has 16 bits, and devices have up to 4 blocks.
+const MOST_BLOCKS: usize = 64;
+
+/// Reads the first block of each table, and the next one while a block is full.
+pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
+    let mut requests = Requests::new(mads);
+    let is_member = |end: &FabricEnd| !fabric.nodes[end.node].is_switch() || end.port == 0;
+    for end in ends(fabric).filter(is_member) {
+        if let Some((lid, mad)) = to_node::<PartitionBlock>(&fabric.nodes[end.node], 0) {
+            requests.ask(lid, mad, (end, 0))?;
+        }
+    }
+    while let Some(((end, block), answer)) = requests.next()? {
+        let node = &mut fabric.nodes[end.node];
+        match answer {
+            Ok(mad) => {
+                let data = smp_data(&mad).unwrap_or_default();
+                let keys = data.chunks_exact(2).map(|key| u16::from_be_bytes([key[0], key[1]]));
+                let keys: Vec<u16> = keys.filter(|key| *key & 0x7fff != 0).collect();
+                let is_full = keys.len() == PartitionBlock::KEYS;
+                port_mut(node, end.port).p_keys.get_or_insert_default().extend(keys);
+                if is_full && block + 1 < MOST_BLOCKS {
+                    let next = u32::try_from(block + 1).unwrap_or(u32::MAX);
+                    if let Some((lid, mad)) = to_node::<PartitionBlock>(node, next) {
+                        requests.ask(lid, mad, (end, block + 1))?;
+                    }
+                }
+            }
+            Err(error) => {
+                let silent = silent_node(node, PartitionBlock::NAME, &error);
+                fabric.silent.push(silent);
+            }
+        }
+    }
+    fabric.requests = fabric.requests.saturating_add(requests.sent());
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Requests in flight, each with what its answer is for.
+
+use std::collections::HashMap;
+
+use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, smp};
+use crate::model::{FabricNode, SilentRoute};
+use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
+
+/// Requests of a port without an answer, and what each is for.
+pub(super) struct Requests<'mads, T> {
+    mads: &'mads mut dyn Mads,
+    waiting: HashMap<MadTicket, T>,
+    sent: u32,
+}
+
+impl<'mads, T> Requests<'mads, T> {
+    /// Takes a port that has no other request in flight.
+    pub(super) fn new(mads: &'mads mut dyn Mads) -> Self {
+        Self { mads, waiting: HashMap::new(), sent: 0 }
+    }
+
+    /// Sends a request: to a LID, or along its directed route.
+    pub(super) fn ask(
+        &mut self,
+        lid: Option<u16>,
+        mad: [u8; MAD_BYTES],
+        what: T,
+    ) -> Result<(), ReadError> {
+        let ticket = self.mads.ask(lid, mad)?;
+        self.waiting.insert(ticket, what);
+        self.sent = self.sent.saturating_add(1);
+        Ok(())
+    }
+
+    /// Returns the next answer and what it is for; `None` if no request is in flight.
+    pub(super) fn next(&mut self) -> Result<Option<(T, MadAnswer)>, ReadError> {
+        while let Some((ticket, answer)) = self.mads.next_answer()? {
+            if let Some(what) = self.waiting.remove(&ticket) {
+                return Ok(Some((what, answer)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of requests that were sent.
+    pub(super) fn sent(&self) -> u32 {
+        self.sent
+    }
+}
+
+/// Returns a request of subnet management to a node: along its directed route, or by LID. `None` if
+/// neither is known.
+pub(super) fn to_node<A: Attribute>(
+    node: &FabricNode,
+    modifier: u32,
+) -> Option<(Option<u16>, [u8; MAD_BYTES])> {
+    match &node.route {
+        Some(route) => Some((None, directed_smp::<A>(&directed_path(route).ok()?, modifier))),
+        None => Some((Some(node.lid()?), smp::<A>(modifier))),
+    }
+}
+
+/// Returns the directed route that leaves by these ports.
+pub(super) fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
+    ports.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port))
+}
+
+/// Returns what is listed for a request to a node that was not answered.
+pub(super) fn silent_node(
+    node: &FabricNode,
+    attribute: impl Into<String>,
+    error: &MadError,
+) -> SilentRoute {
+    let lid = if node.route.is_some() { 0 } else { node.lid().unwrap_or(0) };
+    let route = node.route.clone().unwrap_or_default();
+    SilentRoute { route, lid, attribute: attribute.into(), detail: error.to_string() }
+}

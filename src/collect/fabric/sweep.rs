@@ -1,0 +1,235 @@
+//! Sweep of a subnet by directed routes: from one port to every node that answers.
+//!
+//! Every answer may lead to further requests. A port with a link leads to the node behind it, unless
+//! the link is known from the other end. A switch is first asked for the ports that may have a link
+//! to an unknown node. What does not answer is listed with its route, and delays nothing else.
+
+use std::collections::HashMap;
+
+use super::port_info;
+use super::requests::Requests;
+use crate::mad::{
+    Attribute, DirectedPath, NodeDescription, NodeInfo, PortInfo, SwitchInfo, directed_smp,
+    smp_attribute,
+};
+use crate::model::{
+    DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SilentRoute,
+    SweepMethod,
+};
+use crate::source::{MadError, Mads, ReadError};
+
+/// Most nodes of a subnet: there are 49,151 unicast LIDs.
+const MOST_NODES: usize = 49_151;
+
+/// Sweeps the subnet of a port.
+///
+/// # Errors
+/// The device is gone, or the port has no subnet management.
+pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
+    let mut sweep = Sweep {
+        requests: Requests::new(mads),
+        fabric: Fabric::empty("", 0, SweepMethod::Smp),
+        nodes: HashMap::new(),
+    };
+    sweep.ask_node(&DirectedPath::own(), None)?;
+    while let Some((asked, answer)) = sweep.requests.next()? {
+        match answer {
+            Ok(mad) => sweep.answered(&asked, &mad)?,
+            Err(error) => sweep.silent(&asked, &error),
+        }
+    }
+    sweep.fabric.requests = sweep.requests.sent();
+    Ok(sweep.fabric)
+}
+
+/// A request in flight.
+#[derive(Debug)]
+struct Asked {
+    path: DirectedPath,
+    what: What,
+}
+
+/// What was requested.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// The node at the end of the route, and the port that leads to it.
+    Node(Option<FabricEnd>),
+    /// The description of a node.
+    Name(usize),
+    /// The forwarding of a switch.
+    Switch(usize),
+    /// A port of a node.
+    Port(FabricEnd),
+}
+
+struct Sweep<'mads> {
+    requests: Requests<'mads, Asked>,
+    fabric: Fabric,
+    /// Index of a node by its GUID.
+    nodes: HashMap<u64, usize>,
+}
+
+impl Sweep<'_> {
+    fn ask_node(&mut self, path: &DirectedPath, from: Option<FabricEnd>) -> Result<(), ReadError> {
+        self.ask::<NodeInfo>(path, 0, What::Node(from))
+    }
+
+    fn ask<A: Attribute>(
+        &mut self,
+        path: &DirectedPath,
+        modifier: u32,
+        what: What,
+    ) -> Result<(), ReadError> {
+        let asked = Asked { path: path.clone(), what };
+        self.requests.ask(None, directed_smp::<A>(path, modifier), asked)
+    }
+
+    fn answered(&mut self, asked: &Asked, mad: &[u8]) -> Result<(), ReadError> {
+        match asked.what {
+            What::Node(from) => match smp_attribute::<NodeInfo>(mad) {
+                Some(info) => self.node(&asked.path, from, &info),
+                None => Ok(()),
+            },
+            What::Name(node) => {
+                self.fabric.nodes[node].name = smp_attribute(mad).map(|NodeDescription(name)| name);
+                Ok(())
+            }
+            What::Switch(node) => {
+                let info = smp_attribute::<SwitchInfo>(mad);
+                self.fabric.nodes[node].enhanced_port_0 =
+                    info.map(|info| info.enhanced_port_0 == 1);
+                Ok(())
+            }
+            What::Port(end) => match smp_attribute::<PortInfo>(mad) {
+                Some(info) => self.port(&asked.path, end, &info),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn silent(&mut self, asked: &Asked, error: &MadError) {
+        let attribute = match asked.what {
+            What::Node(_) => NodeInfo::NAME.to_owned(),
+            What::Name(_) => NodeDescription::NAME.to_owned(),
+            What::Switch(_) => SwitchInfo::NAME.to_owned(),
+            What::Port(end) => format!("{} of port {}", PortInfo::NAME, end.port),
+        };
+        self.add_silent(&asked.path, attribute, error.to_string());
+    }
+
+    fn add_silent(&mut self, path: &DirectedPath, attribute: String, detail: String) {
+        let route = path.ports().to_vec();
+        self.fabric.silent.push(SilentRoute { route, lid: 0, attribute, detail });
+    }
+
+    /// Adds a node, and links the port that led to it.
+    fn node(
+        &mut self,
+        path: &DirectedPath,
+        from: Option<FabricEnd>,
+        info: &NodeInfo,
+    ) -> Result<(), ReadError> {
+        let known = self.nodes.get(&info.node_guid).copied();
+        if known.is_none() && self.fabric.nodes.len() >= MOST_NODES {
+            self.fabric.is_partial = true;
+            return Ok(());
+        }
+        let node = known.unwrap_or(self.fabric.nodes.len());
+        if known.is_none() {
+            self.nodes.insert(info.node_guid, node);
+            self.fabric.nodes.push(node_of(info, Some(path.ports().to_vec())));
+        }
+        let end = FabricEnd { node, port: info.local_port };
+        let is_switch = self.fabric.nodes[node].is_switch();
+        if is_switch {
+            self.port_mut(FabricEnd { node, port: 0 }).guid = Some(Guid(info.port_guid));
+        } else {
+            self.port_mut(end).guid = Some(Guid(info.port_guid));
+        }
+        if let Some(from) = from {
+            // Two requests may cross one link from both ends, but no port has two links.
+            if self.port_mut(end).peer.is_some_and(|peer| peer != from) {
+                let place = format!("directed route {path}");
+                let guid = Guid(info.node_guid);
+                self.fabric.duplicate_guids.push(DuplicateGuid { guid, place });
+                return Ok(());
+            }
+            self.port_mut(from).peer = Some(end);
+            self.port_mut(end).peer = Some(from);
+        }
+        if known.is_none() {
+            self.ask::<NodeDescription>(path, 0, What::Name(node))?;
+        }
+        if is_switch && known.is_none() {
+            self.ask::<SwitchInfo>(path, 0, What::Switch(node))?;
+            for port in 0..=info.ports {
+                self.ask::<PortInfo>(path, port.into(), What::Port(FabricEnd { node, port }))?;
+            }
+        } else if !is_switch {
+            self.ask::<PortInfo>(path, end.port.into(), What::Port(end))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a port, and goes on behind it.
+    fn port(
+        &mut self,
+        path: &DirectedPath,
+        end: FabricEnd,
+        info: &PortInfo,
+    ) -> Result<(), ReadError> {
+        if self.fabric.subnet_prefix.is_none() && path.ports().is_empty() {
+            self.fabric.subnet_prefix = Some(Guid(info.gid_prefix));
+            self.fabric.sm_lid = info.sm_lid;
+        }
+        let port = self.port_mut(end);
+        port_info::fill(port, info);
+        let is_known = port.peer.is_some();
+        // A channel adapter does not forward: only the first node is left by its own port.
+        let is_switch = self.fabric.nodes[end.node].is_switch();
+        let is_passage = end.port != 0 && (is_switch || path.ports().is_empty());
+        if is_known || !is_passage || info.physical_state != FabricPort::LINK_UP {
+            return Ok(());
+        }
+        match path.through(end.port) {
+            Ok(next) => self.ask_node(&next, Some(end)),
+            Err(error) => {
+                self.add_silent(path, NodeInfo::NAME.to_owned(), error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns a port, which is added when it is first named.
+    fn port_mut(&mut self, end: FabricEnd) -> &mut FabricPort {
+        port_mut(&mut self.fabric.nodes[end.node], end.port)
+    }
+}
+
+/// Returns a node without ports.
+pub(super) fn node_of(info: &NodeInfo, route: Option<Vec<u8>>) -> FabricNode {
+    FabricNode {
+        guid: Guid(info.node_guid),
+        system_image_guid: Guid(info.system_image_guid),
+        kind: FabricNodeKind::from(info.node_type),
+        name: None,
+        vendor_id: info.vendor_id,
+        device_id: info.device_id,
+        revision: info.revision,
+        port_count: info.ports,
+        enhanced_port_0: None,
+        route,
+        forwarding: None,
+        ports: Vec::new(),
+    }
+}
+
+/// Returns a port, which is added when it is first named. Ports stay in the order of their numbers.
+pub(super) fn port_mut(node: &mut FabricNode, number: u8) -> &mut FabricPort {
+    let ports = &mut node.ports;
+    let at = ports.binary_search_by_key(&number, |port| port.number).unwrap_or_else(|at| {
+        ports.insert(at, FabricPort { number, ..FabricPort::default() });
+        at
+    });
+    &mut ports[at]
+}

@@ -1,0 +1,111 @@
+//! The listings of `rdmactl fabric`: subnets, nodes, links, switches, routes, partitions, subnet
+//! managers, problems and errors.
+//!
+//! A subnet that several hosts swept is shown once, as the host saw it that found most nodes.
+
+mod errors;
+mod links;
+mod managers;
+mod nodes;
+mod partitions;
+mod problems;
+mod routes;
+mod subnets;
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::place::shared;
+use super::{Align, Column, Listing, Meaning, Shown, Value};
+use crate::model::{Fabric, FabricEnd, FabricNode, HostReport};
+
+pub use errors::{FabricErrorRow, FabricErrors, fabric_error_rows};
+pub use links::{FabricLinkRow, FabricLinks, fabric_link_rows};
+pub use managers::{FabricManagers, ManagerRow, manager_rows};
+pub use nodes::{FabricNodeRow, FabricNodes, FabricSwitches, fabric_node_rows, fabric_switch_rows};
+pub use partitions::{FabricPartitions, PartitionRow, partition_rows};
+pub use problems::{FabricProblemRow, FabricProblems, fabric_problem_rows};
+pub use routes::{FabricRoutes, HopRow, hop_rows};
+pub use subnets::{FabricSubnets, SubnetRow, subnet_rows};
+
+/// A subnet and the host that swept it; a host without an answer has no subnet.
+#[derive(Debug, Clone, Copy)]
+pub struct FabricPlace<'report> {
+    /// The host.
+    pub report: &'report HostReport,
+    /// The subnet.
+    pub fabric: Option<&'report Fabric>,
+}
+
+/// Returns each subnet once, and the hosts without an answer.
+#[must_use]
+pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
+    let places = reports.iter().flat_map(|report| {
+        let fabrics = report.fabrics.iter().flatten().map(Some);
+        let failed = report.failure.iter().map(|_| None);
+        fabrics.chain(failed).map(move |fabric| FabricPlace { report, fabric })
+    });
+    let places: Vec<FabricPlace<'_>> = places.collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    let size = |place: &FabricPlace<'_>| place.fabric.map_or(0, |fabric| fabric.nodes.len());
+    order.sort_by_key(|at| Reverse(size(&places[*at])));
+    let (mut known, mut kept) = (HashSet::new(), HashSet::new());
+    for at in order {
+        let nodes = places[at].fabric.iter().flat_map(|fabric| &fabric.nodes);
+        let guids: Vec<u64> = nodes.map(|node| node.guid.0).collect();
+        if guids.first().is_none_or(|first| !known.contains(first)) {
+            known.extend(guids);
+            kept.insert(at);
+        }
+    }
+    let kept = places.iter().enumerate().filter(|(at, _)| kept.contains(at));
+    kept.map(|(_, place)| *place).collect()
+}
+
+/// A row that belongs to a subnet.
+pub(super) trait OfFabric {
+    /// The subnet.
+    fn place(&self) -> FabricPlace<'_>;
+}
+
+/// A row that belongs to a node of a subnet.
+pub(super) trait OfNode: OfFabric {
+    /// Index of the node; `None` for a host without an answer.
+    fn node_index(&self) -> Option<usize>;
+
+    /// The node.
+    fn node(&self) -> Option<&FabricNode> {
+        self.place().fabric?.nodes.get(self.node_index()?)
+    }
+}
+
+shared! {
+    OfFabric fabric_host: "host" "HOST" Left WithHosts [] "Name of the host"
+        |row| Value::Text(row.place().report.host.clone());
+    OfFabric subnet: "subnet.prefix" "SUBNET" Left Asked [] "Subnet prefix: upper 64 bits of the GIDs of the subnet"
+        |row| Value::text(row.place().fabric.and_then(|fabric| fabric.subnet_prefix));
+    OfNode node_name: "node.name" "NODE" Left Always ["fabric"] "Node description, or the GUID of a node without one; for an unreachable host the reason"
+        |row| Value::or_failure(row.place().report, || Value::text(row.node().map(FabricNode::title)));
+    OfNode node_guid: "node.guid" "GUID" Left Asked ["fabric"] "GUID of the node"
+        |row| Value::text(row.node().map(|node| node.guid));
+    OfNode node_kind: "node.kind" "KIND" Left Always ["fabric"] "Kind of the node: ca (channel adapter), switch, router"
+        |row| Value::text(row.node().map(|node| node.kind.word()));
+    OfNode node_lid: "node.lid" "LID" Right Always ["fabric"] "LID of the node; of a channel adapter that of its first port"
+        |row| Value::id(row.node().and_then(FabricNode::lid).map(u32::from));
+}
+
+/// Returns the name of a node.
+fn name(fabric: &Fabric, node: usize) -> Option<String> {
+    fabric.nodes.get(node).map(FabricNode::title)
+}
+
+/// Returns the leaf switch and its port of the first port of a channel adapter.
+fn leaf_of(fabric: &Fabric, node: usize) -> Option<FabricEnd> {
+    let found = fabric.nodes.get(node).filter(|node| !node.is_switch())?;
+    found.ports.iter().find_map(|port| fabric.leaf(FabricEnd { node, port: port.number }))
+}
+
+/// True if the subnet or a part of it could not be read.
+fn is_unreadable(place: FabricPlace<'_>, source: &str) -> bool {
+    source == "fabric" && place.report.problems.has(source)
+}

@@ -1,0 +1,101 @@
+use super::super::column::columns;
+use super::super::{Column, Key, Listing, Value};
+use super::{
+    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, name, node_guid, node_kind,
+    node_lid, node_name, subnet, subnets,
+};
+use crate::analyse::fabric::errors::{Thresholds, above};
+use crate::model::{CounterUnit, FabricCounter, FabricEnd, HostReport};
+
+/// The listing of `rdmactl fabric errors`: one row for each counter above its threshold.
+#[derive(Debug)]
+pub enum FabricErrors {}
+
+/// One row: a counter, or a host without an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct FabricErrorRow<'report> {
+    /// The subnet.
+    pub place: FabricPlace<'report>,
+    /// The port and its counter.
+    pub counter: Option<(FabricEnd, &'report FabricCounter)>,
+    /// Largest value that is no finding.
+    pub threshold: u64,
+}
+
+impl FabricErrorRow<'_> {
+    fn peer(&self) -> Option<FabricEnd> {
+        self.place.fabric?.port(self.counter?.0)?.peer
+    }
+}
+
+impl OfFabric for FabricErrorRow<'_> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
+impl OfNode for FabricErrorRow<'_> {
+    fn node_index(&self) -> Option<usize> {
+        self.counter.map(|(end, _)| end.node)
+    }
+}
+
+impl Listing for FabricErrors {
+    type Row<'report> = FabricErrorRow<'report>;
+
+    const NAME: &'static str = "fabric errors";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("subnet", "subnet", "subnet.prefix"),
+        Key::new("node", "guid", "node.guid"),
+        Key::new("node", "node", "node.name"),
+        Key::new("error", "port", "error.port"),
+        Key::new("error", "counter", "error.counter"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
+        "error.port" "PORT" Right Always ["fabric_counters"] "Port of the node"
+            |row| Value::int(row.counter.map(|(end, _)| end.port.into()));
+        "error.counter" "COUNTER" Left Always ["fabric_counters"] "Name of the counter in the InfiniBand specification"
+            |row| Value::text(row.counter.map(|(_, counter)| &counter.name));
+        "error.value" "VALUE" Right Always ["fabric_counters"]: Unwanted "Value; ! marks a counter that stopped at its largest value"
+            |row| row.counter.map_or(Value::Absent, |(_, counter)| Value::Count {
+                number: counter.value,
+                unit: CounterUnit::Events,
+                is_full: counter.is_saturated(),
+            });
+        "error.threshold" "THRESHOLD" Right Verbose ["fabric_counters"] "Largest value that is no finding"
+            |row| Value::count(row.counter.map(|_| row.threshold));
+        "error.peer" "PEER" Left Always ["fabric_counters"] "Node at the other end of the link"
+            |row| Value::text(row.place.fabric.zip(row.peer()).and_then(|(fabric, peer)| name(fabric, peer.node)));
+        "error.peer_port" "PEER_PORT" Right Always ["fabric_counters"] "Port at the other end of the link"
+            |row| Value::int(row.peer().map(|peer| peer.port.into()));
+    };
+
+    fn is_unreadable(row: &FabricErrorRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+/// Returns a row for each counter above its threshold, and for each host without an answer.
+#[must_use]
+pub fn fabric_error_rows<'report>(
+    reports: &'report [HostReport],
+    thresholds: &Thresholds,
+) -> Vec<FabricErrorRow<'report>> {
+    let mut rows = Vec::new();
+    for place in subnets(reports) {
+        let Some(fabric) = place.fabric else {
+            rows.push(FabricErrorRow { place, counter: None, threshold: 0 });
+            continue;
+        };
+        rows.extend(above(fabric, thresholds).map(|(end, counter)| FabricErrorRow {
+            place,
+            counter: Some((end, counter)),
+            threshold: thresholds.of(&counter.name),
+        }));
+    }
+    rows
+}

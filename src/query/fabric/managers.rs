@@ -1,0 +1,79 @@
+use super::super::column::columns;
+use super::super::{Column, Key, Listing, Value};
+use super::{
+    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, node_kind, node_lid, node_name,
+    subnet, subnets,
+};
+use crate::analyse::fabric::subnet_managers;
+use crate::model::{FabricEnd, HostReport, SubnetManager};
+
+/// The listing of `rdmactl fabric sm`: one row for each subnet manager.
+#[derive(Debug)]
+pub enum FabricManagers {}
+
+/// One row: a subnet manager, or a host without an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct ManagerRow<'report> {
+    /// The subnet.
+    pub place: FabricPlace<'report>,
+    /// The port of the subnet manager, and its state.
+    pub manager: Option<(FabricEnd, &'report SubnetManager)>,
+}
+
+impl OfFabric for ManagerRow<'_> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
+impl OfNode for ManagerRow<'_> {
+    fn node_index(&self) -> Option<usize> {
+        self.manager.map(|(end, _)| end.node)
+    }
+}
+
+impl Listing for FabricManagers {
+    type Row<'report> = ManagerRow<'report>;
+
+    const NAME: &'static str = "fabric sm";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("subnet", "subnet", "subnet.prefix"),
+        Key::new("manager", "guid", "manager.guid"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet(), node_name(), node_kind()]
+        "manager.port" "PORT" Right Always ["fabric"] "Port of the subnet manager"
+            |row| Value::int(row.manager.map(|(end, _)| end.port.into()));
+        [node_lid()]
+        "manager.state" "STATE" Left Always ["fabric"]: State "State: master, standby, discovering, not_active"
+            |row| Value::text(row.manager.map(|(_, manager)| manager.state_word()));
+        "manager.priority" "PRIORITY" Right Always ["fabric"] "Priority; the highest becomes master"
+            |row| Value::int(row.manager.map(|(_, manager)| manager.priority.into()));
+        "manager.activity" "ACTIVITY" Right Always ["fabric"] "Counter that grows while the subnet manager works"
+            |row| Value::id(row.manager.map(|(_, manager)| manager.activity));
+        "manager.guid" "GUID" Left Always ["fabric"] "GUID of the port of the subnet manager"
+            |row| Value::text(row.manager.map(|(_, manager)| manager.guid));
+    };
+
+    fn is_unreadable(row: &ManagerRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+/// Returns a row for each subnet manager, and for each host without an answer.
+#[must_use]
+pub fn manager_rows(reports: &[HostReport]) -> Vec<ManagerRow<'_>> {
+    let mut rows = Vec::new();
+    for place in subnets(reports) {
+        let Some(fabric) = place.fabric else {
+            rows.push(ManagerRow { place, manager: None });
+            continue;
+        };
+        let managers = subnet_managers(fabric);
+        rows.extend(managers.map(|found| ManagerRow { place, manager: Some(found) }));
+    }
+    rows
+}

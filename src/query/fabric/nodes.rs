@@ -1,0 +1,169 @@
+use super::super::column::columns;
+use super::super::{Column, Key, Listing, Value};
+use super::{
+    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, leaf_of, name, node_guid, node_kind,
+    node_lid, node_name, subnet, subnets,
+};
+use crate::model::{Fabric, FabricNode, FabricPort, HostReport};
+
+/// The listing of `rdmactl fabric nodes`: one row for each node.
+#[derive(Debug)]
+pub enum FabricNodes {}
+
+/// The listing of `rdmactl fabric switches`: one row for each switch.
+#[derive(Debug)]
+pub enum FabricSwitches {}
+
+/// One row: a node, or a host without an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct FabricNodeRow<'report> {
+    /// The subnet.
+    pub place: FabricPlace<'report>,
+    /// Index of the node in [`Fabric::nodes`].
+    pub node: Option<usize>,
+}
+
+impl OfFabric for FabricNodeRow<'_> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
+impl OfNode for FabricNodeRow<'_> {
+    fn node_index(&self) -> Option<usize> {
+        self.node
+    }
+}
+
+/// Keys that identify a node.
+const KEYS: &[Key] = &[
+    Key::new("host", "host", "host"),
+    Key::new("subnet", "subnet", "subnet.prefix"),
+    Key::new("node", "guid", "node.guid"),
+    Key::new("node", "node", "node.name"),
+];
+
+impl Listing for FabricNodes {
+    type Row<'report> = FabricNodeRow<'report>;
+
+    const NAME: &'static str = "fabric nodes";
+
+    const KEYS: &'static [Key] = KEYS;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet(), node_kind(), node_name(), node_lid(), node_guid().shown(super::Shown::Always)]
+        "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
+            |row| number(row, |_, node| node.port_count.into());
+        "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
+            |row| number(row, |_, node| links(node));
+        "node.leaf" "LEAF_SWITCH" Left Always ["fabric"] "Switch that a channel adapter is connected to"
+            |row| of_leaf(row, |fabric, node, _| Value::text(name(fabric, node)));
+        "node.leaf_port" "LEAF_PORT" Right Always ["fabric"] "Port of this switch"
+            |row| of_leaf(row, |_, _, port| Value::int(Some(port.into())));
+        "node.system_guid" "SYSTEM_GUID" Left Verbose ["fabric"] "GUID of the system, which several nodes may share"
+            |row| Value::text(row.node().map(|node| node.system_image_guid));
+        "node.vendor" "VENDOR" Right Verbose ["fabric"] "Vendor of the node (IEEE OUI)"
+            |row| Value::hex(row.node().map(|node| node.vendor_id));
+        "node.device_id" "DEVICE_ID" Right Verbose ["fabric"] "Device id of the vendor"
+            |row| Value::hex(row.node().map(|node| node.device_id.into()));
+        "node.revision" "REVISION" Right Asked ["fabric"] "Revision of the device"
+            |row| Value::hex(row.node().map(|node| node.revision));
+        "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
+            |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
+    };
+
+    fn is_unreadable(row: &FabricNodeRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+impl Listing for FabricSwitches {
+    type Row<'report> = FabricNodeRow<'report>;
+
+    const NAME: &'static str = "fabric switches";
+
+    const KEYS: &'static [Key] = KEYS;
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet(), node_name(), node_lid(), node_guid().shown(super::Shown::Always)]
+        "node.ports" "PORTS" Right Always ["fabric"] "Number of physical ports"
+            |row| number(row, |_, node| node.port_count.into());
+        "node.links" "LINKS" Right Always ["fabric"] "Number of ports with a link to a known node"
+            |row| number(row, |_, node| links(node));
+        "node.hosts" "HOST_LINKS" Right Always ["fabric"] "Number of links to channel adapters"
+            |row| number(row, |fabric, node| peers(fabric, node, false));
+        "node.uplinks" "SWITCH_LINKS" Right Always ["fabric"] "Number of links to switches"
+            |row| number(row, |fabric, node| peers(fabric, node, true));
+        "node.down_ports" "DOWN" Right Always ["fabric"] "Number of ports without a link"
+            |row| number(row, |_, node| down(node));
+        "node.enhanced" "ENHANCED_PORT_0" Left Verbose ["fabric"] "True if port 0 is an endpoint with a link of its own: on, off"
+            |row| Value::switch(row.node().and_then(|node| node.enhanced_port_0));
+        "node.routes" "ROUTES" Right Verbose ["fabric_routes"] "Number of LIDs with a port in the forwarding table"
+            |row| Value::int(row.node().and_then(|node| {
+                let table = node.forwarding.as_ref()?;
+                u32::try_from(table.0.iter().filter(|port| **port != 255).count()).ok()
+            }));
+        "node.route" "ROUTE" Left Verbose ["fabric"] "Directed route to the node, from the first port"
+            |row| Value::text(row.node().and_then(|node| node.route.as_deref()).map(route));
+    };
+
+    fn is_unreadable(row: &FabricNodeRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+/// Returns a row for each node, and for each host without an answer.
+#[must_use]
+pub fn fabric_node_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
+    rows(reports, |_| true)
+}
+
+/// Returns a row for each switch, and for each host without an answer.
+#[must_use]
+pub fn fabric_switch_rows(reports: &[HostReport]) -> Vec<FabricNodeRow<'_>> {
+    rows(reports, FabricNode::is_switch)
+}
+
+fn rows(reports: &[HostReport], is_wanted: fn(&FabricNode) -> bool) -> Vec<FabricNodeRow<'_>> {
+    let of_place = |place: FabricPlace<'_>| -> Vec<Option<usize>> {
+        let Some(fabric) = place.fabric else { return vec![None] };
+        (0..fabric.nodes.len()).filter(|node| is_wanted(&fabric.nodes[*node])).map(Some).collect()
+    };
+    subnets(reports)
+        .into_iter()
+        .flat_map(|place| {
+            of_place(place).into_iter().map(move |node| FabricNodeRow { place, node })
+        })
+        .collect()
+}
+
+fn number(row: &FabricNodeRow<'_>, of: impl Fn(&Fabric, &FabricNode) -> usize) -> Value {
+    let count = row.place.fabric.zip(row.node()).map(|(fabric, node)| of(fabric, node));
+    Value::int(count.and_then(|count| u32::try_from(count).ok()))
+}
+
+fn links(node: &FabricNode) -> usize {
+    node.ports.iter().filter(|port| port.peer.is_some()).count()
+}
+
+fn peers(fabric: &Fabric, node: &FabricNode, are_switches: bool) -> usize {
+    let peers = node.ports.iter().filter_map(|port| port.peer);
+    let kinds = peers.filter_map(|peer| fabric.nodes.get(peer.node));
+    kinds.filter(|peer| peer.is_switch() == are_switches).count()
+}
+
+fn down(node: &FabricNode) -> usize {
+    let is_down = |port: &&FabricPort| port.number != 0 && port.state == FabricPort::DOWN;
+    node.ports.iter().filter(is_down).count()
+}
+
+fn of_leaf(row: &FabricNodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -> Value {
+    let place = row.place.fabric.zip(row.node);
+    let leaf = place.and_then(|(fabric, node)| Some((fabric, leaf_of(fabric, node)?)));
+    leaf.map_or(Value::Absent, |(fabric, leaf)| get(fabric, leaf.node, leaf.port))
+}
+
+/// `0,1,23`
+fn route(ports: &[u8]) -> String {
+    ports.iter().fold("0".to_owned(), |text, port| format!("{text},{port}"))
+}

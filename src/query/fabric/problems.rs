@@ -1,0 +1,75 @@
+use super::super::column::columns;
+use super::super::{Column, Key, Listing, Value};
+use super::{FabricPlace, OfFabric, fabric_host, is_unreadable, subnet, subnets};
+use crate::analyse::fabric::findings;
+use crate::model::{Finding, HostReport, Severity};
+
+/// The listing of `rdmactl fabric problems`: one row for each finding.
+#[derive(Debug)]
+pub enum FabricProblems {}
+
+/// One row: a finding, or a host without an answer.
+#[derive(Debug, Clone)]
+pub struct FabricProblemRow<'report> {
+    /// The subnet.
+    pub place: FabricPlace<'report>,
+    /// The finding.
+    pub finding: Option<Finding>,
+}
+
+impl OfFabric for FabricProblemRow<'_> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
+impl Listing for FabricProblems {
+    type Row<'report> = FabricProblemRow<'report>;
+
+    const NAME: &'static str = "fabric problems";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("subnet", "subnet", "subnet.prefix"),
+        Key::new("problem", "code", "problem.code"),
+        Key::new("problem", "subject", "problem.subject"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet()]
+        "problem.severity" "SEVERITY" Left Always ["fabric"]: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read)"
+            |row| match row.finding.as_ref().map(|finding| finding.severity) {
+                None => Value::Absent,
+                Some(Severity::Fail) => Value::Bad(Severity::Fail.word().into()),
+                Some(severity) => Value::Text(severity.word().into()),
+            };
+        "problem.subject" "SUBJECT" Left Always ["fabric"] "Node, port or LID; for an unreachable host the reason"
+            |row| Value::or_failure(row.place.report, || Value::text(row.finding.as_ref().map(|finding| &finding.subject)));
+        "problem.what" "WHAT" Left Always ["fabric"] "Observation, in one sentence"
+            |row| Value::text(row.finding.as_ref().map(|finding| &finding.what));
+        "problem.fix" "FIX" Left Verbose ["fabric"]: Fix "Fix: a command or a setting"
+            |row| Value::text(row.finding.as_ref().and_then(|finding| finding.fix.as_ref()));
+        "problem.code" "CODE" Left Verbose ["fabric"] "Finding code, for scripts"
+            |row| Value::text(row.finding.as_ref().map(|finding| finding.code));
+    };
+
+    fn is_unreadable(row: &FabricProblemRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+/// Returns a row for each finding, and for each host without an answer.
+#[must_use]
+pub fn fabric_problem_rows(reports: &[HostReport]) -> Vec<FabricProblemRow<'_>> {
+    let of_place = |place: FabricPlace<'_>| -> Vec<Option<Finding>> {
+        let Some(fabric) = place.fabric else { return vec![None] };
+        findings(fabric, &place.report.host).into_iter().map(Some).collect()
+    };
+    subnets(reports)
+        .into_iter()
+        .flat_map(|place| {
+            let found = of_place(place).into_iter();
+            found.map(move |finding| FabricProblemRow { place, finding })
+        })
+        .collect()
+}

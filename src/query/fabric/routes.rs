@@ -1,0 +1,100 @@
+use super::super::column::columns;
+use super::super::{Column, Key, Listing, Value};
+use super::{
+    FabricPlace, OfFabric, OfNode, fabric_host, is_unreadable, node_guid, node_kind, node_name,
+    subnet,
+};
+use crate::analyse::fabric::routes::{Hop, Route, RouteFailure};
+use crate::model::{FabricEnd, FabricPort};
+
+/// The listing of `rdmactl fabric routes A B`: one row for each node on each route.
+#[derive(Debug)]
+pub enum FabricRoutes {}
+
+/// One row: a node on a route.
+#[derive(Debug, Clone, Copy)]
+pub struct HopRow<'report> {
+    /// The subnet.
+    pub place: FabricPlace<'report>,
+    /// LID that packets are sent to.
+    pub lid: u16,
+    /// Number of the node on the route, from 0.
+    pub number: u32,
+    /// The node and its ports.
+    pub hop: Hop,
+    /// Why the route ends here before its target.
+    pub failure: Option<RouteFailure>,
+}
+
+impl HopRow<'_> {
+    fn leaving(&self) -> Option<&FabricPort> {
+        self.place.fabric?.port(FabricEnd { node: self.hop.node, port: self.hop.leaves? })
+    }
+}
+
+impl OfFabric for HopRow<'_> {
+    fn place(&self) -> FabricPlace<'_> {
+        self.place
+    }
+}
+
+impl OfNode for HopRow<'_> {
+    fn node_index(&self) -> Option<usize> {
+        Some(self.hop.node)
+    }
+}
+
+impl Listing for FabricRoutes {
+    type Row<'report> = HopRow<'report>;
+
+    const NAME: &'static str = "fabric routes";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("host", "host", "host"),
+        Key::new("subnet", "subnet", "subnet.prefix"),
+        Key::new("hop", "lid", "hop.lid"),
+        Key::new("hop", "hop", "hop.number"),
+        Key::new("node", "guid", "node.guid"),
+        Key::new("node", "node", "node.name"),
+    ];
+
+    const COLUMNS: &'static [Column<Self>] = columns! {
+        [fabric_host(), subnet()]
+        "hop.lid" "LID" Right Always ["fabric"] "LID that packets are sent to"
+            |row| Value::Id(row.lid.into());
+        "hop.number" "HOP" Right Always ["fabric"] "Number of the node on the route, from 0"
+            |row| Value::Id(row.number);
+        [node_name(), node_kind(), node_guid()]
+        "hop.enters" "IN" Right Always ["fabric"] "Port that packets come in by"
+            |row| Value::int(row.hop.enters.map(u32::from));
+        "hop.leaves" "OUT" Right Always ["fabric"] "Port that packets leave by"
+            |row| Value::int(row.hop.leaves.map(u32::from));
+        "hop.link" "LINK" Left Always ["fabric"] "Width and speed of the link that packets leave by"
+            |row| Value::text(row.leaving().filter(|port| port.speed_active != 0).map(FabricPort::link));
+        "hop.rate_bps" "RATE" Right Always ["fabric"] "Data rate of this link"
+            |row| row.leaving().and_then(FabricPort::rate_bps).map_or(Value::Absent, Value::Bits);
+        "hop.failure" "END" Left Known ["fabric"] "Why the route ends before its target"
+            |row| row.failure.map_or(Value::Absent, |why| Value::Bad(why.to_string()));
+    };
+
+    fn is_unreadable(row: &HopRow<'_>, source: &str) -> bool {
+        is_unreadable(row.place, source)
+    }
+}
+
+/// Returns a row for each node on each route.
+#[must_use]
+pub fn hop_rows<'report>(place: FabricPlace<'report>, routes: &[Route]) -> Vec<HopRow<'report>> {
+    let of_route = |route: &Route| -> Vec<HopRow<'report>> {
+        let last = route.hops.len().saturating_sub(1);
+        let row = |(at, hop): (usize, &Hop)| HopRow {
+            place,
+            lid: route.lid,
+            number: u32::try_from(at).unwrap_or(u32::MAX),
+            hop: *hop,
+            failure: route.failure.filter(|_| at == last),
+        };
+        route.hops.iter().enumerate().map(row).collect()
+    };
+    routes.iter().flat_map(of_route).collect()
+}

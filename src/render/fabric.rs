@@ -1,0 +1,197 @@
+//! The findings of subnets below their table, the tree and the graph of a subnet, and its JSON.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::escape;
+use super::json::schema_of;
+use crate::model::{Fabric, FabricEnd, Finding, HostFailure, HostReport, Problems, Severity, Via};
+
+/// Most findings below a table.
+const MOST: usize = 20;
+
+/// The JSON of `rdmactl fabric`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FabricDocument<'reports> {
+    /// Kind and version: a key may be added under the same version; another change raises it.
+    schema: &'static str,
+    /// Name and version of the program.
+    tool: &'static str,
+    /// When the answers were gathered, in nanoseconds since 1970 UTC, by the operator's clock.
+    taken_ns: Option<u64>,
+    /// The hosts that swept their subnets, in the order asked.
+    hosts: Vec<HostFabrics<'reports>>,
+}
+
+/// The subnets of one host.
+#[derive(Debug, Serialize, JsonSchema)]
+struct HostFabrics<'reports> {
+    /// The name the operator asked by; the machine's own name for this host.
+    host: &'reports str,
+    /// How the answer came.
+    via: Via,
+    /// The host's own clock when it began to read, in nanoseconds since 1970 UTC.
+    taken_ns: Option<u64>,
+    /// The subnets.
+    fabrics: Vec<JudgedFabric<'reports>>,
+    /// What is there but could not be read.
+    problems: &'reports Problems,
+    /// Why there is no answer at all.
+    failure: &'reports Option<HostFailure>,
+}
+
+/// A subnet and its findings.
+#[derive(Debug, Serialize, JsonSchema)]
+struct JudgedFabric<'reports> {
+    /// The subnet.
+    #[serde(flatten)]
+    fabric: &'reports Fabric,
+    /// What is wrong, the worst first.
+    findings: Vec<FindingEntry>,
+}
+
+/// A finding of a subnet.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FindingEntry {
+    /// `fail`, `warn` or `unknown`.
+    severity: &'static str,
+    /// Code for scripts: `fabric.width`.
+    code: &'static str,
+    /// Node, port or LID.
+    subject: String,
+    /// Observation, in one sentence.
+    what: String,
+    /// Command or setting that repairs it.
+    fix: Option<String>,
+}
+
+impl<'reports> FabricDocument<'reports> {
+    /// Returns the document of reports; `judge` returns the findings of a subnet.
+    #[must_use]
+    pub fn new(
+        taken_ns: Option<u64>,
+        reports: &'reports [HostReport],
+        judge: &dyn Fn(&Fabric, &str) -> Vec<Finding>,
+    ) -> Self {
+        let entry = |finding: Finding| FindingEntry {
+            severity: finding.severity.word(),
+            code: finding.code,
+            subject: finding.subject.to_string(),
+            what: finding.what,
+            fix: finding.fix,
+        };
+        let host = |report: &'reports HostReport| HostFabrics {
+            host: &report.host,
+            via: report.via,
+            taken_ns: report.taken_ns,
+            fabrics: report
+                .fabrics
+                .iter()
+                .flatten()
+                .map(|fabric| {
+                    let findings = judge(fabric, &report.host).into_iter().map(entry).collect();
+                    JudgedFabric { fabric, findings }
+                })
+                .collect(),
+            problems: &report.problems,
+            failure: &report.failure,
+        };
+        let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
+        let hosts = reports.iter().map(host).collect();
+        Self { schema: "rdmactl.fabric/1", tool, taken_ns, hosts }
+    }
+}
+
+/// The JSON Schema of `rdmactl fabric --json`.
+#[must_use]
+pub fn fabric_schema() -> serde_json::Value {
+    schema_of::<FabricDocument<'_>>()
+}
+
+/// Returns findings as lines, each with its fix.
+#[must_use]
+pub fn render_fabric_findings(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings.iter().take(MOST) {
+        let mark = if finding.severity == Severity::Fail { "!" } else { "~" };
+        let subject = finding.subject.to_string();
+        let _ = writeln!(text, "{mark} {}: {}", escape(&subject), finding.code);
+        let _ = writeln!(text, "    {}", escape(&finding.what));
+        if let Some(fix) = &finding.fix {
+            let _ = writeln!(text, "    fix: {}", escape(fix));
+        }
+    }
+    if findings.len() > MOST {
+        let more = findings.len() - MOST;
+        let _ = writeln!(text, "{more} more findings: rdmactl fabric problems");
+    }
+    text
+}
+
+/// Returns each switch with the ends of its links, the leaf switches first.
+#[must_use]
+pub fn fabric_tree(fabric: &Fabric) -> String {
+    let mut text = String::new();
+    let is_host =
+        |end: &FabricEnd| fabric.nodes.get(end.node).is_some_and(|node| !node.is_switch());
+    let has_host = |node: usize| {
+        fabric.nodes[node].ports.iter().filter_map(|port| port.peer).any(|peer| is_host(&peer))
+    };
+    let mut switches: Vec<usize> =
+        (0..fabric.nodes.len()).filter(|node| fabric.nodes[*node].is_switch()).collect();
+    switches.sort_by_key(|node| (!has_host(*node), fabric.nodes[*node].title()));
+    for node in switches {
+        let switch = &fabric.nodes[node];
+        let lid = switch.lid().map_or_else(String::new, |lid| format!(" LID {lid}"));
+        let _ = writeln!(text, "{}{lid}", escape(&switch.title()));
+        for port in &switch.ports {
+            let Some(peer) = port.peer else { continue };
+            let Some(far) = fabric.nodes.get(peer.node) else { continue };
+            let link =
+                if port.speed_active == 0 { String::new() } else { format!("  {}", port.link()) };
+            let state = if port.state == crate::model::FabricPort::ACTIVE {
+                String::new()
+            } else {
+                format!("  {} !", port.state_word())
+            };
+            let arrow = if far.is_switch() { "<->" } else { "---" };
+            let name = far.title();
+            let _ = writeln!(
+                text,
+                "  [{}] {arrow} {} [{}]{link}{state}",
+                port.number,
+                escape(&name),
+                peer.port
+            );
+        }
+    }
+    text
+}
+
+/// Returns a subnet as a graph in the language of Graphviz.
+#[must_use]
+pub fn fabric_dot(fabric: &Fabric) -> String {
+    let mut text = String::from("graph fabric {\n  node [shape=ellipse];\n");
+    for (at, node) in fabric.nodes.iter().enumerate() {
+        let shape = if node.is_switch() { " shape=box" } else { "" };
+        let _ = writeln!(text, "  n{at} [label=\"{}\"{shape}];", quoted(&node.title()));
+    }
+    for (near, far) in fabric.links() {
+        let link = fabric.port(near).filter(|port| port.speed_active != 0);
+        let label = link.map(crate::model::FabricPort::link).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "  n{} -- n{} [taillabel=\"{}\" headlabel=\"{}\" label=\"{label}\"];",
+            near.node, far.node, near.port, far.port
+        );
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// A label may hold anything that a node reports.
+fn quoted(text: &str) -> String {
+    escape(text).replace('\\', "\\\\").replace('"', "\\\"")
+}

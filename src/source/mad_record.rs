@@ -1,0 +1,293 @@
+//! Requests by MADs and their answers as bytes: recorded, and answered again from the record.
+//!
+//! The record of a port is one entry of a capture, under [`Question::Mads`]. It holds every exchange
+//! in the order of the answers. Zero bytes at the end of a MAD are not written, and a request is
+//! written without its transaction id.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::mads::{MadAnswer, MadError, MadTicket, Mads};
+use super::{Answer, Question, ReadError, Recorder, Source};
+use crate::mad::{MAD_BYTES, Status};
+use crate::sys::Errno;
+
+/// First bytes of a record.
+const MAGIC: &[u8; 8] = b"rdmamad1";
+/// LID that stands for "along the directed route of the request".
+const NO_LID: u16 = 0;
+/// Largest answer: a table of all records of the largest subnet is smaller.
+const LARGEST_ANSWER: usize = 64 << 20;
+
+/// Bytes that are no record of MADs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a record of MADs: byte {0}")]
+pub struct MadRecordError(usize);
+
+/// A request as the record has it: LID, and bytes without the zeros at the end.
+type Asked = (u16, Vec<u8>);
+
+/// Returns a request without its transaction id and the zeros at its end.
+fn asked(lid: Option<u16>, mad: &[u8; MAD_BYTES]) -> Asked {
+    let mut mad = *mad;
+    mad[8..16].fill(0);
+    (lid.unwrap_or(NO_LID), without_zeros(&mad).to_vec())
+}
+
+fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+/// Appends an exchange to a record.
+fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
+    let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
+        Ok(mad) => (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), without_zeros(mad)),
+        Err(MadError::NoReply) => (1, 0, &[]),
+        Err(MadError::Failed(errno)) => (2, errno.code().unsigned_abs(), &[]),
+        Err(MadError::Refused(status)) => (3, status.0.into(), &[]),
+        Err(MadError::NotRecorded) => return,
+    };
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes();
+    record.extend(lid.to_be_bytes());
+    record.extend(length(request));
+    record.extend(request);
+    record.push(outcome);
+    record.extend(detail.to_be_bytes());
+    record.extend(length(bytes));
+    record.extend(bytes);
+}
+
+/// Reads numbers and bytes from a record.
+struct Cursor<'record> {
+    record: &'record [u8],
+    at: usize,
+}
+
+impl<'record> Cursor<'record> {
+    fn bytes(&mut self, count: usize) -> Result<&'record [u8], MadRecordError> {
+        let rest = self.record.get(self.at..).unwrap_or_default();
+        let bytes = rest.get(..count).ok_or(MadRecordError(self.at))?;
+        self.at += count;
+        Ok(bytes)
+    }
+
+    fn number(&mut self, bytes: usize) -> Result<usize, MadRecordError> {
+        Ok(self.bytes(bytes)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    }
+
+    fn exchange(&mut self) -> Result<(Asked, MadAnswer), MadRecordError> {
+        let lid = u16::try_from(self.number(2)?).unwrap_or(NO_LID);
+        let length = self.number(4)?;
+        let request = self.bytes(length)?.to_vec();
+        let start = self.at;
+        let outcome = self.number(1)?;
+        let detail = self.number(4)?;
+        let length = self.number(4)?;
+        let bytes = self.bytes(length)?;
+        let answer = match outcome {
+            0 if (length..=LARGEST_ANSWER).contains(&detail) => {
+                let mut mad = bytes.to_vec();
+                // A short MAD cannot grow beyond a MAD by zeros: the record bounds the memory.
+                if detail > length + MAD_BYTES {
+                    return Err(MadRecordError(start));
+                }
+                mad.resize(detail, 0);
+                Ok(mad)
+            }
+            1 => Err(MadError::NoReply),
+            2 => Err(MadError::Failed(Errno::from_code(i32::try_from(detail).unwrap_or(0)))),
+            3 => Err(MadError::Refused(Status(u16::try_from(detail).unwrap_or(u16::MAX)))),
+            _ => return Err(MadRecordError(start)),
+        };
+        Ok(((lid, request), answer))
+    }
+}
+
+/// Answers of a record to the requests that it holds.
+#[derive(Debug, Clone, Default)]
+pub struct RecordedMads {
+    answers: HashMap<Asked, VecDeque<MadAnswer>>,
+    waiting: VecDeque<(MadTicket, Asked)>,
+    last: u32,
+}
+
+impl RecordedMads {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// The bytes are no record, or they end early.
+    pub fn read(record: &[u8]) -> Result<Self, MadRecordError> {
+        let mut cursor = Cursor { record, at: 0 };
+        if cursor.bytes(MAGIC.len())? != MAGIC {
+            return Err(MadRecordError(0));
+        }
+        let mut recorded = Self::default();
+        while cursor.at < record.len() {
+            let (asked, answer) = cursor.exchange()?;
+            recorded.answers.entry(asked).or_default().push_back(answer);
+        }
+        Ok(recorded)
+    }
+}
+
+impl Mads for RecordedMads {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+        self.last = self.last.wrapping_add(1);
+        let ticket = MadTicket::new(self.last);
+        self.waiting.push_back((ticket, asked(lid, &mad)));
+        Ok(ticket)
+    }
+
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+        let Some((ticket, asked)) = self.waiting.pop_front() else { return Ok(None) };
+        let answer = match self.answers.get_mut(&asked) {
+            // The last answer is given again to a request that is sent more often than before.
+            Some(answers) if answers.len() > 1 => answers.pop_front(),
+            Some(answers) => answers.front().cloned(),
+            None => None,
+        };
+        Ok(Some((ticket, answer.unwrap_or(Err(MadError::NotRecorded)))))
+    }
+}
+
+/// A port whose exchanges go into the record of a [`Recorder`] when it is closed.
+pub(super) struct RecordingMads<'recorder, S: Source> {
+    recorder: &'recorder Recorder<S>,
+    umad: String,
+    port: Box<dyn Mads + 'recorder>,
+    asked: HashMap<MadTicket, Asked>,
+    record: Vec<u8>,
+    /// Why the port sent no request.
+    failure: Option<ReadError>,
+}
+
+impl<'recorder, S: Source> RecordingMads<'recorder, S> {
+    pub(super) fn new(
+        recorder: &'recorder Recorder<S>,
+        umad: &str,
+        port: Box<dyn Mads + 'recorder>,
+    ) -> Self {
+        let (umad, record) = (umad.to_owned(), MAGIC.to_vec());
+        Self { recorder, umad, port, asked: HashMap::new(), record, failure: None }
+    }
+}
+
+impl<S: Source> Mads for RecordingMads<'_, S> {
+    fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+        let ticket = self.port.ask(lid, mad).inspect_err(|error| {
+            self.failure = Some(error.clone());
+        })?;
+        self.asked.insert(ticket, asked(lid, &mad));
+        Ok(ticket)
+    }
+
+    fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+        let answered = self.port.next_answer().inspect_err(|error| {
+            self.failure = Some(error.clone());
+        })?;
+        if let Some((ticket, answer)) = &answered
+            && let Some(asked) = self.asked.remove(ticket)
+        {
+            write(&mut self.record, &asked, answer);
+        }
+        Ok(answered)
+    }
+}
+
+impl<S: Source> Drop for RecordingMads<'_, S> {
+    fn drop(&mut self) {
+        let question = Question::Mads(std::mem::take(&mut self.umad));
+        let record = std::mem::take(&mut self.record);
+        let failure = self.failure.take().filter(|_| record == MAGIC);
+        self.recorder.keep(question, failure.map_or(Ok(record), Err));
+    }
+}
+
+/// Returns the port of a record that a capture holds.
+pub(super) fn of_answer(answer: Answer) -> Result<Box<dyn Mads>, ReadError> {
+    let recorded = RecordedMads::read(&answer?);
+    match recorded {
+        Ok(recorded) => Ok(Box::new(recorded)),
+        Err(error) => Err(ReadError::Process(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::mad::{DirectedPath, NodeInfo, directed_smp, smp};
+
+    fn record(exchanges: &[(Asked, MadAnswer)]) -> Vec<u8> {
+        let mut record = MAGIC.to_vec();
+        for (asked, answer) in exchanges {
+            write(&mut record, asked, answer);
+        }
+        record
+    }
+
+    #[test]
+    fn a_record_answers_what_it_holds() {
+        let own = directed_smp::<NodeInfo>(&DirectedPath::own(), 0);
+        let by_lid = smp::<NodeInfo>(0);
+        let mut table = vec![7; 300];
+        table.resize(500, 0);
+        let exchanges = [
+            (asked(None, &own), Ok(vec![1; MAD_BYTES])),
+            (asked(Some(3), &by_lid), Ok(table.clone())),
+            (asked(Some(4), &by_lid), Err(MadError::NoReply)),
+            (asked(Some(5), &by_lid), Err(MadError::Failed(Errno::from_code(5)))),
+            (asked(Some(6), &by_lid), Err(MadError::Refused(Status(0x0c)))),
+        ];
+        let mut port = RecordedMads::read(&record(&exchanges)).unwrap();
+        for (lid, mad) in [(None, own), (Some(3), by_lid), (Some(4), by_lid), (Some(5), by_lid)] {
+            port.ask(lid, mad).unwrap();
+        }
+        let last = port.ask(Some(6), by_lid).unwrap();
+        let missing = port.ask(Some(7), by_lid).unwrap();
+        let mut answers = Vec::new();
+        while let Some(answer) = port.next_answer().unwrap() {
+            answers.push(answer);
+        }
+        let expected: Vec<MadAnswer> = exchanges.into_iter().map(|(_, answer)| answer).collect();
+        let got: Vec<MadAnswer> = answers.iter().map(|(_, answer)| answer.clone()).collect();
+        assert_eq!(got[..5], expected[..]);
+        assert_eq!(answers[4].0, last);
+        assert_eq!(answers[5], (missing, Err(MadError::NotRecorded)));
+    }
+
+    #[test]
+    fn a_request_that_was_sent_twice_has_both_answers() {
+        let mad = smp::<NodeInfo>(0);
+        let both = [Ok(vec![1; MAD_BYTES]), Ok(vec![2; MAD_BYTES])];
+        let exchanges = both.clone().map(|answer| (asked(Some(1), &mad), answer));
+        let mut port = RecordedMads::read(&record(&exchanges)).unwrap();
+        for expected in [&both[0], &both[1], &both[1]] {
+            port.ask(Some(1), mad).unwrap();
+            assert_eq!(&port.next_answer().unwrap().unwrap().1, expected);
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        assert_eq!(RecordedMads::read(b"rdmamad").unwrap_err(), MadRecordError(0));
+        assert_eq!(RecordedMads::read(b"rdmamad2").unwrap_err(), MadRecordError(0));
+        let mut cut = record(&[(asked(Some(1), &smp::<NodeInfo>(0)), Ok(vec![1; MAD_BYTES]))]);
+        cut.pop();
+        assert!(RecordedMads::read(&cut).is_err());
+        let mut huge = record(&[(asked(Some(1), &smp::<NodeInfo>(0)), Ok(vec![]))]);
+        let length = huge.len();
+        huge[length - 8..length - 4].copy_from_slice(&0x0100_0000_u32.to_be_bytes());
+        assert!(RecordedMads::read(&huge).is_err(), "an answer of zeros is bounded");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut record = MAGIC.to_vec();
+            record.extend(bytes);
+            let _ = RecordedMads::read(&record);
+        }
+    }
+}
