@@ -772,8 +772,8 @@ fn a_bad_link_and_a_silent_host_are_named() {
         if code == 3 {
             assert!(out.contains("fabric.no_answer"), "{out}");
             assert!(out.contains("the node behind leaf1 port"), "{out}");
-            let link = "is 1X although both ends support 4X";
-            assert!(out.contains("fabric.width") && out.contains(link), "{out}");
+            let finding = "is 1X although both ends support 4X";
+            assert!(out.contains("fabric.width") && out.contains(finding), "{out}");
             assert!(errors.contains("no NodeInfo: no reply"), "{errors}");
             break;
         }

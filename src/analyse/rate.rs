@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    Counter, CounterChange, CounterRate, CounterUnit, Device, HostReport, PerSecond,
+    Counter, CounterChange, CounterRate, CounterUnit, Device, FabricPort, HostReport, PerSecond,
 };
 
 const SECOND: u128 = 1_000_000_000;
@@ -12,7 +12,12 @@ const SECOND: u128 = 1_000_000_000;
 ///
 /// Nothing else is kept, as there may be a thousand hosts.
 #[derive(Debug, Default)]
-pub struct Counted(HashMap<String, Vec<Bank>>);
+pub struct Counted {
+    /// Of the devices, by the host.
+    hosts: HashMap<String, Vec<Bank>>,
+    /// Of the ports of subnets, by the GUID of the node.
+    nodes: HashMap<(u64, u8), Vec<Counter>>,
+}
 
 /// The counters of a device, or of one port of it.
 #[derive(Debug)]
@@ -27,14 +32,27 @@ impl Counted {
     #[must_use]
     pub fn of(hosts: &[HostReport]) -> Self {
         let banks = |host: &HostReport| host.devices.iter().flat_map(banks).collect::<Vec<_>>();
+        let fabrics = hosts.iter().flat_map(|host| host.fabrics.iter().flatten());
+        let nodes = fabrics.flat_map(|fabric| &fabric.nodes).flat_map(|node| {
+            let counted =
+                |port: &FabricPort| Some(((node.guid.0, port.number), port.counters.clone()?));
+            node.ports.iter().filter_map(counted)
+        });
+        let nodes = nodes.collect();
         let hosts = hosts.iter().map(|host| (host.host.clone(), banks(host)));
-        Self(hosts.filter(|(_, banks)| !banks.is_empty()).collect())
+        Self { hosts: hosts.filter(|(_, banks)| !banks.is_empty()).collect(), nodes }
     }
 
     /// Adds the rates to the later of two readings, where a counter is in both.
     pub fn add_rates(&self, now: &mut [HostReport]) {
         for host in now {
-            let Some(banks) = self.0.get(&host.host) else { continue };
+            for node in host.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes) {
+                for port in &mut node.ports {
+                    let before = self.nodes.get(&(node.guid.0, port.number));
+                    add(before.map(Vec::as_slice), port.counters.as_deref_mut());
+                }
+            }
+            let Some(banks) = self.hosts.get(&host.host) else { continue };
             for device in &mut host.devices {
                 let before = |port: Option<u32>| {
                     let same = |bank: &&Bank| bank.device == device.name && bank.port == port;

@@ -14,4 +14,10 @@ pub struct CountersArgs {
     /// List counters that are zero, too
     #[arg(short, long)]
     pub all: bool,
+    /// List the counters of every port of the InfiniBand subnet
+    ///
+    /// rdmactl sweeps the subnet and reads all ports at the same time. Traffic is in bytes, 64-bit
+    /// counters are used where a node has them. Counters above a threshold: rdmactl fabric errors.
+    #[arg(long)]
+    pub fabric: bool,
 }

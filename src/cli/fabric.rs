@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum, ValueHint};
     after_help = "Views: subnets (default), nodes, links, switches, routes A B, partitions, sm, problems, errors.\n\nExamples:\n  rdmactl fabric\n  rdmactl fabric -H sm1 --upload\n  rdmactl fabric links -w 'state!=active or width==1X'\n  rdmactl fabric routes n1 n2\n  rdmactl fabric errors --thresholds /etc/infiniband-diags/error_thresholds\n  rdmactl fabric --save monday.ndjson\n  rdmactl fabric links --from ibnetdiscover.txt\n  rdmactl fabric --format dot | dot -Tsvg > fabric.svg\n\nExit codes: 0 the subnet was read; 1 errors found a counter above its threshold, or a route does not reach its target; 2 usage error, or no subnet could be read; 3 a node did not answer, or a host could not be read."
 )]
 pub struct FabricArgs {
-    /// What to list
+    /// View: nodes, links, switches, routes, sm, problems, errors
     #[arg(value_enum, value_name = "VIEW", default_value_t = FabricView::Subnets, hide_default_value = true)]
     pub view: FabricView,
     /// Two nodes for routes: names, GUIDs or LIDs
@@ -22,15 +22,16 @@ pub struct FabricArgs {
     /// missing or contradict each other.
     #[arg(long, value_enum, value_name = "METHOD", help_heading = "Sweep")]
     pub via: Option<SweepVia>,
-    /// Use the node names of FILE instead of node descriptions
+    /// Take node names from a node name map
     ///
-    /// A line holds a GUID and a name: 0x0002c90200000001 "leaf001". The tools of infiniband-diags
-    /// read the same file.
+    /// The names replace node descriptions. A line holds a GUID and a name: 0x0002c90200000001
+    /// "leaf001". The tools of infiniband-diags read the same file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Sweep")]
     pub node_name_map: Option<PathBuf>,
-    /// Largest values of error counters that are no finding (view errors)
+    /// Ignore error counters up to the values in FILE
     ///
-    /// A line holds a counter and a value: SymbolErrorCounter=10. Default: 0 for every counter.
+    /// For the view errors. A line holds a counter and a value: SymbolErrorCounter=10. Default: 0
+    /// for every counter.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Sweep")]
     pub thresholds: Option<PathBuf>,
 }

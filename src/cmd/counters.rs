@@ -2,7 +2,7 @@
 
 use crate::cli::{CountersArgs, Format, Global};
 use crate::model::{Counter, CounterChange, Part};
-use crate::query::{Counters, counter_rows};
+use crate::query::{Counters, FabricCounters, counter_rows, fabric_counter_rows};
 use crate::term::Term;
 
 use super::Outcome;
@@ -10,6 +10,9 @@ use super::listing::{self, Recipe};
 
 /// Lists the counters of what the flags name.
 pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
+    if args.fabric {
+        return of_fabric(global, args, term);
+    }
     let recipe = Recipe::<Counters> {
         parts: [Part::Counters].into(),
         shows_changes: true,
@@ -30,6 +33,28 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
             for counters in of_ports.chain([&mut device.counters]).flatten() {
                 counters.retain(is_telling);
             }
+        }
+    })
+}
+
+/// Lists the counters of every port of the subnets.
+fn of_fabric(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result<Outcome> {
+    let recipe = Recipe::<FabricCounters> {
+        parts: [Part::Fabric, Part::FabricCounters].into(),
+        shows_changes: true,
+        is_per_host: false,
+        nothing: "no counter has a value above 0; --all lists zeros",
+        ..Recipe::of(&|reports, _| fabric_counter_rows(reports))
+    };
+    listing::run(global, term, &recipe, |report| {
+        if args.all || matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom) {
+            return;
+        }
+        let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
+        for counters in
+            nodes.flat_map(|node| &mut node.ports).filter_map(|port| port.counters.as_mut())
+        {
+            counters.retain(is_telling);
         }
     })
 }

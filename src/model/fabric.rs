@@ -9,7 +9,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Guid;
+use super::{Counter, Guid};
 
 /// A subnet as a sweep found it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -178,8 +178,9 @@ pub struct FabricPort {
     pub subnet_manager: Option<SubnetManager>,
     /// Partition keys; `None` unless they were requested and reported.
     pub p_keys: Option<Vec<u16>>,
-    /// Counters of performance management; `None` unless they were requested and reported.
-    pub counters: Option<FabricCounters>,
+    /// Counters of performance management by the names of the specification; `None` unless they were
+    /// requested and reported.
+    pub counters: Option<Vec<Counter>>,
 }
 
 /// One end of a link.
@@ -223,34 +224,6 @@ impl SubnetManager {
             3 => "master".into(),
             code => format!("state {code}").into(),
         }
-    }
-}
-
-/// Counters of a port (specification 16.1.3.5 and 16.1.4.11), by the names of the specification.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct FabricCounters {
-    /// Clock of the sweeping host when the counters arrived, in nanoseconds since 1970 UTC.
-    pub taken_ns: Option<u64>,
-    /// Values.
-    pub values: Vec<FabricCounter>,
-}
-
-/// A counter of a port.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FabricCounter {
-    /// Name of the specification: `SymbolErrorCounter`.
-    pub name: Cow<'static, str>,
-    /// Value. Data counters count words of 4 bytes.
-    pub value: u64,
-    /// Width in bits. A counter stops at the largest value of its width.
-    pub bits: u8,
-}
-
-impl FabricCounter {
-    /// Returns true if the counter stopped at its largest value.
-    #[must_use]
-    pub fn is_saturated(&self) -> bool {
-        self.bits < 64 && self.value >= (1 << self.bits) - 1
     }
 }
 
@@ -395,12 +368,6 @@ impl FabricPort {
     #[must_use]
     pub fn mtu_bytes(&self) -> Option<u32> {
         (1..=5).contains(&self.mtu).then(|| 128 << self.mtu)
-    }
-
-    /// Returns a counter by its name.
-    #[must_use]
-    pub fn counter(&self, name: &str) -> Option<&FabricCounter> {
-        self.counters.as_ref()?.values.iter().find(|counter| counter.name == name)
     }
 }
 
@@ -552,12 +519,5 @@ mod tests {
         for bad in ["\"f\"", "\"0g\"", "\"0é\""] {
             assert!(serde_json::from_str::<ForwardingTable>(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_full_counter_is_saturated() {
-        let counter = |value, bits| FabricCounter { name: "x".into(), value, bits };
-        assert!(counter(255, 8).is_saturated() && counter(15, 4).is_saturated());
-        assert!(!counter(254, 8).is_saturated() && !counter(u64::MAX, 64).is_saturated());
     }
 }

@@ -48,15 +48,11 @@ impl Listing for Counters {
             |row| row.counter.map_or(Value::Absent, value);
         "counter.rate.delta" "DELTA" Right Watched []
             "Change since the previous sample; `reset !` decreased, `saturated !` at its maximum"
-            |row| rate(row, |rate| match rate.change {
-                CounterChange::Counted => rate.delta.map(|delta| Value::count(Some(delta))),
-                CounterChange::Reset => Some(Value::Bad("reset".into())),
-                CounterChange::Saturated => Some(Value::Bad("saturated".into())),
-            });
+            |row| delta(row.counter);
         "counter.rate.rate_per_s" "PER S" Right Watched [] "Change per second, by the clock of the host"
-            |row| rate(row, |rate| rate.rate_per_s.map(Value::PerSecond));
+            |row| rate(row.counter, |rate| rate.rate_per_s.map(Value::PerSecond));
         "counter.rate.rate_bps" "RATE" Right Watched [] "Change in bits/s, for byte counters"
-            |row| rate(row, |rate| rate.rate_bps.map(Value::Bits));
+            |row| rate(row.counter, |rate| rate.rate_bps.map(Value::Bits));
         "counter.unit" "UNIT" Left Always [] "Unit of the counter: bytes, ticks, events; a level can decrease"
             |row| Value::text(row.counter.map(|counter| counter.unit.word()));
         "counter.group" "GROUP" Left Always [] "Source of the counter: pma (InfiniBand port), hardware (driver), cm_* (connection manager)"
@@ -68,12 +64,26 @@ impl Listing for Counters {
     }
 }
 
-fn rate(row: &CounterRow<'_>, get: impl Fn(&CounterRate) -> Option<Value>) -> Value {
-    let rate = row.counter.and_then(|counter| counter.rate.as_ref());
+/// Returns a value of the rate of a counter.
+pub(super) fn rate(
+    counter: Option<&Counter>,
+    get: impl Fn(&CounterRate) -> Option<Value>,
+) -> Value {
+    let rate = counter.and_then(|counter| counter.rate.as_ref());
     rate.and_then(get).unwrap_or(Value::Absent)
 }
 
-fn value(counter: &Counter) -> Value {
+/// Returns the change of a counter since the previous sample.
+pub(super) fn delta(counter: Option<&Counter>) -> Value {
+    rate(counter, |rate| match rate.change {
+        CounterChange::Counted => rate.delta.map(|delta| Value::count(Some(delta))),
+        CounterChange::Reset => Some(Value::Bad("reset".into())),
+        CounterChange::Saturated => Some(Value::Bad("saturated".into())),
+    })
+}
+
+/// Returns the value of a counter; one that is full is marked.
+pub(super) fn value(counter: &Counter) -> Value {
     match counter.value {
         // It is listed, so that it is there.
         None => Value::Failed,

@@ -3,6 +3,7 @@
 //!
 //! A subnet that several hosts swept is shown once, as the host saw it that found most nodes.
 
+mod counters;
 mod errors;
 mod links;
 mod managers;
@@ -19,6 +20,7 @@ use super::place::shared;
 use super::{Align, Column, Listing, Meaning, Shown, Value};
 use crate::model::{Fabric, FabricEnd, FabricNode, HostReport};
 
+pub use counters::{FabricCounterRow, FabricCounters, fabric_counter_rows};
 pub use errors::{FabricErrorRow, FabricErrors, fabric_error_rows};
 pub use links::{FabricLinkRow, FabricLinks, fabric_link_rows};
 pub use managers::{FabricManagers, ManagerRow, manager_rows};

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    Align, Column, Connections, Counters, Devices, FabricErrors, FabricLinks, FabricManagers,
-    FabricNodes, FabricPartitions, FabricProblems, FabricRoutes, FabricSubnets, FabricSwitches,
-    Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs, Ports, Processes, Resources,
-    Settings,
+    Align, Column, Connections, Counters, Devices, FabricCounters, FabricErrors, FabricLinks,
+    FabricManagers, FabricNodes, FabricPartitions, FabricProblems, FabricRoutes, FabricSubnets,
+    FabricSwitches, Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs, Ports,
+    Processes, Resources, Settings,
 };
 
 /// Description of a column.
@@ -57,12 +57,13 @@ pub type Named = (&'static str, Vec<Described>);
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Every listing.
-const ALL: [fn() -> Named; 23] = [
+const ALL: [fn() -> Named; 24] = [
     named::<Devices>,
     named::<Ports>,
     named::<Lossless>,
     named::<Gids>,
     named::<Counters>,
+    named::<FabricCounters>,
     named::<Resources>,
     named::<Connections>,
     named::<FabricSubnets>,

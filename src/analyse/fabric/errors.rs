@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Fabric, FabricCounter, FabricEnd};
+use crate::model::{Counter, Fabric, FabricEnd};
 
 /// Counters that count no errors.
 const TRAFFIC: [&str; 9] = [
@@ -69,14 +69,13 @@ pub fn is_error(name: &str) -> bool {
 pub fn above<'fabric, 'limits>(
     fabric: &'fabric Fabric,
     thresholds: &'limits Thresholds,
-) -> impl Iterator<Item = (FabricEnd, &'fabric FabricCounter)> + use<'fabric, 'limits> {
-    let counted = super::ports(fabric).flat_map(|(end, port)| {
-        let values = port.counters.iter().flat_map(|counters| &counters.values);
-        values.map(move |counter| (end, counter))
-    });
+) -> impl Iterator<Item = (FabricEnd, &'fabric Counter)> + use<'fabric, 'limits> {
+    let counted = super::ports(fabric)
+        .flat_map(|(end, port)| port.counters.iter().flatten().map(move |counter| (end, counter)));
     counted.filter(|(_, counter)| {
-        let is_named = thresholds.0.contains_key(&*counter.name);
-        (is_error(&counter.name) || is_named) && counter.value > thresholds.of(&counter.name)
+        let is_named = thresholds.0.contains_key(&counter.name);
+        let is_above = counter.value > Some(thresholds.of(&counter.name));
+        (is_error(&counter.name) || is_named) && is_above
     })
 }
 

@@ -260,22 +260,22 @@ fn a_vendor_description_and_a_silent_node_are_found() {
 #[test]
 fn counters_above_their_thresholds_are_found() {
     let mut fabric = fabric();
-    let counter = |name: &'static str, value| crate::model::FabricCounter {
+    let counter = |name: &str, value| crate::model::Counter {
         name: name.into(),
-        value,
-        bits: 16,
+        group: crate::model::CounterGroup::Pma,
+        value: Some(value),
+        unit: crate::model::CounterUnit::Events,
+        saturated: false,
+        read_ns: None,
+        rate: None,
     };
-    let values = vec![
-        counter("SymbolErrorCounter", 5),
-        counter("PortXmitWait", 9),
-        counter("PortXmitData", 9),
-    ];
-    change(&mut fabric, 0, 1).counters =
-        Some(crate::model::FabricCounters { taken_ns: None, values });
+    let values = [("SymbolErrorCounter", 5), ("PortXmitWait", 9), ("PortXmitData", 9)];
+    let values = values.map(|(name, value)| counter(name, value));
+    change(&mut fabric, 0, 1).counters = Some(values.to_vec());
     let names = |thresholds: &str| {
         let thresholds = errors::Thresholds::parse(thresholds).unwrap();
         errors::above(&fabric, &thresholds)
-            .map(|(_, counter)| counter.name.to_string())
+            .map(|(_, counter)| counter.name.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(names(""), ["SymbolErrorCounter"]);

@@ -11,7 +11,7 @@ use crate::mad::{
     PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_attribute,
     performance_request,
 };
-use crate::model::{Fabric, FabricCounter, FabricEnd, FabricNode, FabricPort};
+use crate::model::{Counter, CounterGroup, CounterUnit, Fabric, FabricEnd, FabricNode, FabricPort};
 use crate::source::{Mads, ReadError};
 
 /// What was requested of a port.
@@ -136,17 +136,32 @@ fn counted_ports(node: &FabricNode, port: u8) -> Vec<u8> {
 /// Adds counters to a port, or replaces those of the same name.
 fn add(port: &mut FabricPort, fields: Vec<FieldValue>, has_wait: bool) {
     let counters = port.counters.get_or_insert_default();
-    counters.taken_ns = Some(clock::wall_ns());
+    let read_ns = Some(clock::wall_ns());
     for field in fields {
         let Some(name) = specification_name(field.name) else { continue };
         if field.name == "transmit_wait" && !has_wait {
             continue;
         }
-        let bits = u8::try_from(field.bits).unwrap_or(64);
-        let counter = FabricCounter { name: name.into(), value: field.value, bits };
-        match counters.values.iter_mut().find(|known| known.name == name) {
+        let unit = match field.name {
+            name if name.ends_with("_words") => CounterUnit::Bytes,
+            "transmit_wait" => CounterUnit::Ticks,
+            _ => CounterUnit::Events,
+        };
+        // Traffic is counted in words of 4 bytes.
+        let factor = if unit == CounterUnit::Bytes { 4 } else { 1 };
+        let counter = Counter {
+            name: name.to_owned(),
+            group: CounterGroup::Pma,
+            value: Some(field.value.saturating_mul(factor)),
+            unit,
+            // A counter stops at the largest value of its width.
+            saturated: field.bits < 64 && field.value == (1 << field.bits) - 1,
+            read_ns,
+            rate: None,
+        };
+        match counters.iter_mut().find(|known| known.name == name) {
             Some(known) => *known = counter,
-            None => counters.values.push(counter),
+            None => counters.push(counter),
         }
     }
 }
@@ -200,4 +215,26 @@ fn every_counter_has_its_name_of_the_specification() {
     for field in fields.filter(|field| !["port", "select", "select_2"].contains(&field.name)) {
         assert!(specification_name(field.name).is_some(), "{}", field.name);
     }
+}
+
+#[test]
+fn traffic_is_in_bytes_and_a_full_counter_is_saturated() {
+    let mut port = FabricPort::default();
+    let counters = PortCounters {
+        link_downed: 255,
+        symbol_errors: 65_534,
+        transmit_words: 3,
+        transmit_wait: 9,
+        ..PortCounters::default()
+    };
+    add(&mut port, counters.fields(), false);
+    let counter = |name: &str| {
+        let counters = port.counters.as_ref().unwrap();
+        let counter = counters.iter().find(|counter| counter.name == name)?;
+        Some((counter.value, counter.saturated))
+    };
+    assert_eq!(counter("LinkDownedCounter"), Some((Some(255), true)));
+    assert_eq!(counter("SymbolErrorCounter"), Some((Some(65_534), false)));
+    assert_eq!(counter("PortXmitData"), Some((Some(12), false)));
+    assert_eq!(counter("PortXmitWait"), None, "the node does not have it");
 }

@@ -5,7 +5,7 @@ use super::{
     node_lid, node_name, subnet, subnets,
 };
 use crate::analyse::fabric::errors::{Thresholds, above};
-use crate::model::{CounterUnit, FabricCounter, FabricEnd, HostReport};
+use crate::model::{Counter, FabricEnd, HostReport};
 
 /// The listing of `rdmactl fabric errors`: one row for each counter above its threshold.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct FabricErrorRow<'report> {
     /// The subnet.
     pub place: FabricPlace<'report>,
     /// The port and its counter.
-    pub counter: Option<(FabricEnd, &'report FabricCounter)>,
+    pub counter: Option<(FabricEnd, &'report Counter)>,
     /// Largest value that is no finding.
     pub threshold: u64,
 }
@@ -61,11 +61,7 @@ impl Listing for FabricErrors {
         "error.counter" "COUNTER" Left Always ["fabric_counters"] "Name of the counter in the InfiniBand specification"
             |row| Value::text(row.counter.map(|(_, counter)| &counter.name));
         "error.value" "VALUE" Right Always ["fabric_counters"]: Unwanted "Value; ! marks a counter that stopped at its largest value"
-            |row| row.counter.map_or(Value::Absent, |(_, counter)| Value::Count {
-                number: counter.value,
-                unit: CounterUnit::Events,
-                is_full: counter.is_saturated(),
-            });
+            |row| row.counter.map_or(Value::Absent, |(_, counter)| super::super::counters::value(counter));
         "error.threshold" "THRESHOLD" Right Verbose ["fabric_counters"] "Largest value that is no finding"
             |row| Value::count(row.counter.map(|_| row.threshold));
         "error.peer" "PEER" Left Always ["fabric_counters"] "Node at the other end of the link"

@@ -1,0 +1,145 @@
+"""The sweep of a simulated fabric of 2,000 hosts, against ibnetdiscover and ibqueryerrors.
+
+ibsim simulates the fabric, opensm gives it LIDs. Every program runs once in each round, in turn. ibsim
+answers in microseconds: what is compared is the cost of the programs, and how many requests they send.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+PODS, LEAVES, HOSTS, SPINES, CORES = 10, 10, 20, 10, 20
+PORTS = 40
+
+
+def net():
+    """A fat tree of 2,000 hosts and 220 switches in the form of ibnetdiscover, with cables of 4X HDR."""
+    switches, hosts, cables = {}, {}, {}
+
+    def cable(one, other):
+        ends = []
+        for node in (one, other):
+            cables.setdefault(node, {})
+            ends.append(len(cables[node]) + 1)
+            cables[node][ends[-1]] = None
+        cables[one][ends[0]] = (other, ends[1])
+        cables[other][ends[1]] = (one, ends[0])
+
+    for core in range(CORES):
+        switches[f"S-b83fd20300c{core:05x}"] = f"core{core + 1:02}"
+    for pod in range(PODS):
+        spines = [f"S-b83fd20300b{pod * 256 + spine:05x}" for spine in range(SPINES)]
+        switches.update({spine: f"spine{pod + 1:02}-{at + 1:02}" for at, spine in enumerate(spines)})
+        for at, spine in enumerate(spines):
+            for core in range(2):
+                cable(spine, f"S-b83fd20300c{(at * 2 + core) % CORES:05x}")
+        for leaf in range(LEAVES):
+            name = f"S-b83fd20300a{pod * 256 + leaf:05x}"
+            switches[name] = f"leaf{pod + 1:02}-{leaf + 1:02}"
+            for host in range(HOSTS):
+                number = (pod * LEAVES + leaf) * HOSTS + host
+                adapter = f"H-b83fd203{number * 16:08x}"
+                hosts[adapter] = f"node{number + 1:04} HCA-1"
+                cable(name, adapter)
+            for spine in spines:
+                cable(name, spine)
+    text = []
+    for node, name in {**hosts, **switches}.items():
+        guid, is_switch = node[2:], node[0] == "S"
+        text.append(f"vendid=0x2c9\ndevid={'0xd2f0' if is_switch else '0x101b'}\nsysimgguid=0x{guid}")
+        if is_switch:
+            text.append(f"switchguid=0x{guid}({guid})")
+            text.append(f'Switch\t{PORTS} "{node}"\t\t# "{name}" enhanced port 0 lid 0 lmc 0')
+        else:
+            text.append(f'caguid=0x{guid}\nCa\t1 "{node}"\t\t# "{name}"')
+        for port, (far, far_port) in cables[node].items():
+            own = "" if is_switch else f"({guid[:-1]}1)"
+            text.append(f'[{port}]{own}\t"{far}"[{far_port}]\t\t# "" lid 0 4xHDR')
+        text.append("")
+    return "\n".join(text), next(iter(hosts))
+
+
+class Simulator:
+    """ibsim with opensm, in a directory of its own."""
+
+    def __init__(self):
+        self.home = tempfile.TemporaryDirectory()
+        text, first = net()
+        (pathlib.Path(self.home.name) / "net").write_text(text, encoding="utf-8")
+        library = next(pathlib.Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
+        socket = f"bench-{os.getpid()}"
+        self.ibsim = subprocess.Popen(
+            ["ibsim", "-s", "-N", "8192", "-S", "1024", "-P", "65536", "net"], cwd=self.home.name,
+            env={**os.environ, "IBSIM_SOCKNAME": socket}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        for line in self.ibsim.stdout:
+            if b"simulator ready" in line:
+                break
+        # ibsim ends if nobody reads its output.
+        self.reader = subprocess.Popen(["cat"], stdin=self.ibsim.stdout, stdout=subprocess.DEVNULL)
+        self.env = {**os.environ, "IBSIM_SOCKNAME": socket, "SIM_HOST": first, "LD_PRELOAD": str(library)}
+        self.opensm = subprocess.Popen(
+            ["/usr/sbin/opensm", "-e", "-f", "osm.log"], cwd=self.home.name,
+            env={**self.env, "OSM_TMP_DIR": ".", "OSM_CACHE_DIR": "."}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        listed = pathlib.Path(self.home.name) / "opensm-subnet.lst"
+        until = time.monotonic() + 120
+        while not (listed.exists() and listed.stat().st_size):
+            if time.monotonic() > until:
+                raise SystemExit("bench: opensm does not end its first sweep")
+            time.sleep(0.2)
+        time.sleep(2)
+
+    def seconds(self, command, codes=(0,)):
+        """The wall time of a command and its output."""
+        begin = time.monotonic()
+        done = subprocess.run(command, cwd=self.home.name, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if done.returncode not in codes:
+            raise SystemExit(f"bench: {command} ended with {done.returncode}: {done.stderr.decode()[-400:]}")
+        return time.monotonic() - begin, done.stdout.decode()
+
+    def end(self):
+        for process in (self.opensm, self.ibsim, self.reader):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.home.cleanup()
+
+
+def measure(binary, runs, row, say):
+    """Rows of BENCHMARKS.md."""
+    say(f"fabric, {runs} runs")
+    sides = {
+        "smp": [binary, "fabric", "links", "--via", "smp", "-f", "csv"],
+        "wide": ["ibnetdiscover", "-o", "128"],
+        "usual": ["ibnetdiscover"],
+        "errors": [binary, "fabric", "errors", "--via", "smp", "-f", "csv"],
+        "theirs": ["ibqueryerrors"],
+    }
+    simulator = Simulator()
+    try:
+        times = {side: [] for side in sides}
+        for turn in range(runs + 1):
+            for side, command in sides.items():
+                seconds, _ = simulator.seconds(command, codes=(0, 1))
+                # The first round fills caches.
+                if turn:
+                    times[side].append(seconds)
+        _, text = simulator.seconds([binary, "fabric", "-o", "cas,switches,links,requests", "--via", "smp",
+                                     "-f", "csv", "-n"])
+        cas, switches, links, requests = text.splitlines()[0].split(",")
+        _, text = simulator.seconds(["ibnetdiscover", "-m"])
+        theirs = next(line for line in text.splitlines() if "Total MADs" in line).split()[-1]
+    finally:
+        simulator.end()
+    size = f"{int(cas):,} hosts, {switches} switches, {int(links):,} links"
+    return [
+        row(f"{size}, wall: fabric links --via smp : ibnetdiscover -o 128", "s", times["smp"], times["wide"]),
+        row("the same : ibnetdiscover (window of 2)", "s", times["smp"], times["usual"]),
+        row("the same, wall: fabric errors : ibqueryerrors", "s", times["errors"], times["theirs"]),
+        f"| the same, requests with forwarding tables : ibnetdiscover without | 1 | {int(requests):,} | "
+        f"{int(theirs):,} | {int(requests) / int(theirs):.2f} |",
+    ]
