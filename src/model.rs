@@ -61,7 +61,7 @@ pub use parts::{Part, Parts};
 pub use pci::{Gpu, PciLink, PciPath, PciSpeed, VirtualFunctions};
 pub use pkey::{Membership, PKey};
 pub use port::{LinkLayer, Port, PortState, Protocol};
-pub use problem::{Problem, Problems};
+pub use problem::{NEEDS_PROGRAM, Problem, Problems, REDACTED};
 pub use provider::Provider;
 pub use resource::{CmAddress, CmId, Object, Owner, QueuePair, Resource};
 pub use setting::SettingEntry;

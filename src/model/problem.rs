@@ -24,6 +24,26 @@ pub struct Problem {
     pub not_recorded: bool,
 }
 
+/// Reason of a problem that only a program on the host solves.
+pub const NEEDS_PROGRAM: &str = "rdmactl is needed on the host";
+
+/// Reason of a problem in a capture from which the answer was removed.
+pub const REDACTED: &str = "removed by --redact";
+
+impl Problem {
+    /// Returns true if a shell cannot give the answer, and rdmactl on the host could.
+    #[must_use]
+    pub fn needs_program(&self) -> bool {
+        self.detail.ends_with(NEEDS_PROGRAM)
+    }
+
+    /// Returns true if `capture --redact` removed the answer.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        self.not_recorded && self.detail.ends_with(REDACTED)
+    }
+}
+
 /// The problems of a report by their keys: those of a thing stand before those of its parts, and
 /// each is found without looking at the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::escape;
@@ -16,16 +17,28 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
         return text;
     }
     let mut told: Vec<&(&str, &Connection)> =
-        all.iter().filter(|(_, one)| one.verdict.is_telling()).collect();
+        all.iter().filter(|(_, one)| one.verdict.is_telling() || is_advice(one)).collect();
     told.sort_by_key(|(_, one)| std::cmp::Reverse(one.verdict));
     if !told.is_empty() {
         text.push('\n');
     }
-    // Advice that is no fault stands in the columns only.
+    // Equal advice of many mounts would hide the faults.
+    let mut alike: HashMap<(&str, &str), usize> = HashMap::new();
+    for (_, one) in told.iter().filter(|(_, one)| is_advice(one)) {
+        *alike.entry(advice(one)).or_default() += 1;
+    }
+    // Other advice that is no fault stands in the columns only.
     for (host, one) in told {
+        let count = if is_advice(one) { alike.insert(advice(one), 0) } else { None };
+        let more = match count {
+            Some(0) => continue,
+            Some(count) if count > 1 => format!(" and {} more", count - 1),
+            _ => String::new(),
+        };
         let host = if hosts_named { format!("{host} ") } else { String::new() };
         let who = format!("{host}{} {}", one.consumer.kind.word(), one.consumer.instance);
-        let _ = writeln!(text, "! {}: {}", escape(&who), one.verdict.word());
+        let mark = if is_advice(one) { '~' } else { '!' };
+        let _ = writeln!(text, "{mark} {}{more}: {}", escape(&who), one.verdict.word());
         if let Some(cause) = &one.cause {
             let _ = writeln!(text, "    {}", escape(&cause.text));
             if let Some(fix) = &cause.fix {
@@ -49,4 +62,50 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     }
     text.push('\n');
     text
+}
+
+/// Returns the kind and the cause of a connection: equal ones are shown once.
+fn advice(connection: &Connection) -> (&str, &str) {
+    let cause = connection.cause.as_ref().map_or("", |cause| cause.text.as_str());
+    (connection.consumer.kind.word(), cause)
+}
+
+/// Returns true for a connection that works over TCP although its server offers RDMA.
+fn is_advice(connection: &Connection) -> bool {
+    connection.verdict == ConnectionVerdict::RdmaAvailable
+}
+
+#[test]
+fn equal_advice_is_shown_once_with_its_number() {
+    use std::borrow::Cow;
+
+    use crate::model::{HostReport, Via};
+
+    let connection = |mount: &str, text: &str| -> Connection {
+        let json = serde_json::json!({
+            "id": mount,
+            "consumer": {"kind": "nfs", "instance": mount, "role": "client", "pid": null},
+            "peer": {"name": null, "address": null, "port": 2049, "gid": null, "host": null,
+                     "known_by": "consumer"},
+            "local": null, "transport": "tcp",
+            "channels": {"rdma": 0, "tcp": 1, "is_busy": null},
+            "state": "up", "rdma": [], "tcp": [],
+            "requested": {"transport": null, "source": null},
+            "verdict": "rdma_available",
+            "cause": {"code": "nfs.rdma_available", "text": text, "fix": "mount again"},
+            "evidence": [], "missing": [], "memory": null,
+        });
+        serde_json::from_value(json).unwrap()
+    };
+    let report = HostReport::empty("n1", Via::Local);
+    let row = |mount: &str, text: &str| ConnectionRow {
+        report: &report,
+        connection: Some(Cow::Owned(connection(mount, text))),
+        change: None,
+    };
+    let rows = [row("/a", "server x"), row("/b", "server x"), row("/c", "server y")];
+    let text = render_connections(&rows, true);
+    let advice = "\n~ n1 nfs /a and 1 more: rdma_available\n    server x\n    fix: mount again\n\
+                  ~ n1 nfs /c: rdma_available\n    server y\n    fix: mount again\n";
+    assert!(text.starts_with(advice), "{text}");
 }

@@ -1,7 +1,8 @@
 //! Notes on standard error: problems, failures and missing data; equal notes of several hosts are one.
 
 use super::escape;
-use crate::model::{HostFailure, HostReport, Problem, VerbsState};
+use crate::model::{HostFailure, HostReport, Problem, VerbsState, Via};
+use crate::names;
 
 /// A note with its fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +22,14 @@ struct Fact {
     fix: Option<String>,
     /// Facts with an equal key are one note.
     alike: String,
+    /// True if the note names every host, as one folded set.
+    names_all: bool,
 }
 
 impl Fact {
     fn new(text: String, fix: Option<String>) -> Self {
         let alike = format!("{text}\n{}", fix.as_deref().unwrap_or_default());
-        Self { text, fix, alike }
+        Self { text, fix, alike, names_all: false }
     }
 
     /// Returns the fact of a host that gave no report. Failures that differ only in name and address are equal.
@@ -58,7 +61,7 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for report in reports {
-        for fact in facts(report, is_verbose) {
+        for fact in facts(report, hosts_named, is_verbose) {
             let index = *known.entry(fact.alike.clone()).or_insert_with(|| {
                 order.push((fact, Vec::new()));
                 order.len() - 1
@@ -68,6 +71,10 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     }
     let note = |(fact, hosts): (Fact, Vec<&str>)| {
         let text = match (hosts_named, hosts.as_slice()) {
+            (true, [_, _, ..]) if fact.names_all => {
+                let set = names::fold(hosts.iter().map(ToString::to_string));
+                format!("{set}: {}", fact.text.replace(THIS_HOST, "these hosts"))
+            }
             // A host that is named by its address would be named twice.
             (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
@@ -92,23 +99,41 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     notes
 }
 
-fn facts(report: &HostReport, is_verbose: bool) -> Vec<Fact> {
+/// Words of a note about hosts without rdmactl that become `these hosts` for several hosts.
+const THIS_HOST: &str = "this host";
+
+fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> {
     if let Some(failure) = &report.failure {
         return vec![Fact::failure(&report.host, failure)];
     }
     let mut facts: Vec<Fact> = report
         .no_device()
-        .map(|(what, fix)| Fact::new(what.into(), Some(fix.into())))
+        .map(|(what, fix)| {
+            let is_own = !hosts_named && report.via == Via::Local;
+            let others = if is_own { "other hosts: -H SET; this host: " } else { "" };
+            Fact::new(what.into(), Some(format!("{others}{fix}")))
+        })
         .into_iter()
         .collect();
+    // A recording of a shell holds no answer of the program.
+    let needs_program = |problem: &&Problem| {
+        let is_of_shell = report.via == Via::Shell && problem.not_recorded;
+        !is_verbose && (problem.needs_program() || is_of_shell)
+    };
+    let (for_program, rest): (Vec<&Problem>, Vec<_>) =
+        report.problems.iter().partition(needs_program);
     let (missing, others): (Vec<&Problem>, Vec<_>) =
-        report.problems.iter().partition(|problem| problem.not_recorded);
+        rest.iter().copied().partition(|problem| problem.not_recorded);
     if is_verbose || missing.len() < 2 {
-        facts.extend(problems(report.problems.iter()));
+        facts.extend(problems(rest));
     } else {
         facts.extend(problems(others));
-        facts.push(not_recorded(&missing));
+        let (redacted, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|problem| problem.is_redacted());
+        facts.extend(not_recorded(&missing));
+        facts.extend(removed(&redacted));
     }
+    facts.extend(not_asked(&for_program));
     // Where there is no device, nobody misses what verbs would say of it.
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
@@ -118,8 +143,59 @@ fn facts(report: &HostReport, is_verbose: bool) -> Vec<Fact> {
     facts
 }
 
-/// Describes the data that a capture does not hold in one note: it may be most of what a listing shows.
-fn not_recorded(missing: &[&Problem]) -> Fact {
+/// Describes the data that only rdmactl on the host can read in one note; `None` if there is none.
+fn not_asked(problems: &[&Problem]) -> Option<Fact> {
+    const KINDS: [(&str, &str); 7] = [
+        ("sock_diag", "sockets"),
+        ("/proc/PID/fd", "open files"),
+        ("RDMA netlink", "RDMA objects"),
+        ("ethtool", "Ethernet settings"),
+        ("RDS", "RDS connections"),
+        ("/dev/kmsg", "the kernel log"),
+        ("libibverbs", "values of libibverbs"),
+    ];
+    let kind =
+        |problem: &&Problem| KINDS.iter().position(|(start, _)| problem.source.starts_with(start));
+    let mut found: Vec<usize> =
+        problems.iter().map(|problem| kind(problem).unwrap_or(KINDS.len())).collect();
+    found.sort_unstable();
+    found.dedup();
+    let words: Vec<&str> = found
+        .iter()
+        .map(|kind| KINDS.get(*kind).map_or("other values", |(_, words)| words))
+        .collect();
+    let (last, before) = words.split_last()?;
+    let what = if before.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", before.join(", "))
+    };
+    let text = format!("{what} are not read: rdmactl is not on {THIS_HOST}");
+    let fact = Fact::new(text, Some("add --upload, or install rdmactl on the host".into()));
+    Some(Fact { names_all: true, ..fact })
+}
+
+/// Describes the data that a capture does not hold in one note; `None` if there is none.
+fn not_recorded(missing: &[&Problem]) -> Option<Fact> {
+    let fix = "record all data again: rdmactl capture --save FILE";
+    let parts = parts(missing)?;
+    let count = missing.len();
+    let text = format!("{count} answers are not in the file ({parts}); -v lists the reasons");
+    Some(Fact::new(text, Some(fix.into())))
+}
+
+/// Describes the data that `capture --redact` removed in one note; `None` if there is none.
+fn removed(redacted: &[&Problem]) -> Option<Fact> {
+    let parts = parts(redacted)?;
+    let count = redacted.len();
+    Some(Fact::new(
+        format!("{count} answers were removed by --redact, as expected ({parts})"),
+        None,
+    ))
+}
+
+/// Names some parts of a report that problems concern, and the number of the others.
+fn parts(missing: &[&Problem]) -> Option<String> {
     const NAMED: usize = 3;
     let part = |problem: &&Problem| {
         let depth = if problem.key.starts_with("consumers/") { 2 } else { 3 };
@@ -130,12 +206,7 @@ fn not_recorded(missing: &[&Problem]) -> Fact {
     let rest = parts.len().saturating_sub(NAMED);
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     let names = parts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let fix = "record all data, without --redact: rdmactl capture --save FILE";
-    let count = missing.len();
-    Fact::new(
-        format!("{count} answers are not in the file ({names}{more}); -v lists the reasons"),
-        Some(fix.into()),
-    )
+    (!parts.is_empty()).then(|| format!("{names}{more}"))
 }
 
 /// The problems, those of one error in one place as one: a table whose entries are all refused is one
@@ -223,6 +294,60 @@ fn what_a_capture_does_not_hold_is_one_note_behind_the_problems() {
     assert_eq!(told(&report, true).len(), 6);
     report.problems = vec![missing("resources")].into();
     assert_eq!(told(&report, false).len(), 1, "one is told as it is");
+}
+
+#[test]
+fn what_needs_rdmactl_on_the_host_is_one_note_for_all_hosts() {
+    let needed = |source: &str, key: &str| Problem {
+        source: source.into(),
+        errno: None,
+        detail: format!("cannot read {source}: {}", crate::model::NEEDS_PROGRAM),
+        ..denied(key)
+    };
+    let report = |host: &str| {
+        let mut report = HostReport::empty(host, Via::Shell);
+        report.problems = vec![
+            needed("RDMA netlink, queue pairs", "resources/qp"),
+            needed("RDMA netlink, memory regions", "resources/mr"),
+            needed("sock_diag, TCP over IPv4", "consumers/tcp4"),
+            needed("/proc/PID/fd", "consumers/holders"),
+        ]
+        .into();
+        report
+    };
+    let told = |hosts: &[&str]| {
+        let reports: Vec<HostReport> = hosts.iter().copied().map(report).collect();
+        let notes = notes(&reports, true, false).into_iter();
+        notes.map(|note| note.text).collect::<Vec<_>>()
+    };
+    let what = "sockets, open files and RDMA objects are not read: rdmactl is not on";
+    assert_eq!(told(&["n1", "n2", "n3", "n4"]), [format!("n[1-4]: {what} these hosts")]);
+    assert_eq!(told(&["n1"]), [format!("n1: {what} this host")]);
+    // A recording of a shell lacks the same data.
+    let mut recorded = report("n1");
+    recorded.problems = vec![
+        Problem { not_recorded: true, ..denied("resources/qp") },
+        Problem { not_recorded: true, ..denied("resources/mr") },
+    ]
+    .into();
+    let fixes: Vec<_> = notes(&[recorded], true, false).into_iter().map(|note| note.fix).collect();
+    assert_eq!(fixes, [Some("add --upload, or install rdmactl on the host".to_owned())]);
+}
+
+#[test]
+fn data_that_redact_removed_needs_no_fix() {
+    let mut report = HostReport::empty("n1", Via::File);
+    let redacted = |key: &str| Problem {
+        not_recorded: true,
+        errno: None,
+        detail: format!("cannot read /{key}: {}", crate::model::REDACTED),
+        ..denied(key)
+    };
+    report.problems = vec![redacted("consumers/a"), redacted("consumers/b")].into();
+    let notes = notes(&[report], true, false);
+    assert_eq!(notes[0].fix, None);
+    let text = "n1: 2 answers were removed by --redact, as expected (consumers/a, consumers/b)";
+    assert_eq!((notes.len(), notes[0].text.as_str()), (1, text));
 }
 
 #[test]

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::{NEEDS_PROGRAM, REDACTED};
 use crate::sys::Errno;
 
 /// Why a question has no answer.
@@ -24,10 +25,10 @@ pub enum ReadError {
     #[error("not recorded")]
     NotRecorded,
     /// `capture --redact` removed the answer, which could name users, files or addresses.
-    #[error("removed by --redact")]
+    #[error("{}", REDACTED)]
     Redacted,
     /// The host has only a shell to answer by, which cannot be asked this.
-    #[error("rdmactl is needed on the host")]
+    #[error("{}", NEEDS_PROGRAM)]
     NeedsProgram,
     /// The process that was to answer did not: it is missing, died, took too long or talked rubbish.
     #[error("{0}")]
