@@ -298,12 +298,66 @@ fn commands_work_as_administrators_type_them() {
     let (code, short, _) = rdmactl(&["ping", "-h"]);
     assert!(code == 0 && !short.contains("--tclass") && short.contains("Example: "), "{short}");
     assert!(rdmactl(&["help"]).1.contains("connections"));
+    // Flags may come before help.
+    for words in [&["-F", "/x", "help", "ping"][..], &["-v", "help", "ping", "more"]] {
+        assert_eq!(rdmactl(words).1, long, "{words:?}");
+    }
+    let (code, text, stderr) = rdmactl(&["help", "roce.udp4791_blocked"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    assert!(text.starts_with("roce.udp4791_blocked: TCP passes and RoCE does not"), "{text}");
+    assert!(
+        text.contains("\n  fix: allow UDP port 4791 (RoCE) between SOURCE and TARGET"),
+        "{text}"
+    );
 
     let listed = ["devices", "--from", FLEET];
     let json = rdmactl(&[&listed[..], &["--json"]].concat()).1;
     assert_eq!(rdmactl(&[&listed[..], &["-j"]].concat()).1, json);
     let verbose = rdmactl(&[&listed[..], &["-v"]].concat()).1;
     assert_eq!(rdmactl(&[&listed[..], &["-o", "wide"]].concat()).1, verbose);
+}
+
+#[test]
+fn a_plus_counts_for_the_whole_list_of_columns() {
+    let heading = |columns: &[&str]| {
+        let flags = ["devices", "--from", FLEET, "-f", "csv"];
+        let (_, stdout, _) = rdmactl(&[&flags[..], columns].concat());
+        stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    let usual = heading(&[]);
+    assert_eq!(heading(&["-o", "+pci,numa"]), format!("{usual},device.pci,device.numa_node"));
+    assert_eq!(heading(&["-o", "+pci", "-o", "numa"]), heading(&["-o", "+pci,+numa"]));
+    assert_eq!(heading(&["-o", "pci,numa"]), "device.pci,device.numa_node");
+}
+
+#[test]
+fn a_filter_that_removes_all_rows_is_noted() {
+    for (format, filter, is_noted) in [
+        ("table", "device==nosuch", true),
+        ("plain", "device==nosuch", true),
+        ("csv", "device==nosuch", true),
+        ("csv", "device~mlx", false),
+    ] {
+        let flags = ["devices", "--from", FLEET, "-w", filter, "-f", format];
+        let (code, _, stderr) = rdmactl(&flags);
+        let (usual, ..) = rdmactl(&["devices", "--from", FLEET]);
+        assert_eq!(code, usual, "{format}: {stderr}");
+        let is_found = stderr.contains("0 of ") && stderr.contains(" rows match the filter\n");
+        assert_eq!(is_found, is_noted, "{format} {filter}: {stderr}");
+    }
+}
+
+#[test]
+fn a_capture_says_what_it_wrote() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("copy.ndjson").display().to_string();
+    let (code, stdout, stderr) = rdmactl(&["capture", "--from", FLEET, "--save", &file]);
+    assert_eq!((code, stdout.as_str()), (0, ""), "{stderr}");
+    let wrote = format!("rdmactl: wrote {file}: ");
+    let list = format!(" KB; list it: rdmactl devices --from {file}\n");
+    assert!(stderr.starts_with(&wrote) && stderr.contains(&list), "{stderr}");
+    let (_, _, stderr) = rdmactl(&["capture", "--from", FLEET, "--save", "/dev/null"]);
+    assert_eq!(stderr, "", "a device has no size");
 }
 
 #[test]
@@ -325,9 +379,20 @@ fn hosts_are_chosen_from_a_capture() {
     assert!(stderr.contains("fix: name hosts of the file: -H '"), "{stderr}");
 }
 
+/// Arguments that are wrong usage, a part of the error and a part of the fix.
+type Refused<'a> = (&'a [&'a str], &'a str, &'a str);
+
+fn are_refused(rows: &[Refused<'_>]) {
+    for (arguments, said, fix) in rows {
+        let (code, stdout, stderr) = rdmactl(arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(said) && stderr.contains(fix), "{arguments:?}: {stderr}");
+    }
+}
+
 #[test]
 fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
-    for (arguments, said, fix) in [
+    are_refused(&[
         (&["ls"][..], "unknown command ls", "fix: rdmactl devices\n"),
         (&["show"], "unknown command show", "fix: rdmactl devices\n"),
         (&["info"], "unknown command info", "fix: rdmactl devices\n"),
@@ -385,11 +450,100 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         (&["top", "port"], "it is not a view; write ports", "fix: list the flags"),
         (&["resources", "qps"], "it is not a kind; write qp", "fix: list the flags"),
         (&["ping", "-H", "n1"], "ping needs a host", "fix: to test every pair of the hosts of -H"),
-    ] {
-        let (code, stdout, stderr) = rdmactl(arguments);
-        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(said) && stderr.contains(fix), "{arguments:?}: {stderr}");
-    }
+    ]);
+}
+
+#[test]
+fn a_hint_for_a_flag_is_right_or_does_not_exist() {
+    are_refused(&[
+        (&["ping", "--no-matrix"], "unknown flag --no-matrix", "fix: list the flags"),
+        (&["ping", "--quiet"], "unknown flag --quiet", "fix: list the flags"),
+        (&["ports", "-Q"], "unknown flag -Q", "fix: list the flags"),
+        (&["devices", "--explain"], "unknown flag --explain", "rdmactl help CODE"),
+        (&["counters", "--errors"], "unknown flag --errors", "fix: write -w 'counter~err'"),
+        (&["devices", "-d", "rxe0"], "unknown flag -d", "fix: write -w 'device==rxe0'; all"),
+        (&["devices", "-d", "$(x)"], "unknown flag -d", "fix: write -w 'device==NAME'; all"),
+        (&["devices", "--roce"], "unknown flag --roce", "fix: write -w link==roce"),
+        (&["devices", "--type", "ib"], "unknown flag --type", "fix: write -w link==roce"),
+        (&["ports", "-r"], "unknown flag -r", "fix: for descending order write -s -COLUMN"),
+        (&["ping", "--dry-run", "n1"], "unknown flag --dry-run", "fix: write --plan"),
+        (&["devices", "-f", "Cargo.toml"], "invalid value", "write --hosts-file Cargo.toml"),
+        (&["devices", "-f", "nosuch.txt"], "invalid value", "fix: list the flags"),
+        (&["devices", "-o", "csv"], "no column csv", "fix: write -f csv; -o chooses columns"),
+        (&["devices", "-o", "yaml"], "no column yaml", "fix: write -f json; -o chooses columns"),
+        (&["capture", "-o", "x"], "capture does not support --columns", "fix: write --save FILE"),
+        (&["hosts", "--count", "n[1-2]"], "invalid value", "fix: rdmactl hosts --size 'n[1-2]'"),
+        (&["hosts", "n1", "--count", "5"], "does not support --count", "rdmactl hosts --size SET"),
+    ]);
+}
+
+#[test]
+fn a_hint_for_a_command_repeats_the_hosts() {
+    are_refused(&[
+        (&["metrics"], "unknown command metrics", "fix: rdmactl counters -f prom\n"),
+        (&["prom", "n1"], "unknown command prom", "fix: rdmactl counters n1 -f prom\n"),
+        (&["expand", "n[1-2]"], "unknown command expand", "fix: rdmactl hosts 'n[1-2]'\n"),
+        (&["expand"], "unknown command expand", "fix: rdmactl hosts SET\n"),
+        (
+            &["problems"],
+            "unknown command problems",
+            "fix: rdmactl top problems; rdmactl connections --only fallback\n",
+        ),
+        (&["bugreport"], "unknown command", "fix: rdmactl capture --redact --save FILE\n"),
+        (&["n2"], "unknown command n2", "fix: a summary of this host: rdmactl -H n2; its devices"),
+        (&["n2", "-F", "x"], "unknown command n2", "rdmactl -H n2 -F x; "),
+        (&["show", "n2"], "unknown command show", "fix: rdmactl devices n2\n"),
+        (&["-H", "n[1-2]", "show"], "unknown command show", "rdmactl devices -H 'n[1-2]'\n"),
+        (
+            &["check", "-H", "n1,n2", "-F", "cfg"],
+            "unknown command check",
+            "fix: rdmactl ping --matrix -H 'n1,n2' -F cfg; rdmactl connections -H 'n1,n2' -F cfg \
+             --fail-on fail; rdmactl ports -H 'n1,n2' -F cfg --lossless\n",
+        ),
+        (&["explain"], "unknown command explain", "fix: rdmactl help CODE"),
+        (&["explain", "rc.no_ack"], "unknown command explain", "fix: rdmactl help rc.no_ack\n"),
+        (&["rc.no_ack"], "unknown command rc.no_ack", "fix: rdmactl help rc.no_ack\n"),
+        (&["config", "hosts"], "config takes no argument hosts", "fix: list the flags"),
+    ]);
+}
+
+#[test]
+fn a_word_for_columns_is_neither_mixed_nor_ambiguous() {
+    are_refused(&[
+        (
+            &["devices", "-o", "pci,+numa"],
+            "+numa comes after a word without +",
+            "fix: only these columns: -o pci,numa; in addition to the default columns: -o +pci,numa",
+        ),
+        (
+            &["counters", "-w", "name~err"],
+            "^ name is ambiguous: device.name, counter.name",
+            "-o help lists the columns",
+        ),
+        (&["counters", "-s", "name"], "name is ambiguous: device.name, counter.name", "-o help"),
+        (&["counters", "-o", "name"], "name is ambiguous: device.name, counter.name", "-o help"),
+    ]);
+}
+
+#[test]
+fn a_flag_or_a_file_in_the_wrong_place_is_refused() {
+    are_refused(&[
+        (
+            &["compat", "show_gids", "-H", "n[1]", "mlx5_0"],
+            "-H belongs to rdmactl, not to show_gids",
+            "fix: rdmactl compat -H 'n[1]' show_gids mlx5_0\n",
+        ),
+        (
+            &["compat", "ibstat", "-l", "--from=x.ndjson", "--upload"],
+            "--from belongs to rdmactl",
+            "fix: rdmactl compat '--from=x.ndjson' --upload ibstat -l\n",
+        ),
+        (
+            &["capture", "ticket.json", "--save", "x"],
+            "ticket.json is the name of a file",
+            "fix: write the file after --save: rdmactl capture --save ticket.json\n",
+        ),
+    ]);
 }
 
 #[test]
@@ -442,12 +596,12 @@ fn on_a_terminal_a_hung_host_does_not_delay_the_rows_of_the_others() {
 
 #[test]
 fn the_summary_repeats_the_hosts_in_its_next_commands() {
-    let (_, stdout, _) = rdmactl(&["--from", FLEET]);
-    assert!(stdout.contains(&format!("rdmactl counters --from {FLEET}")), "{stdout}");
+    let (_, stdout, _) = rdmactl(&["--from", FLEET, "-F", "/x", "--timeout", "3s"]);
+    assert!(stdout.contains(&format!("rdmactl counters --from {FLEET}  ")), "{stdout}");
     assert!(!stdout.contains("rdmactl ping"), "a file has no living hosts: {stdout}");
     let hosts = ["-H", "127.0.0.1:1,localhost:1", "-F", "/dev/null", "-l", "a b"];
-    let (_, stdout, _) = rdmactl(&hosts);
-    let flags = "-H '127.0.0.1:1,localhost:1' -l 'a b' -F /dev/null";
+    let (_, stdout, _) = rdmactl(&[&hosts[..], &["--timeout", "2.5s"]].concat());
+    let flags = "-H '127.0.0.1:1,localhost:1' -l 'a b' -F /dev/null --timeout 2500ms";
     assert!(stdout.contains(&format!("rdmactl devices {flags} ")), "{stdout}");
     assert!(stdout.starts_with("2 hosts, 2 without data\n"), "{stdout}");
 }

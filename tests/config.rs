@@ -144,7 +144,9 @@ fn the_settings_are_listed_like_rows_of_any_listing() {
     assert_eq!(code, 0);
     let first: Vec<&str> = stdout.lines().next().expect("a heading").split_whitespace().collect();
     assert_eq!(first, ["KEY", "VALUE", "ORIGIN"]);
-    assert_eq!(stdout.lines().count(), SETTINGS.len() + 1);
+    assert_eq!(stdout.lines().count(), SETTINGS.len() + 3);
+    assert_eq!(stdout.lines().last(), Some(format!("file: {file} (read)").as_str()));
+    assert!(!place.run(&["config", "-f", "plain"]).1.contains("file: "));
     let line = |key: &str| -> Vec<String> {
         let line = stdout.lines().find(|line| line.starts_with(key)).expect("a row");
         line.split_whitespace().map(str::to_owned).collect()

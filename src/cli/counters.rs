@@ -5,7 +5,7 @@ use super::HostSets;
 /// The arguments of `counters`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters -H n[1-4] -w 'name~error or name~discard'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware for the time in the file lifespan, 10 ms by default. Two samples within that time show the same values."
+    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters -H n[1-4] -w 'counter~error or counter~discard'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware for the time in the file lifespan, 10 ms by default. Two samples within that time show the same values."
 )]
 pub struct CountersArgs {
     #[command(flatten)]

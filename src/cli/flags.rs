@@ -18,6 +18,10 @@ const ROOT: Group = &["root"];
 const SAVE: Group = &["save"];
 /// The choice of columns, and the order of rows.
 const ROWS: Group = &["columns", "sort", "no-header", "verbose"];
+/// The choice of columns alone.
+const COLUMNS: Group = &["columns"];
+/// The end of a repetition.
+const COUNT: Group = &["count"];
 /// The choice of rows.
 const WHERE: Group = &["where"];
 /// Equal hosts apart.
@@ -96,15 +100,19 @@ const TABLE: &[Row] = &[
             (&[LOCAL], "remove it: hosts lists only the sets that the command line names"),
             (&[PLACES, SAVE], "remove it: hosts contacts no host"),
             (&[ROWS, WHERE, FOLD], "remove it; choose the form with --fold, --size or --format"),
+            (&[COUNT], "count the hosts of a set: rdmactl hosts --size SET"),
             (&[WATCH], "remove it, and run hosts again"),
         ],
     ),
     (
         "capture",
-        &[(
-            &[ROWS, WHERE, FOLD, WATCH, FORM],
-            "remove it; list what a capture holds with rdmactl devices --from FILE",
-        )],
+        &[
+            (&[COLUMNS], "write --save FILE; -o chooses the columns of a listing"),
+            (
+                &[ROWS, WHERE, FOLD, WATCH, FORM],
+                "remove it; list what a capture holds with rdmactl devices --from FILE",
+            ),
+        ],
     ),
     (
         "config",

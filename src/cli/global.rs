@@ -9,6 +9,12 @@ use super::launcher::LauncherParser;
 use super::ssh_option::parse as ssh_option;
 use super::{Launcher, duration};
 
+/// Default time limit for one host.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Default number of hosts to query at the same time.
+pub const FANOUT: u16 = 64;
+
 /// The word that `-o` takes for the columns of `-v`.
 pub const WIDE: &str = "wide";
 
@@ -66,7 +72,7 @@ pub struct Global {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration::parse, global = true, help_heading = "Hosts and files")]
     pub timeout: Duration,
     /// Number of hosts to query at the same time
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024), global = true, help_heading = "Hosts and files")]
+    #[arg(long, value_name = "N", default_value_t = FANOUT, value_parser = clap::value_parser!(u16).range(1..=1024), global = true, help_heading = "Hosts and files")]
     pub fanout: u16,
 
     /// Log in as this user
@@ -113,8 +119,8 @@ pub struct Global {
     pub json: bool,
     /// Choose columns; -o help lists them
     ///
-    /// ID,… replaces the default columns, +ID,… adds columns to them. wide shows the columns of
-    /// -v, and help lists all columns.
+    /// ID,… replaces the default columns, +ID,… adds all columns of the list to them. wide shows
+    /// the columns of -v, and help lists all columns.
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
     /// Print only the rows that match a filter
@@ -196,15 +202,25 @@ impl Global {
     /// Returns the words for the columns: those of the configuration, and those of -o.
     ///
     /// A list of -o that replaces columns replaces those of the configuration, too, and so does
-    /// -v.
+    /// -v. A plus before the first word of a list counts for all of its words.
     #[must_use]
     pub fn column_words(&self) -> Vec<String> {
-        let adds = |words: &[String]| words.iter().all(|word| word.starts_with('+'));
+        let adds = |words: &[String]| words.first().is_none_or(|word| word.starts_with('+'));
         let configured = &self.configured.columns;
+        let mut words = Vec::new();
         if adds(&self.columns) && (self.verbose == 0 || adds(configured)) {
-            return [&configured[..], &self.columns].concat();
+            words.extend(spread_plus(configured));
         }
-        self.columns.clone()
+        words.extend(spread_plus(&self.columns));
+        words
+    }
+
+    /// Returns the first word of -o with a plus, if the list does not start with one.
+    #[must_use]
+    pub fn late_plus(&self) -> Option<&str> {
+        let is_mixed = self.columns.first().is_some_and(|word| !word.starts_with('+'));
+        let late = self.columns.iter().find(|word| word.starts_with('+'));
+        late.filter(|_| is_mixed).map(String::as_str)
     }
 
     /// True if the command line names hosts.
@@ -228,11 +244,21 @@ impl Global {
     /// Replaces the column word `wide` by the columns of `-v`.
     pub(super) fn expand_wide(&mut self) {
         let before = self.columns.len();
-        self.columns.retain(|word| word != WIDE);
+        self.columns.retain(|word| word.strip_prefix('+').unwrap_or(word) != WIDE);
         if self.columns.len() < before {
             self.verbose = self.verbose.max(1);
         }
     }
+}
+
+/// Puts a plus before each word of a list whose first word has one.
+fn spread_plus(words: &[String]) -> impl Iterator<Item = String> {
+    let adds = words.first().is_some_and(|word| word.starts_with('+'));
+    words.iter().map(
+        move |word| {
+            if adds && !word.starts_with('+') { format!("+{word}") } else { word.clone() }
+        },
+    )
 }
 
 /// Output formats.
@@ -284,6 +310,8 @@ fn configured_columns_give_way_to_flags() {
     assert_eq!(words(&[], &["a", "b"]), "a,b");
     assert_eq!(words(&["-o", "c"], &["a", "b"]), "c");
     assert_eq!(words(&["-o", "+c"], &["a", "b"]), "a,b,+c");
+    assert_eq!(words(&["-o", "+c,d"], &["a", "b"]), "a,b,+c,+d");
+    assert_eq!(words(&[], &["+a", "b"]), "+a,+b");
     assert_eq!(words(&["-v"], &["a", "b"]), "");
     assert_eq!(words(&["-v"], &["+a"]), "+a");
     assert_eq!(words(&["-o", "c"], &["+a"]), "c");

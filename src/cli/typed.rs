@@ -1,14 +1,14 @@
 //! Rewrites what people type into the form that clap parses.
 //!
-//! clap cannot express these forms: a template after `--launcher exec`, an interval after
-//! `--watch`, and `help COMMAND`.
+//! clap cannot express these forms: a template after `--launcher exec`, and an interval after
+//! `--watch`.
 
 use std::ffi::{OsStr, OsString};
 
 /// Returns the words of a command line in the form that clap parses.
 ///
-/// `--launcher exec TEMPLATE` becomes two words, `--watch 5` becomes `--watch=5`, and
-/// `help COMMAND` becomes `COMMAND --help`. Words after `--` stay as they are.
+/// `--launcher exec TEMPLATE` becomes two words, and `--watch 5` becomes `--watch=5`. Words after
+/// `--` stay as they are.
 #[must_use]
 pub fn rewrite(words: Vec<OsString>) -> Vec<OsString> {
     let mut rewritten: Vec<OsString> = Vec::with_capacity(words.len());
@@ -33,11 +33,6 @@ pub fn rewrite(words: Vec<OsString>) -> Vec<OsString> {
         }
     }
     rewritten.extend(words);
-    if rewritten.get(1).is_some_and(|word| word == "help") {
-        rewritten.remove(1);
-        rewritten.truncate(2);
-        rewritten.push("--help".into());
-    }
     rewritten
 }
 
@@ -84,13 +79,5 @@ mod tests {
             assert_eq!(rewritten(&["r", "ports", "--watch", next])[2..], ["--watch", next]);
         }
         assert_eq!(rewritten(&["r", "ports", "--", "--watch", "1"]).len(), 5);
-    }
-
-    #[test]
-    fn help_and_a_command_is_the_help_of_the_command() {
-        assert_eq!(rewritten(&["rdmactl", "help"]), ["rdmactl", "--help"]);
-        assert_eq!(rewritten(&["rdmactl", "help", "ping"]), ["rdmactl", "ping", "--help"]);
-        assert_eq!(rewritten(&["rdmactl", "help", "ping", "x"]), ["rdmactl", "ping", "--help"]);
-        assert_eq!(rewritten(&["rdmactl", "devices", "help"]), ["rdmactl", "devices", "help"]);
     }
 }

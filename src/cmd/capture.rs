@@ -1,10 +1,12 @@
 //! `rdmactl capture`: the raw answers of one host or many in a file.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 
 use crate::cli::{CaptureArgs, Global};
 use crate::model::Parts;
-use crate::render::notes;
+use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
 use super::outcome::say;
@@ -15,6 +17,11 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     if global.save.is_none() && term.is_answer_terminal() {
         let fix = "name a file: rdmactl capture --save FILE";
         return Err(Advice::error("a capture is not written to a terminal", fix));
+    }
+    if let Some(file) = global.hosts.iter().find(|set| is_file_name(set)) {
+        let file = shlex::try_quote(file)?;
+        let fix = format!("write the file after --save: rdmactl capture --save {file}");
+        return Err(Advice::error(format!("{file} is the name of a file, not of a host"), fix));
     }
     let (mut capture, reports) = if let Some(path) = &global.from {
         (local::read_capture(global, path)?, Vec::new())
@@ -30,6 +37,9 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     }
     if let Some(path) = &global.save {
         local::save(&capture, path)?;
+        if let Some(note) = written(path, capture.hosts.len()) {
+            say(term, &note);
+        }
     } else {
         let mut text = Vec::new();
         capture.write(&mut text)?;
@@ -40,4 +50,22 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
         say(term, &note);
     }
     Ok(Outcome::of_listing(&reports))
+}
+
+/// Returns true for a word that names a capture file rather than a host.
+fn is_file_name(word: &str) -> bool {
+    [".json", ".ndjson"].iter().any(|end| word.ends_with(end))
+}
+
+/// Returns the note about a file that was written; `None` for a pipe or device.
+fn written(path: &Path, hosts: usize) -> Option<Note> {
+    let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let noun = if hosts == 1 { "host" } else { "hosts" };
+    let kilobytes = about.len().div_ceil(1000);
+    let name = path.display().to_string();
+    let quoted = shlex::try_quote(&name).ok()?;
+    let text = format!(
+        "wrote {name}: {hosts} {noun}, {kilobytes} KB; list it: rdmactl devices --from {quoted}"
+    );
+    Some(Note { text: escape(&text).into_owned(), fix: None })
 }

@@ -36,6 +36,7 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
             format!("write one of {}, then its options", names.join(", ")),
         ));
     };
+    refuse_own_flags(tool, args_of_tool)?;
     let call = Call {
         tool,
         program: &program(tool),
@@ -51,6 +52,60 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     term.answer(&transcript.stdout)?;
     term.talk(&transcript.stderr);
     Ok(Outcome::Original(transcript.code))
+}
+
+/// Flags of rdmactl that no tool has, each with true if a value follows.
+const OWN_FLAGS: [(&str, bool); 16] = [
+    ("-H", true),
+    ("--hosts", true),
+    ("--hosts-file", true),
+    ("-F", true),
+    ("--ssh-config", true),
+    ("--ssh-option", true),
+    ("--login", true),
+    ("--from", true),
+    ("--root", true),
+    ("--timeout", true),
+    ("--launcher", true),
+    ("--as", true),
+    ("--upload", false),
+    ("--no-upload", false),
+    ("--sudo", false),
+    ("--no-sudo", false),
+];
+
+/// Refuses a flag of rdmactl after the tool, where only options of the tool stand.
+///
+/// A symbolic link with the name of a tool passes every word on.
+fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
+    let called = std::env::args_os().next();
+    let file = called.as_deref().and_then(|word| Path::new(word).file_name());
+    if file.is_some_and(|file| file == tool.name()) {
+        return Ok(());
+    }
+    let Some((flag, ours, theirs)) = own_flags(args) else { return Ok(()) };
+    let quote = |words: Vec<&str>| shlex::try_join(words);
+    let fixed = quote([vec!["rdmactl", "compat"], ours, vec![tool.name()], theirs].concat())?;
+    Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
+}
+
+/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
+fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
+    let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
+    let mut words = args.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let (name, value) =
+            word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
+        match OWN_FLAGS.iter().find(|(flag, _)| *flag == name) {
+            Some((flag, takes_value)) => {
+                first = first.or(Some(*flag));
+                ours.push(word);
+                ours.extend(if *takes_value && value.is_none() { words.next() } else { None });
+            }
+            None => theirs.push(word),
+        }
+    }
+    Some((first?, ours, theirs))
 }
 
 /// The name that the tool goes by in its own messages.

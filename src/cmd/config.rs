@@ -1,11 +1,12 @@
 //! `rdmactl config`: the settings in use, and where they come from.
 
 use crate::cli::{ConfigArgs, Format, Global};
-use crate::config::{Config, schema};
+use crate::config::{Config, FILE_VARIABLE, files, schema};
 use crate::query::Settings;
-use crate::render::{SettingsDocument, column_help, to_json, to_json_lines};
+use crate::render::{SettingsDocument, column_help, escape, to_json, to_json_lines};
 use crate::term::Term;
 
+use super::outcome::say;
 use super::view::{Hosts, View};
 use super::{Advice, Outcome};
 
@@ -40,7 +41,27 @@ pub(super) fn run(
         | Format::Html
         | Format::Svg
         | Format::Tree
-        | Format::Dot => view.print(entries.iter().collect(), Hosts::One(&[]))?,
+        | Format::Dot => {
+            let rows = view.print(entries.iter().collect(), Hosts::One(&[]))?;
+            let is_for_people = global.output() == Format::Table && !global.no_header;
+            if is_for_people { rows + &files_read() } else { rows }
+        }
     })?;
+    if let Some(note) = view.no_match() {
+        say(term, &note);
+    }
     Ok(Outcome::Complete)
+}
+
+/// Returns a line for each file of the configuration: its path, and whether it exists.
+fn files_read() -> String {
+    let files = files(&|name| std::env::var_os(name));
+    if files.is_empty() {
+        return format!("\nfile: none, because {FILE_VARIABLE} names no file\n");
+    }
+    let line = |path: &std::path::PathBuf| {
+        let found = if path.exists() { "read" } else { "not found" };
+        escape(&format!("file: {} ({found})", path.display())).into_owned() + "\n"
+    };
+    format!("\n{}", files.iter().map(line).collect::<String>())
 }

@@ -119,6 +119,9 @@ pub(super) fn run<L: Listing>(
             say(term, note);
         }
         said = notes;
+        if is_first && let Some(note) = view.no_match() {
+            say(term, &note);
+        }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
         (before, is_first) = (Some(counted), false);
@@ -169,6 +172,9 @@ fn once<L: Listing>(
                 Ok(())
             })?;
         }
+    }
+    if let Some(note) = view.no_match() {
+        say(term, &note);
     }
     Ok(outcome.unwrap_or(Outcome::Complete))
 }

@@ -7,14 +7,14 @@ use std::fs;
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-use crate::cli::{Cli, ManArgs};
+use crate::cli::{Cli, ManArgs, exit_codes};
 
 use super::Outcome;
 use super::flags::without_useless;
 
 /// Writes the pages.
 pub(super) fn run(args: &ManArgs) -> anyhow::Result<Outcome> {
-    let tree = without_useless(Cli::command());
+    let tree = exit_codes::add_to(without_useless(Cli::command()));
     let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
     for command in commands.chain([&tree]) {
         let page = page::of(command, &tree).context("cannot make a page")?;

@@ -1,6 +1,8 @@
 //! `rdmactl` without a command: a summary on one screen, and the next commands to run.
 
-use crate::cli::{Global, Launcher};
+use std::time::Duration;
+
+use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
 use crate::model::{HostReport, Parts, Port, PortState};
 use crate::query::{Devices, device_rows};
 use crate::render::{escape, notes};
@@ -89,8 +91,19 @@ fn place_flags(global: &Global) -> String {
         ("--hosts-file", global.hosts_file.clone()),
         ("--from", global.from.as_deref().map(path)),
         ("--root", global.root.as_deref().map(path)),
+    ] {
+        if let Some(value) = value {
+            add(flag, Some(&value));
+        }
+    }
+    if global.from.is_some() || global.root.is_some() {
+        return escape(&words.join(" ")).into_owned();
+    }
+    for (flag, value) in [
         ("-l", global.login.clone()),
         ("-F", global.ssh_config.as_deref().map(path)),
+        ("--timeout", (global.timeout != TIMEOUT).then(|| seconds(global.timeout))),
+        ("--fanout", (global.fanout != FANOUT).then(|| global.fanout.to_string())),
     ] {
         if let Some(value) = value {
             add(flag, Some(&value));
@@ -118,6 +131,14 @@ fn place_flags(global: &Global) -> String {
         }
     }
     escape(&words.join(" ")).into_owned()
+}
+
+/// Formats a time limit as --timeout takes it: `10s`, `2500ms`.
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        return format!("{}s", time.as_secs());
+    }
+    format!("{}ms", time.as_millis())
 }
 
 /// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.

@@ -2,6 +2,10 @@
 //!
 //! Every usage error has the form of the other errors: what is wrong, then a `fix:` line.
 
+mod instead;
+mod near;
+mod verdict;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -9,7 +13,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory as _};
 
-use crate::cli::{Cli, short_help};
+use crate::cli::{Cli, exit_codes, short_help};
 use crate::render::{Note, escape};
 use crate::term::{OutputError, Term};
 
@@ -17,89 +21,12 @@ use super::Outcome;
 use super::flags::without_useless;
 use super::outcome::say;
 
-/// Words that people type as a command, and what to type instead.
-const OTHER_WORDS: &[(&[&str], &str)] = &[
-    (&["status", "stat", "summary"], "rdmactl, for a summary; rdmactl top, for a live view"),
-    (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices"),
-    (&["port", "links"], "rdmactl ports"),
-    (&["gid"], "rdmactl gids"),
-    (&["show_gids"], "rdmactl gids; with the output of the tool: rdmactl compat show_gids"),
-    (&["ibstat"], "rdmactl ports; with the output of the tool: rdmactl compat ibstat"),
-    (
-        &["ibv_devinfo"],
-        "rdmactl devices -v; with the output of the tool: rdmactl compat ibv_devinfo",
-    ),
-    (&["ib_write_bw", "ib_read_bw", "ib_send_bw"], "rdmactl ping n1 n2 --test bw"),
-    (&["ib_write_lat", "ib_read_lat", "ib_send_lat"], "rdmactl ping n1 n2"),
-    (&["ps", "processes"], "rdmactl resources"),
-    (&["stats", "statistic", "counter", "errors"], "rdmactl counters"),
-    (&["resource", "res", "qp"], "rdmactl resources"),
-    (&["mounts", "connection", "conn", "nfs", "beegfs"], "rdmactl connections"),
-    (&["perf", "bw", "bandwidth"], "rdmactl ping n1 n2 --test lat,bw"),
-    (&["latency", "lat", "pingpong"], "rdmactl ping n1 n2"),
-    (&["test", "matrix"], "rdmactl ping --matrix n[1-4]"),
-    (
-        &["check", "doctor", "health", "diagnose"],
-        "rdmactl ping --matrix n[1-4]; rdmactl connections --fail-on fail; rdmactl ports --lossless",
-    ),
-    (&["monitor", "watch", "live"], "rdmactl top"),
-    (&["record", "dump"], "rdmactl capture --save FILE"),
-    (
-        &["diff", "compare", "cmp"],
-        "list hosts together, equal hosts are one row: rdmactl ports n1 n2; compare runs: rdmactl ping --diff OLD NEW",
-    ),
-    (&["nodes", "nodeset"], "rdmactl hosts"),
-    (&["settings", "configuration", "conf", "cfg"], "rdmactl config"),
-    (&["version"], "rdmactl --version"),
-];
-
-/// Flags of other tools, and what to type instead: for one command, or for every command.
-const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
-    (Some("ping"), &["--all", "--all-pairs", "--all-to-all", "-a"], "write --matrix SET"),
-    (Some("ping"), &["--device", "-d"], "write --dev NAME"),
-    (Some("ping"), &["-i", "--ib-port"], "write --port N"),
-    (Some("ping"), &["-x"], "write --gid-index N"),
-    (Some("ping"), &["-m"], "write --mtu BYTES"),
-    (Some("ping"), &["-S"], "write --sl N"),
-    (Some("ping"), &["-R"], "write --test conn,lat; ping connects with librdmacm on iWARP only"),
-    (
-        Some("ping"),
-        &["-q", "--qp"],
-        "ping uses one queue pair per pair; use ib_write_bw -q for more",
-    ),
-    (Some("ping"), &["-b"], "write --test bw: ping measures both directions of each pair"),
-    (Some("ping"), &["-t", "-W"], "write --timeout TIME for a host, --slot TIME for a pair"),
-    (Some("ping"), &["--count"], "write -c N"),
-    (Some("capture"), &["--anonymize", "--anonymise", "--anon"], "write --redact"),
-    (None, &["--anonymize", "--anonymise"], "write rdmactl capture --redact"),
-    (None, &["--bw", "--bandwidth", "--throughput"], "write --test bw"),
-    (None, &["--lat", "--latency"], "write --test lat"),
-    (
-        None,
-        &["--duration", "--time", "-D"],
-        "write --slot TIME for each pair, --budget TIME for the run",
-    ),
-    (None, &["--interval", "-i", "-d", "--delay"], "write --watch SECS"),
-    (Some("counters"), &["--diff", "--changed"], "write --watch 2 -w 'delta>0'"),
-    (None, &["-c"], "write --watch --count N"),
-    (None, &["--host", "--node", "--nodes"], "write -H SET"),
-    (None, &["-a", "-g", "--all", "--group"], "write -H @GROUP for a group of hosts"),
-    (None, &["--filter", "--grep", "--only-active"], "write -w EXPR"),
-    (None, &["--user"], "write -l USER"),
-    (None, &["--csv"], "write -f csv"),
-    (None, &["--baseline", "--compare", "--diff"], "write rdmactl ping --diff OLD NEW"),
-    (
-        None,
-        &["--output", "--out", "--file"],
-        "write --save FILE for the raw data, -f FORMAT for a format",
-    ),
-    (None, &["--device"], "write -w 'device==NAME'"),
-];
-
 /// Prints help or the version on stdout, a usage error on stderr.
 pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let term = Term::default();
+    let asked = help_topic(error, words);
     let text = match error.kind() {
+        _ if asked.is_some() => asked.unwrap_or_default(),
         ErrorKind::DisplayHelp => help(&error.to_string(), words),
         ErrorKind::DisplayVersion => error.to_string(),
         _ => {
@@ -115,56 +42,143 @@ pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
+/// Returns the text of `help`, `help COMMAND` and `help CODE`; `None` for everything else.
+///
+/// clap finds the word `help` where a command stands, so flags may come before it.
+fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let word = error.get(ContextKind::InvalidSubcommand).and_then(first_string);
+    if error.kind() != ErrorKind::InvalidSubcommand || word.as_deref() != Some("help") {
+        return None;
+    }
+    let Some(topic) = topic_of(words) else { return Some(help("rdmactl", &["--help".into()])) };
+    let topic = topic.to_str()?;
+    if let Some(code) = verdict::named(topic) {
+        return Some(verdict::text(code));
+    }
+    let tree = Cli::command();
+    tree.find_subcommand(topic)?;
+    Some(help(&format!("rdmactl-{topic}"), &["--help".into()]))
+}
+
+/// Returns the word after `help` that is no flag.
+fn topic_of(words: &[OsString]) -> Option<&OsString> {
+    let mut after = words.iter().skip_while(|word| *word != "help").skip(1);
+    after.find(|word| !word.to_string_lossy().starts_with('-'))
+}
+
 /// Returns what is wrong with a command line, and what to type.
 fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let context = |kind| error.get(kind).and_then(first_string);
-    let command = command_of(words).map_or("rdmactl".to_owned(), |name| format!("rdmactl {name}"));
     if error.kind() == ErrorKind::InvalidSubcommand {
-        let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-        let other = OTHER_WORDS.iter().find(|(words, _)| words.contains(&word.as_str()));
-        let fix = match (other, context(ContextKind::SuggestedSubcommand)) {
-            (Some((_, fix)), _) => (*fix).to_owned(),
-            (None, _) if word.len() < 100 && word.contains(['[', ',', '@']) => {
-                let set = escape(&word);
-                let set = shlex::try_quote(&set).unwrap_or_default();
-                format!(
-                    "a summary of these hosts: rdmactl -H {set}; their devices: rdmactl devices {set}"
-                )
-            }
-            (None, Some(near)) => format!("rdmactl {near}"),
-            (None, None) => "list the commands: rdmactl -h".to_owned(),
-        };
-        return (format!("unknown command {}", escape(&shortened(&word))), fix);
+        let mut word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
+        if word == "help" {
+            word =
+                topic_of(words).map(|topic| topic.to_string_lossy().into_owned()).unwrap_or(word);
+        }
+        let what = format!("unknown command {}", escape(&shortened(&word)));
+        return (what, escape(&fix_of_word(&word, words)).into_owned());
     }
+    let name = command_of(words);
+    let command = name.map_or("rdmactl".to_owned(), |name| format!("rdmactl {name}"));
     let flag = context(ContextKind::InvalidArg).unwrap_or_default();
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    let text = if is_unknown {
-        format!("unknown flag {flag}").replace('\n', " ")
-    } else {
-        error.to_string()
+    let text = match name {
+        Some(name) if is_unknown && !flag.starts_with('-') => {
+            format!("{name} takes no argument {flag}")
+        }
+        _ if is_unknown => format!("unknown flag {flag}"),
+        _ => error.to_string(),
     };
+    let text = if is_unknown { text.replace('\n', " ") } else { text };
     let what = text.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end().replace("\n  ", " ");
     let what = what.lines().map(|line| escape(&shortened(line)).into_owned());
-    let name = command_of(words);
-    let is_for = |only: Option<&str>| only.is_none() || only == name;
-    let other = OTHER_FLAGS
-        .iter()
-        .find(|(only, flags, _)| is_unknown && is_for(*only) && flags.contains(&flag.as_str()));
+    let what = what.collect::<Vec<_>>().join("\n");
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
-    if flag.starts_with("--format") && value.parse::<u16>().is_ok() {
-        let fix = format!(
-            "-f is the output format; for {value} hosts at the same time write --fanout {value}"
-        );
-        return (what.collect::<Vec<_>>().join("\n"), fix);
+    if let Some(fix) = fix_of_value(name, &flag, &value) {
+        return (what, escape(&fix).into_owned());
     }
-    let near = context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue));
+    let other = if is_unknown { instead::of_flag(name, &flag, words) } else { None };
+    let near = if is_unknown {
+        near_flag(name, &flag)
+    } else {
+        context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue))
+    };
     let fix = match (other, near) {
-        (Some((.., fix)), _) => format!("{fix}; all flags: {command} --help"),
+        (Some(fix), _) => format!("{fix}; all flags: {command} --help"),
         (None, Some(near)) => format!("write {near}; all flags: {command} --help"),
         (None, None) => format!("list the flags and examples: {command} --help"),
     };
-    (what.collect::<Vec<_>>().join("\n"), fix)
+    (what, escape(&fix).into_owned())
+}
+
+/// Returns what to type instead of a word that is no command.
+fn fix_of_word(word: &str, words: &[OsString]) -> String {
+    if let Some(fix) = instead::of_word(word, words) {
+        return fix;
+    }
+    if matches!(word, "explain" | "verdict") {
+        let mut codes = words.iter().filter_map(|word| verdict::named(word.to_str()?));
+        return codes.next().map_or_else(
+            || {
+                "rdmactl help CODE, with the code of a verdict; list the codes: man rdmactl-ping"
+                    .to_owned()
+            },
+            |code| format!("rdmactl help {}", code.word()),
+        );
+    }
+    if verdict::named(word).is_some() {
+        return format!("rdmactl help {word}");
+    }
+    let tree = Cli::command();
+    let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
+    if let Some(near) = near::nearest(word, commands.map(clap::Command::get_name)) {
+        return format!("rdmactl {near} {}", instead::hosts_of(words, Some(word)))
+            .trim_end()
+            .to_owned();
+    }
+    let is_several = word.contains(['[', ',', '@']);
+    let has_number = word.chars().any(|letter| letter.is_ascii_digit());
+    if instead::is_set(word) && (is_several || has_number) {
+        let set = shlex::try_quote(word).unwrap_or_default();
+        let way = instead::hosts_of(words, Some(word));
+        let way = if way.is_empty() { way } else { format!(" {way}") };
+        let whose = if is_several { "these hosts" } else { "this host" };
+        let their = if is_several { "their" } else { "its" };
+        return format!(
+            "a summary of {whose}: rdmactl -H {set}{way}; {their} devices: rdmactl devices {set}{way}"
+        );
+    }
+    "list the commands: rdmactl -h".to_owned()
+}
+
+/// Returns what to type instead of a value that another flag would take.
+fn fix_of_value(command: Option<&str>, flag: &str, value: &str) -> Option<String> {
+    if flag.starts_with("--format") {
+        if value.parse::<u16>().is_ok() {
+            return Some(format!(
+                "-f is the output format; for {value} hosts at the same time write --fanout {value}"
+            ));
+        }
+        let is_file = value.len() < 1000 && std::path::Path::new(value).is_file();
+        let file = shlex::try_quote(value).ok().filter(|_| is_file)?;
+        return Some(format!(
+            "-f is the output format; for a file with hosts write --hosts-file {file}"
+        ));
+    }
+    if flag.starts_with("--count") && command == Some("hosts") && instead::is_set(value) {
+        return Some(format!("rdmactl hosts --size {}", shlex::try_quote(value).ok()?));
+    }
+    None
+}
+
+/// Returns the flag of a command that a misspelled flag stands for.
+fn near_flag(command: Option<&str>, flag: &str) -> Option<String> {
+    let word = flag.strip_prefix("--")?;
+    let tree = without_useless(Cli::command());
+    let command = command.and_then(|name| tree.find_subcommand(name)).unwrap_or(&tree);
+    let flags = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    near::nearest(word, flags.filter_map(Arg::get_long)).map(|flag| format!("--{flag}"))
 }
 
 /// Returns the first string of an error's context.
@@ -196,7 +210,7 @@ fn command_of(words: &[OsString]) -> Option<&str> {
 ///
 /// `name` is the display name that clap has for the command: `rdmactl` or `rdmactl-ping`.
 fn help(name: &str, words: &[OsString]) -> String {
-    let mut tree = without_useless(Cli::command());
+    let mut tree = exit_codes::add_to(without_useless(Cli::command()));
     let command = name.trim().strip_prefix("rdmactl-").unwrap_or_default();
     let found = match command {
         "" => &mut tree,
@@ -275,14 +289,6 @@ mod tests {
             }
             let long = help(&name, &["rdmactl".into(), "--help".into()]);
             assert!(long.lines().count() > text.lines().count() || name.contains("man"), "{name}");
-        }
-    }
-
-    #[test]
-    fn no_command_is_listed_as_another_word() {
-        let tree = Cli::command();
-        for word in OTHER_WORDS.iter().flat_map(|(words, _)| *words) {
-            assert!(tree.find_subcommand(word).is_none(), "{word} is a command");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! What the flags ask to see of a listing: which rows, in which order, which columns, in which form.
 
+use std::cell::Cell;
+
 use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::query::{Column, Defaults, Filter, Listing, Order, cells, drop_unknown, fold, select};
-use crate::render::{blocks, csv, escape, plain, prom, table};
+use crate::render::{Note, blocks, csv, escape, plain, prom, table};
 use crate::term::Term;
 
 use super::Advice;
@@ -54,12 +56,15 @@ pub(super) struct View<'global, L: Listing> {
     /// Words for the columns.
     columns: Vec<String>,
     term: Term,
+    /// Rows so far: those that match the filter, and all.
+    matched: Cell<(usize, usize)>,
 }
 
 impl<'global, L: Listing> View<'global, L> {
     /// Reads the flags.
     pub(super) fn new(global: &'global Global, term: Term) -> anyhow::Result<Self> {
         refuse_host_set(global)?;
+        refuse_late_plus(global)?;
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
             let fix = "write for example 'state!=active and rate<400G'; -o help lists the columns";
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
@@ -74,7 +79,8 @@ impl<'global, L: Listing> View<'global, L> {
             no_column(&error.to_string())
         })?;
         let columns = global.column_words();
-        let view = Self { filter, order, header: !global.no_header, global, columns, term };
+        let header = !global.no_header;
+        let view = Self { filter, order, header, global, columns, term, matched: Cell::default() };
         // Wrong words are told before anything is read.
         view.columns(Hosts::Unknown)?;
         if view.is_document() && (view.filter.is_some() || view.order.is_some()) {
@@ -140,8 +146,11 @@ impl<'global, L: Listing> View<'global, L> {
     ) -> anyhow::Result<String> {
         let mut columns = self.columns(hosts)?;
         if let Some(filter) = &self.filter {
-            let had_rows = !rows.is_empty();
+            let all = rows.len();
             rows.retain(|row| filter.matches(row));
+            let had_rows = all > 0;
+            let (matched, before) = self.matched.get();
+            self.matched.set((matched + rows.len(), before + all));
             // A bare word is often meant as a host, because pdsh and clush take hosts after -w.
             if let (true, true, Some(word), Hosts::One(_)) =
                 (had_rows, rows.is_empty(), filter.word(), hosts)
@@ -179,6 +188,13 @@ impl<'global, L: Listing> View<'global, L> {
         })
     }
 
+    /// Returns the note for a filter that removed all rows.
+    pub(super) fn no_match(&self) -> Option<Note> {
+        let (matched, all) = self.matched.get();
+        let text = format!("0 of {all} rows match the filter");
+        (all > 0 && matched == 0).then_some(Note { text, fix: None })
+    }
+
     /// Whether lines that nobody chose the columns of would be wrapped: they could not be read.
     fn is_too_wide(&self, text: &str) -> bool {
         let width = || text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
@@ -202,6 +218,17 @@ impl<'global, L: Listing> View<'global, L> {
     }
 }
 
+/// Refuses a list of -o that both replaces and adds columns.
+fn refuse_late_plus(global: &Global) -> anyhow::Result<()> {
+    let Some(late) = global.late_plus() else { return Ok(()) };
+    let plain = |word: &String| word.trim_start_matches('+').to_owned();
+    let list = global.columns.iter().map(plain).collect::<Vec<_>>().join(",");
+    Err(Advice::error(
+        format!("-o either replaces or adds columns, and {late} comes after a word without +"),
+        format!("only these columns: -o {list}; in addition to the default columns: -o +{list}"),
+    ))
+}
+
 /// Refuses a host set after -w, which pdsh and clush take there.
 pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) else {
@@ -220,6 +247,14 @@ fn is_host_set(filter: &str) -> bool {
 }
 
 fn no_column(error: &str) -> anyhow::Error {
+    let word = error.strip_prefix("no column ").unwrap_or_default();
+    if let Some(format) = ["csv", "json", "yaml", "ndjson", "prom", "table", "plain"]
+        .into_iter()
+        .find(|format| word == *format)
+    {
+        let format = if format == "yaml" { "json" } else { format };
+        return Advice::error(error, format!("write -f {format}; -o chooses columns"));
+    }
     let is_file = error.contains('/')
         || [".json", ".ndjson", ".csv", ".txt", ".log", ".svg", ".html"]
             .iter()

@@ -16,21 +16,25 @@ pub struct Defaults {
     pub is_table: bool,
 }
 
-/// A word that names no column.
+/// A word that names no column, or more than one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no column {word}")]
-pub struct ColumnError {
-    /// The word.
-    pub word: String,
-    /// The words there are.
-    pub known: Vec<&'static str>,
-}
-
-impl ColumnError {
-    pub(super) fn new<L: Listing>(word: &str) -> Self {
-        let known = L::COLUMNS.iter().map(|column| column.id).collect();
-        Self { word: word.to_owned(), known }
-    }
+pub enum ColumnError {
+    /// The listing has no column of this name.
+    #[error("no column {word}")]
+    Unknown {
+        /// The word.
+        word: String,
+        /// The ids of all columns.
+        known: Vec<&'static str>,
+    },
+    /// The ids of several columns end with this word.
+    #[error("{word} is ambiguous: {}", .ids.join(", "))]
+    Ambiguous {
+        /// The word.
+        word: String,
+        /// The ids of these columns.
+        ids: Vec<&'static str>,
+    },
 }
 
 /// The columns to show: the default ones, or those named by id, by its last part or by their
@@ -57,7 +61,7 @@ pub fn select<L: Listing>(
         if adds { L::COLUMNS.iter().filter(is_default).collect() } else { Vec::new() };
     for word in asked {
         let name = word.strip_prefix('+').unwrap_or(word);
-        let column = find::<L>(name).ok_or_else(|| ColumnError::new::<L>(name))?;
+        let column = find::<L>(name)?;
         if !chosen.iter().any(|known| known.id == column.id) {
             chosen.push(column);
         }
@@ -73,7 +77,7 @@ pub fn drop_unknown<L: Listing>(
 ) {
     let is_asked = |id: &str| {
         let names = asked.iter().map(|word| word.strip_prefix('+').unwrap_or(word));
-        names.filter_map(find::<L>).any(|column| column.id == id)
+        names.filter_map(|name| find::<L>(name).ok()).any(|column| column.id == id)
     };
     columns.retain(|column| {
         column.shown != Shown::Known
@@ -82,19 +86,43 @@ pub fn drop_unknown<L: Listing>(
     });
 }
 
-/// The column with this id, else with this heading, else the first whose id ends so.
-pub(super) fn find<L: Listing>(name: &str) -> Option<&'static Column<L>> {
-    let name = &name.to_lowercase();
+/// Unit at the end of a heading, which a word for the column may omit.
+const UNIT: &str = " us";
+
+/// Finds the column with this id, else with this heading, else the only one whose id ends so.
+///
+/// # Errors
+/// The word names no column, or several ids end with it.
+pub(super) fn find<L: Listing>(name: &str) -> Result<&'static Column<L>, ColumnError> {
+    let word = &name.to_lowercase();
     let named =
         |is_called: &dyn Fn(&Column<L>) -> bool| L::COLUMNS.iter().find(|column| is_called(column));
-    named(&|column| column.id == *name)
-        .or_else(|| named(&|column| column.title.to_lowercase() == *name))
-        .or_else(|| named(&|column| column.id.rsplit('.').next() == Some(name.as_str())))
+    let is_title = |column: &Column<L>| {
+        let title = column.title.to_lowercase();
+        title == *word || title.strip_suffix(UNIT) == Some(word)
+    };
+    let exact = named(&|column| column.id == *word).or_else(|| named(&is_title));
+    if let Some(column) = exact {
+        return Ok(column);
+    }
+    let ends_so = |column: &&Column<L>| column.id.rsplit('.').next() == Some(word.as_str());
+    let found: Vec<&'static Column<L>> = L::COLUMNS.iter().filter(ends_so).collect();
+    let ids =
+        |columns: &mut dyn Iterator<Item = &'static Column<L>>| columns.map(|one| one.id).collect();
+    match found[..] {
+        [column] => Ok(column),
+        [] => {
+            Err(ColumnError::Unknown { word: name.to_owned(), known: ids(&mut L::COLUMNS.iter()) })
+        }
+        _ => {
+            Err(ColumnError::Ambiguous { word: name.to_owned(), ids: ids(&mut found.into_iter()) })
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Devices, Pairs};
+    use super::super::{Counters, Devices, Pairs};
     use super::*;
 
     fn ids_of<L: Listing>(
@@ -128,7 +156,20 @@ mod tests {
 
     #[test]
     fn an_unknown_word_is_named() {
-        assert_eq!(ids(&["speed"], Defaults::default()).unwrap_err().word, "speed");
+        let error = ids(&["speed"], Defaults::default()).unwrap_err();
+        assert_eq!(error.to_string(), "no column speed");
+    }
+
+    #[test]
+    fn the_end_of_several_ids_is_ambiguous() {
+        let counters = |word: &str| {
+            let found = ids_of::<Counters>(&[word], Defaults::default());
+            found.map_err(|error| error.to_string())
+        };
+        let ambiguous = "name is ambiguous: device.name, counter.name";
+        assert_eq!(counters("name"), Err(ambiguous.to_owned()));
+        assert_eq!(counters("counter"), Ok(vec!["counter.name"]));
+        assert_eq!(counters("delta"), Ok(vec!["counter.rate.delta"]));
     }
 
     #[test]

@@ -15,10 +15,10 @@ impl<L: Listing> Order<L> {
     /// Reads a column's name, with a minus before it for the other way round.
     ///
     /// # Errors
-    /// The word names no column.
+    /// The word names no column, or more than one.
     pub fn parse(word: &str) -> Result<Self, ColumnError> {
         let (name, is_reversed) = word.strip_prefix('-').map_or((word, false), |rest| (rest, true));
-        let column = find::<L>(name).ok_or_else(|| ColumnError::new::<L>(name))?;
+        let column = find::<L>(name)?;
         Ok(Self { column, is_reversed })
     }
 

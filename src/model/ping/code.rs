@@ -131,7 +131,7 @@ codes! {
           partitions.conf); or select another P_Key: --pkey"];
     NoDatagrams = "ud.no_answer",
         "Reliable connections pass; UD datagrams, which `--test ud` requested, do not.",
-        ["check whether a port counts invalid Q_Keys: rdmactl counters -H {source},{target} -w 'name~key'"];
+        ["check whether a port counts invalid Q_Keys: rdmactl counters -H {source},{target} -w 'counter~key'"];
     NoUnreliable = "uc.no_answer",
         "Reliable connections pass; unreliable connections, which `--test uc` requested, do not.",
         ["compare drivers and firmware: rdmactl devices -v -H {source},{target}"];
@@ -182,7 +182,7 @@ codes! {
     NoAck = "rc.no_ack",
         "Messages over the connection are not acknowledged, although TCP or datagrams may pass.",
         ["check which counters grow and whether a firewall or ACL drops RDMA connections: rdmactl counters -H \
-          {source},{target} -w 'name~retr or name~timeout'", FIX_EFA];
+          {source},{target} -w 'counter~retr or counter~timeout'", FIX_EFA];
     NotPosting = "peer.not_posting",
         "The target's adapter accepts messages, but the process on the target posts no receive or does not reply: \
          probably it gets no CPU time.",

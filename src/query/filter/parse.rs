@@ -136,8 +136,7 @@ impl<'text> Parser<'text> {
         let Some((_, relation, is_wanted)) = relation else {
             return Ok(Condition::Somewhere(word.to_lowercase()));
         };
-        let column =
-            find::<L>(&word).ok_or_else(|| self.error_at(start, format!("no column {word}")))?;
+        let column = find::<L>(&word).map_err(|error| self.error_at(start, error.to_string()))?;
         self.skip_blanks();
         let Some(value) = self.word()? else { return Err(self.error("expected a value")) };
         let text = value.to_lowercase();

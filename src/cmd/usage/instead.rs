@@ -1,0 +1,222 @@
+//! Tables of words and flags of other tools, and what to type instead.
+//!
+//! Prints nothing: `cmd::usage` puts the fix below the error.
+
+use std::ffi::OsString;
+
+/// Words that people type as a command, and what to type instead.
+///
+/// `{hosts}` stands for the hosts that the command line names, and the way to them; after a bar stand the
+/// hosts of an example.
+pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
+    (
+        &["status", "stat", "summary"],
+        "rdmactl, for a summary; rdmactl top {hosts}, for a live view",
+    ),
+    (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices {hosts}"),
+    (&["port", "links"], "rdmactl ports {hosts}"),
+    (&["gid"], "rdmactl gids {hosts}"),
+    (&["show_gids"], "rdmactl gids; with the output of the tool: rdmactl compat show_gids"),
+    (&["ibstat"], "rdmactl ports; with the output of the tool: rdmactl compat ibstat"),
+    (
+        &["ibv_devinfo"],
+        "rdmactl devices -v; with the output of the tool: rdmactl compat ibv_devinfo",
+    ),
+    (&["ib_write_bw", "ib_read_bw", "ib_send_bw"], "rdmactl ping {hosts|n1 n2} --test bw"),
+    (&["ib_write_lat", "ib_read_lat", "ib_send_lat"], "rdmactl ping {hosts|n1 n2}"),
+    (&["ps", "processes"], "rdmactl resources {hosts}"),
+    (&["stats", "statistic", "counter", "errors"], "rdmactl counters {hosts}"),
+    (&["resource", "res", "qp"], "rdmactl resources {hosts}"),
+    (&["mounts", "connection", "conn", "nfs", "beegfs"], "rdmactl connections {hosts}"),
+    (&["perf", "bw", "bandwidth"], "rdmactl ping {hosts|n1 n2} --test lat,bw"),
+    (&["latency", "lat", "pingpong"], "rdmactl ping {hosts|n1 n2}"),
+    (&["test", "matrix"], "rdmactl ping --matrix {hosts|'n[1-4]'}"),
+    (
+        &["check", "doctor", "health", "diagnose"],
+        "rdmactl ping --matrix {hosts|'n[1-4]'}; rdmactl connections {hosts} --fail-on fail; rdmactl ports {hosts} --lossless",
+    ),
+    (&["monitor", "watch", "live"], "rdmactl top {hosts}"),
+    (&["record", "dump"], "rdmactl capture {hosts} --save FILE"),
+    (
+        &["diff", "compare", "cmp"],
+        "list hosts together, equal hosts are one row: rdmactl ports {hosts|n1 n2}; compare runs: rdmactl ping --diff OLD NEW",
+    ),
+    (&["nodes", "nodeset", "expand"], "rdmactl hosts {hosts|SET}"),
+    (&["metrics", "prom", "prometheus"], "rdmactl counters {hosts} -f prom"),
+    (
+        &["problems", "issues"],
+        "rdmactl top problems {hosts}; rdmactl connections {hosts} --only fallback",
+    ),
+    (
+        &["report", "bugreport", "support", "sosreport"],
+        "rdmactl capture {hosts} --redact --save FILE",
+    ),
+    (&["settings", "configuration", "conf", "cfg"], "rdmactl config"),
+    (&["version"], "rdmactl --version"),
+];
+
+/// Flags of other tools, and what to type instead: for one command, or for every command.
+const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
+    (Some("ping"), &["--all", "--all-pairs", "--all-to-all", "-a"], "write --matrix SET"),
+    (Some("ping"), &["--device", "-d"], "write --dev NAME"),
+    (Some("ping"), &["-i", "--ib-port"], "write --port N"),
+    (Some("ping"), &["-x"], "write --gid-index N"),
+    (Some("ping"), &["-m"], "write --mtu BYTES"),
+    (Some("ping"), &["-S"], "write --sl N"),
+    (Some("ping"), &["-R"], "write --test conn,lat; ping connects with librdmacm on iWARP only"),
+    (
+        Some("ping"),
+        &["-q", "--qp"],
+        "ping uses one queue pair per pair; use ib_write_bw -q for more",
+    ),
+    (Some("ping"), &["-b"], "write --test bw: ping measures both directions of each pair"),
+    (Some("ping"), &["-t", "-W"], "write --timeout TIME for a host, --slot TIME for a pair"),
+    (Some("ping"), &["--count"], "write -c N"),
+    (Some("capture"), &["--anonymize", "--anonymise", "--anon"], "write --redact"),
+    (None, &["--anonymize", "--anonymise"], "write rdmactl capture --redact"),
+    (None, &["--bw", "--bandwidth", "--throughput"], "write --test bw"),
+    (None, &["--lat", "--latency"], "write --test lat"),
+    (
+        None,
+        &["--duration", "--time", "-D"],
+        "write --slot TIME for each pair, --budget TIME for the run",
+    ),
+    (None, &["--interval", "-i", "--delay"], "write --watch SECS"),
+    (Some("counters"), &["--errors", "--error"], "write -w 'counter~err'"),
+    (Some("ping"), &["--dry-run"], "write --plan"),
+    (None, &["--roce", "--type"], "write -w link==roce"),
+    (None, &["-r", "--reverse"], "for descending order write -s -COLUMN"),
+    (None, &["--explain"], "print the meaning and the fix of a verdict: rdmactl help CODE"),
+    (Some("counters"), &["--diff", "--changed"], "write --watch 2 -w 'delta>0'"),
+    (None, &["-c"], "write --watch --count N"),
+    (None, &["--host", "--node", "--nodes"], "write -H SET"),
+    (None, &["-a", "-g", "--all", "--group"], "write -H @GROUP for a group of hosts"),
+    (None, &["--filter", "--grep", "--only-active"], "write -w EXPR"),
+    (None, &["--user"], "write -l USER"),
+    (None, &["--csv"], "write -f csv"),
+    (None, &["--baseline", "--compare", "--diff"], "write rdmactl ping --diff OLD NEW"),
+    (
+        None,
+        &["--output", "--out", "--file"],
+        "write --save FILE for the raw data, -f FORMAT for a format",
+    ),
+    (None, &["-d", "--device", "--dev"], "write -w 'device=={value|NAME}'"),
+];
+
+/// Flags that name hosts and the way to them, each with a value.
+const PLACE: [&str; 10] = [
+    "-H",
+    "--hosts",
+    "--hosts-file",
+    "-F",
+    "--ssh-config",
+    "-l",
+    "--login",
+    "--ssh-option",
+    "--from",
+    "--timeout",
+];
+
+/// Returns what to type instead of a word that is no command.
+pub(super) fn of_word(word: &str, words: &[OsString]) -> Option<String> {
+    let (_, fix) = OTHER_WORDS.iter().find(|(others, _)| others.contains(&word))?;
+    Some(filled(fix, "hosts", &hosts_of(words, Some(word))))
+}
+
+/// Returns what to type instead of a flag that the command does not have.
+pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> Option<String> {
+    let is_for = |only: Option<&str>| only.is_none() || only == command;
+    let (.., fix) =
+        OTHER_FLAGS.iter().find(|(only, flags, _)| is_for(*only) && flags.contains(&flag))?;
+    let mut after = words.iter().skip_while(|word| *word != flag).skip(1);
+    let value = after.next().and_then(|word| word.to_str()).filter(|word| is_plain(word));
+    Some(filled(fix, "value", value.unwrap_or_default()))
+}
+
+/// Returns the hosts that a command line names and the way to them, quoted for a shell.
+///
+/// A word counts as a host set only if it comes after `command`. An unknown flag ends the search, because
+/// its value would look like a host set.
+pub(super) fn hosts_of(words: &[OsString], command: Option<&str>) -> String {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_after = command.is_none();
+    let mut words = words.iter().skip(1).map_while(|word| word.to_str());
+    while let Some(word) = words.next() {
+        let flag = word.split('=').next().unwrap_or(word);
+        if PLACE.contains(&word) {
+            let Some(value) = words.next() else { break };
+            found.push(word.to_owned());
+            found.push(quoted(value));
+        } else if word.starts_with("--") && PLACE.contains(&flag) {
+            found.push(quoted(word));
+        } else if word.starts_with('-') {
+            break;
+        } else if !is_after {
+            is_after = command == Some(word);
+        } else if is_set(word) {
+            found.push(quoted(word));
+        } else {
+            break;
+        }
+    }
+    found.join(" ")
+}
+
+/// Replaces `{name}` and `{name|example}` in a fix.
+fn filled(fix: &str, name: &str, value: &str) -> String {
+    let mut text = String::new();
+    let mut rest = fix;
+    let start = format!("{{{name}");
+    while let Some((before, after)) = rest.split_once(&start) {
+        let (example, after) = after.split_once('}').unwrap_or((after, ""));
+        let example = example.strip_prefix('|').unwrap_or_default();
+        let value = if value.is_empty() { example } else { value };
+        text.push_str(if value.is_empty() { before.trim_end() } else { before });
+        text.push_str(value);
+        rest = after;
+    }
+    text + rest
+}
+
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map(String::from).unwrap_or_default()
+}
+
+/// Returns true for a word that looks like a host set and is short enough for a hint.
+pub(super) fn is_set(word: &str) -> bool {
+    word.len() < 100
+        && !word.starts_with('-')
+        && word
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || ".-_[],@!&^:".contains(letter))
+}
+
+fn is_plain(word: &str) -> bool {
+    !word.starts_with('-')
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || ".-_:".contains(letter))
+}
+
+#[test]
+fn no_command_is_listed_as_another_word() {
+    use clap::CommandFactory as _;
+
+    let tree = crate::cli::Cli::command();
+    for word in OTHER_WORDS.iter().flat_map(|(words, _)| *words) {
+        assert!(tree.find_subcommand(word).is_none(), "{word} is a command");
+    }
+}
+
+#[test]
+fn a_fix_repeats_the_hosts_of_the_command_line() {
+    let fix = |words: &[&str]| {
+        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
+        of_word("show", &typed).unwrap()
+    };
+    assert_eq!(fix(&["show"]), "rdmactl devices");
+    assert_eq!(fix(&["show", "n2", "n[3-4]"]), "rdmactl devices n2 'n[3-4]'");
+    assert_eq!(fix(&["-F", "a b", "-H", "n1", "show"]), "rdmactl devices -F 'a b' -H n1");
+    assert_eq!(fix(&["show", "-x", "5"]), "rdmactl devices");
+    assert_eq!(fix(&["show", "$(reboot)"]), "rdmactl devices");
+    assert_eq!(filled("a {hosts|n1 n2} b", "hosts", ""), "a n1 n2 b");
+    assert_eq!(filled("a {hosts} b; c {hosts}", "hosts", ""), "a b; c");
+}

@@ -1,0 +1,68 @@
+//! Finds the known word that a misspelled word most likely stands for.
+//!
+//! A wrong suggestion costs more than none, so a word is near only if few of its letters differ.
+
+/// Most letters that differ, are missing or are too many.
+const MOST: usize = 2;
+/// Fewest letters in common.
+const COMMON: usize = 4;
+
+/// Returns the nearest of the known words, if one is near enough.
+pub(super) fn nearest<'known>(
+    word: &str,
+    known: impl Iterator<Item = &'known str>,
+) -> Option<&'known str> {
+    let near = |one: &&str| distance(word, one) <= MOST && common(word, one) >= COMMON;
+    known.filter(near).min_by_key(|one| distance(word, one))
+}
+
+/// Returns the number of letters that two words share, in any order.
+fn common(one: &str, other: &str) -> usize {
+    let mut rest: Vec<char> = other.chars().collect();
+    let is_shared = |letter: char| match rest.iter().position(|known| *known == letter) {
+        Some(at) => {
+            rest.swap_remove(at);
+            true
+        }
+        None => false,
+    };
+    one.chars().map(is_shared).filter(|shared| *shared).count()
+}
+
+/// Returns the number of letters to insert, delete, replace or swap with their neighbor.
+///
+/// Words whose lengths differ by more than [`MOST`] are far from each other whatever their letters are.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len().abs_diff(other.len()) > MOST {
+        return MOST + 1;
+    }
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for (i, letter) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, known) in other.iter().enumerate() {
+            let mut best =
+                (rows[i][j] + usize::from(letter != known)).min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *letter == other[j - 1] && one[i - 1] == *known {
+                best = best.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows.last().and_then(|row| row.last()).copied().unwrap_or_default()
+}
+
+#[test]
+fn only_a_word_with_few_other_letters_is_near() {
+    let known = ["hosts", "matrix", "quick", "errors", "devices", "ping"];
+    let near = |word| nearest(word, known.into_iter());
+    assert_eq!(near("hots"), Some("hosts"));
+    assert_eq!(near("pign"), Some("ping"));
+    assert_eq!(near("devcies"), Some("devices"));
+    for far in ["no-matrix", "quiet", "q", "pin", "", "x\u{1b}"] {
+        assert_eq!(near(far), None, "{far}");
+    }
+    assert_eq!(distance("ab", "ba"), 1);
+    assert_eq!(distance(&"x".repeat(100_000), "hosts"), MOST + 1);
+}
