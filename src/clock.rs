@@ -8,6 +8,21 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub use pulse::silence_since;
 pub use utc::{utc_stamp, utc_text, utc_time};
 
+/// Returns a time as flags take it: `20s`, or `1500ms` where it is no whole second.
+#[must_use]
+pub fn flag_time(time: Duration) -> String {
+    time_text(time).replace(' ', "")
+}
+
+/// Returns a time as messages have it: `20 s`, or `1500 ms` where it is no whole second.
+#[must_use]
+pub fn time_text(time: Duration) -> String {
+    match time.as_millis() {
+        ms if ms % 1_000 == 0 => format!("{} s", ms / 1_000),
+        ms => format!("{ms} ms"),
+    }
+}
+
 /// A point in time from which something may no longer wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);

@@ -35,6 +35,7 @@ mod ssh;
 mod ssh_program;
 mod sudo;
 mod target;
+mod time_limit;
 mod unlock;
 mod upload;
 mod watchdog;

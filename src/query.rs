@@ -55,7 +55,7 @@ pub use ports::Ports;
 pub use processes::{ProcessRow, Processes};
 pub use registry::{Described, Named, describe, help_of, listings_of};
 pub use resources::{ResourceRow, Resources, resource_rows};
-pub use select::{ColumnError, Defaults, drop_unknown, select};
+pub use select::{ColumnError, Defaults, drop_common, drop_unknown, select};
 pub use settings::Settings;
 pub use sort::Order;
 pub use value::Value;

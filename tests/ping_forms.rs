@@ -236,7 +236,7 @@ fn what_changed_between_two_runs_is_told() {
         "old  SIMULATED from fabric.txt, 8 hosts, 56 pairs: 56 ok, 0 failed\n",
         "! n1 -> n2 broke: roce.udp4791_blocked\n",
         "~ n5: slower, +",
-        "56 pairs compared: 1 broke, 0 repaired, 0 slower, 0 faster\n",
+        "56 pairs compared: 1 broke, 0 repaired, 0 fail in both, 0 slower, 0 faster\n",
     ] {
         assert!(stdout.contains(line), "{line}: {stdout}");
     }

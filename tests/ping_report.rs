@@ -189,6 +189,7 @@ fn report() -> PingReport {
         simulated: None,
         taken_ns: None,
         elapsed_ms: 7_123,
+        startup_ms: 0,
         left_behind: vec!["n2: pid\x07 17".into()],
     }
 }

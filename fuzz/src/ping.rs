@@ -67,6 +67,7 @@ pub fn run(data: &[u8]) {
         taken_ns: None,
         simulated: None,
         elapsed_ms: 1,
+        startup_ms: 0,
         left_behind: Vec::new(),
     };
     // Every failed pair is explained, and no host is named twice.

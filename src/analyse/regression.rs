@@ -124,7 +124,12 @@ impl Both<'_> {
                     }
                 }
                 (false, false) => self.shifts.extend(self.shift(cell, later)),
-                (true, true) => {}
+                (true, true) => {
+                    diff.still_failing_pairs += 1;
+                    if was != is && diff.still_failing.len() < MOST {
+                        diff.still_failing.push(self.change(cell, was, is));
+                    }
+                }
             }
         }
         diff.broken_pairs = broken.len() as u64;

@@ -651,7 +651,11 @@ mod tests {
         let detail =
             "n2 drops its own outgoing RoCE packets (UDP 4791); TCP on the same interface works";
         assert_eq!(verdict.detail, detail);
-        assert!(verdict.hint.is_some_and(|hint| hint.starts_with("on n2, allow outbound UDP")));
+        assert!(
+            verdict.hint.is_some_and(
+                |hint| hint.starts_with("on n2, allow UDP port 4791 (RoCE) in and out")
+            )
+        );
     }
 
     #[test]

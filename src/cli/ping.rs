@@ -69,7 +69,7 @@ pub struct PingArgs {
     /// name leaf switches and paths between them. Default: leaf switches are not known.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "diff"], value_hint = clap::ValueHint::FilePath, help_heading = "Number and order of pairs")]
     pub topology: Option<PathBuf>,
-    /// Time limit of the whole run
+    /// Time limit of the tests; startup and upload are extra
     ///
     /// No round starts after 80 % of the limit. Pairs that were not reached are reported as
     /// not_tested, not as failed.
@@ -117,8 +117,10 @@ pub struct PingArgs {
     #[arg(long, value_name = "BYTES", default_value_t = SIZE, value_parser = clap::value_parser!(u32).range(16..=16_384), help_heading = "Measurement of each pair")]
     pub size: u32,
 
-    /// Rails to test: all shared rails, or the best one
-    #[arg(long, value_name = "WHICH", default_value = "all", help_heading = "Path of each pair")]
+    /// Rails to test: all, first (the best one), or numbers
+    ///
+    /// Numbers are those that the matrix prints, separated by commas: 0,2.
+    #[arg(long, value_name = "all|first|N,…", default_value = "all", value_parser = RailsAsked::parse, help_heading = "Path of each pair")]
     pub rails: RailsAsked,
     /// Device to use on every host
     #[arg(long, value_name = "NAME", help_heading = "Path of each pair")]
@@ -155,13 +157,50 @@ pub struct PingArgs {
 }
 
 /// Rails to test between two hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RailsAsked {
-    /// The best rail that both hosts have
+    /// The best rail that both hosts have.
     First,
-    /// Every rail that both hosts have
+    /// Every rail that both hosts have.
     #[default]
     All,
+    /// The rails with these numbers.
+    Numbers(Vec<usize>),
+}
+
+impl RailsAsked {
+    /// Parses `all`, `first`, or numbers such as `0,2`.
+    ///
+    /// # Errors
+    /// The text is none of them.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            "first" => Ok(Self::First),
+            _ => {
+                let numbers = text.split(',').map(|number| number.parse::<u8>().map(usize::from));
+                numbers.collect::<Result<Vec<_>, _>>().map(Self::Numbers).map_err(|_no_number| {
+                    "write all, first, or rail numbers such as 0,2 (0 to 255)".to_owned()
+                })
+            }
+        }
+    }
+
+    /// Returns the requested numbers; none for all rails or the best one.
+    #[must_use]
+    pub fn numbers(&self) -> &[usize] {
+        if let Self::Numbers(numbers) = self { numbers } else { &[] }
+    }
+}
+
+#[test]
+fn rails_are_words_or_numbers() {
+    assert_eq!(RailsAsked::parse("0,2"), Ok(RailsAsked::Numbers(vec![0, 2])));
+    assert_eq!(RailsAsked::parse("first"), Ok(RailsAsked::First));
+    assert_eq!(RailsAsked::All.numbers(), [0; 0]);
+    for bad in ["", "none", "-1", "0,,2", "256", "1-2"] {
+        assert!(RailsAsked::parse(bad).is_err(), "{bad}");
+    }
 }
 
 fn parse_mtu(text: &str) -> Result<u32, String> {

@@ -42,7 +42,7 @@ pub(super) fn reach(
     let watchdog = Watchdog::start().context("cannot start a thread")?;
     interrupt::cancel_on_signals(&watchdog).context("cannot watch for signals")?;
     let term = terminal(global);
-    let connector = Connector::new(watchdog.clone(), Limits::default());
+    let connector = Connector::new(watchdog.clone(), limits(global));
     let reach = reach_by(connector, global, upload, hosts, move |note| say(term, &note))?;
     Ok((reach, watchdog))
 }
@@ -56,8 +56,14 @@ pub(super) fn reach_beside_screen(
     hosts: &[Host],
     tell: impl Fn(Note) + Send + Sync + 'static,
 ) -> anyhow::Result<Reach> {
-    let connector = Connector::new(watchdog.clone(), Limits::default()).asking_nobody();
+    let connector = Connector::new(watchdog.clone(), limits(global)).asking_nobody();
     reach_by(connector, global, upload, hosts, tell)
+}
+
+/// Returns the limits of one connection. A longer --timeout also gives the login more time.
+fn limits(global: &Global) -> Limits {
+    let usual = Limits::default();
+    Limits { login: usual.login.max(global.timeout), ..usual }
 }
 
 fn reach_by(
@@ -292,7 +298,7 @@ fn ask_host<T>(
             let left = observer.end(Deadline::after(LEAVE)).err();
             Ok(Given { what, via, left })
         }
-        Err(failure) => Err(observer.give_up(failure)),
+        Err(failure) => Err(reach.suggest_time(observer.give_up(failure))),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::clock::{self, Deadline};
+use crate::clock::{self, Deadline, flag_time};
 use crate::fleet::{Host, Observer, Reach, Watchdog, fan_out};
 use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::threads::at_once;
@@ -112,7 +112,7 @@ impl LiveHosts {
         for &index in &here {
             all.ask(index, reading);
         }
-        let answer = |index: &usize| all.answer(*index, patience);
+        let answer = |index: &usize| all.answer(*index, patience, reading);
         fan_out(&here, all.fanout, &all.watchdog, answer, |place, report| {
             reports[here[place]] = Some(report);
         })
@@ -244,7 +244,7 @@ impl All {
     }
 
     /// The answer of an agent that was asked.
-    fn answer(&self, index: usize, patience: Deadline) -> HostReport {
+    fn answer(&self, index: usize, patience: Deadline, reading: Duration) -> HostReport {
         let live = &self.hosts[index];
         let host = live.host.to_string();
         let slot = &mut *lock(&live.slot);
@@ -253,8 +253,8 @@ impl All {
         };
         let due = asked.unwrap_or(patience);
         let Some(answer) = agent.answer(&self.parts, patience, due) else {
-            let failure = HostFailure::new(Reason::Timeout, "no response yet")
-                .fix(format!("increase the interval: {}=10s", self.patience_flag));
+            let failure =
+                HostFailure::new(Reason::Timeout, "no response yet").fix(self.longer(reading));
             return HostReport::failed(host, failure);
         };
         match answer {
@@ -271,6 +271,16 @@ impl All {
                 *slot = next;
                 report
             }
+        }
+    }
+
+    /// Returns the fix of a host that did not respond within the time of one sample: twice that time.
+    fn longer(&self, reading: Duration) -> String {
+        let longer = flag_time(reading.saturating_mul(2));
+        if reading < self.reach.timeout {
+            format!("increase the interval: {}={longer}", self.patience_flag)
+        } else {
+            format!("raise the time limit: --timeout {longer}")
         }
     }
 
@@ -296,6 +306,7 @@ impl All {
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
         // A cancelled run broke the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
+        let failure = self.reach.suggest_time(failure);
         let longer = (pause * 2).min(PAUSES[1]);
         let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
         (slot, HostReport::failed(host, failure))

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
-use crate::query::{Column, Defaults, Filter, Listing, Order, cells, drop_unknown, fold, select};
+use crate::query::{
+    Column, Defaults, Filter, Listing, Order, cells, drop_common, drop_unknown, fold, select,
+};
 use crate::render::{Note, blocks, csv, escape, plain, prom, table};
 use crate::term::Term;
 
@@ -167,6 +169,9 @@ impl<'global, L: Listing> View<'global, L> {
             order.sort(&mut rows);
         }
         drop_unknown(&mut columns, &self.columns, &rows);
+        if self.global.output() == Format::Table {
+            drop_common(&mut columns, &self.columns, &rows);
+        }
         let header = self.header;
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,

@@ -23,6 +23,7 @@ use way::Way;
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege};
 use super::ssh::fault;
+use super::time_limit::MORE_TIME;
 use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
@@ -347,11 +348,11 @@ fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
                 format!("the agent command was started, but no greeting arrived in time{said}");
             let failure = HostFailure::new(Reason::Timeout, detail);
             if matches!(way, Way::Here(_)) {
-                return failure.fix(fault::MORE_TIME);
+                return failure.fix(MORE_TIME);
             }
             let fix =
                 way.by_hand("check that the login files do not wait or print without end", "true");
-            failure.fix(format!("{fix}; or {}", fault::MORE_TIME))
+            failure.fix(format!("{fix}; or {MORE_TIME}"))
         }
         GreetingError::Noise(_) => {
             let said = last_words(&pipe.stderr());

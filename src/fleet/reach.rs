@@ -5,6 +5,7 @@ use super::access::fresh_nonce;
 use super::agent::fate::{LIST_STOPPED, STOPPED};
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
+use super::time_limit;
 use super::{
     Access, Agent, Connector, Host, Launcher, Nonce, Observer, Pipe, Resolver, Shell, Uploaded,
 };
@@ -110,7 +111,8 @@ impl Reach {
     /// # Errors
     /// The one reason why there is none, and what to do about it.
     pub fn agent(&self, host: &Host) -> Result<Reached<Agent>, HostFailure> {
-        self.enter(host, |_, _, missing| Err(missing))
+        let found = self.enter(host, |_, _, missing| Err(missing));
+        found.map_err(|failure| self.suggest_time(failure))
     }
 
     /// What tells of the host: an agent, or where there is none its shell.
@@ -118,12 +120,19 @@ impl Reach {
     /// # Errors
     /// The one reason why there is neither, and what to do about it.
     pub fn observer(&self, host: &Host) -> Result<Reached<Observer>, HostFailure> {
-        self.enter(host, |session, deadline, missing| {
+        let found = self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
             let shell = Shell::start(session, nonce, self.privilege, deadline)?;
             let what = Observer::Shell(Box::new(shell), missing);
             Ok(Reached { what, via: Via::Shell, deadline })
-        })
+        });
+        found.map_err(|failure| self.suggest_time(failure))
+    }
+
+    /// Returns a failure of a host with a time limit in its fix that is longer than the limit of this run.
+    #[must_use]
+    pub fn suggest_time(&self, failure: HostFailure) -> HostFailure {
+        time_limit::suggest(failure, self.timeout)
     }
 
     /// An agent on the host, or what `otherwise` makes of a host that has none.

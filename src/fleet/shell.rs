@@ -16,6 +16,7 @@ use std::time::Duration;
 use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
 use super::ssh::fault;
+use super::time_limit::MORE_TIME;
 use super::{Access, Nonce, Pipe, sudo};
 use crate::clock::Deadline;
 use crate::collect::host_report;
@@ -249,7 +250,7 @@ fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
             Reason::Timeout,
             format!("the shell on the host did not respond in time{said}"),
         )
-        .fix(format!("{}; or use an agent: --upload", fault::MORE_TIME));
+        .fix(format!("{MORE_TIME}; or use an agent: --upload"));
     }
     HostFailure::new(Reason::Lost, format!("the connection to the shell broke: {error}"))
 }

@@ -59,6 +59,9 @@ pub struct PingReport {
     pub taken_ns: Option<u64>,
     /// From when the last agent said hello, or the last host failed to, to the last answer, in milliseconds.
     pub elapsed_ms: u64,
+    /// How long the agents took to start, uploads included, in milliseconds.
+    #[serde(default)]
+    pub startup_ms: u64,
     /// Agents that may still be running, each with the command that ends it.
     pub left_behind: Vec<String>,
 }

@@ -54,7 +54,7 @@ pub(super) fn choose(
         };
         routes.push((number, found));
     }
-    if !routes.is_empty() {
+    if !routes.is_empty() || !rails.takes_best() {
         return Ok(routes);
     }
     match best(&Vec::from_iter(&from), &Vec::from_iter(&to)) {

@@ -87,6 +87,8 @@ pub struct Results {
     pub pairs: Vec<Pair>,
     /// What is slow beside others of its kind.
     pub outliers: Vec<Outlier>,
+    /// Number of tested rails.
+    pub rails: usize,
 }
 
 /// Runs all pairs of a plan and judges each. What chance may have recovered is tried again before anybody is
@@ -116,7 +118,7 @@ pub fn run(
         only: None,
         silence: None,
     };
-    watch.begins(Pass::First, plan.count() * rails.count() as u64);
+    watch.begins(Pass::First, plan.count() * rails.tested().count() as u64);
     let first = Rounds { silence: Some(&silence), ..rounds };
     let mut results = first.run(plan);
     results.extend(rounds.run_postponed(&silence.take()));
@@ -147,7 +149,15 @@ pub fn run(
         }
     }
     let outliers = suspects::outliers(&rounds, plan, &results);
-    Results { pairs: results, outliers }
+    Results { pairs: results, outliers, rails: rails.tested().count() }
+}
+
+/// Returns how many rails hosts with these inventories have together, at least one.
+pub fn count_rails<'a>(
+    inventories: impl Iterator<Item = &'a HostReport>,
+    overrides: &Overrides,
+) -> usize {
+    Rails::of(inventories, overrides).count()
 }
 
 /// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
@@ -245,7 +255,8 @@ impl Rounds<'_> {
             // What broke after the end was broken by it.
             let verdict = if is_over() { verdict::not_tested() } else { verdict };
             let on = |rail| unrouted(rail, source, target, verdict.clone());
-            (0..self.rails.count())
+            self.rails
+                .tested()
                 .filter(|&rail| self.runs(Cell { rail, source, target }))
                 .map(on)
                 .collect()
@@ -360,8 +371,8 @@ fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Ver
     }
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
-        // The host sent no refusal either.
-        Some(Reason::Unreachable | Reason::Timeout | Reason::Lost) => Code::PeerDead,
+        // The host responded before: SSH passed, then the connection or the agent ended.
+        Some(Reason::Lost) => Code::PeerDead,
         _ => Code::Unreached,
     };
     let detail = failure.map_or("the agent on the host was not reached", |failure| &failure.detail);

@@ -122,6 +122,7 @@ impl<'a> Run<'a> {
             simulated: Some(run.file.to_owned()),
             taken_ns: None,
             elapsed_ms: 0,
+            startup_ms: 0,
             left_behind: Vec::new(),
         }
     }

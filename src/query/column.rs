@@ -46,6 +46,8 @@ pub enum Shown {
     VerboseWithHosts,
     /// In a table, where a row has a value.
     Known,
+    /// In a table, where rows have different values; in every other format always.
+    Different,
     /// Only by its name.
     Asked,
 }

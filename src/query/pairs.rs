@@ -53,7 +53,7 @@ impl Listing for Pairs {
             |row| Value::text(row.target.map(|host| &host.name));
         "target.kernel" "TO_KERNEL" Left Asked [] "Kernel release of the target"
             |row| Value::text(row.target.and_then(|host| host.kernel.as_ref()));
-        "pair.rail" "RAIL" Right Asked [] "Rail number, from 0"
+        "pair.rail" "RAIL" Right Different [] "Rail number, from 0"
             |row| u32::try_from(row.pair.rail).map_or(Value::Absent, Value::Id);
         "verdict.code" "VERDICT" Left Always [] "Verdict code: ok, n/a.transport, not_tested, or a failure"
             verdict;

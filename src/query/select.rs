@@ -47,7 +47,7 @@ pub fn select<L: Listing>(
     defaults: Defaults,
 ) -> Result<Vec<&'static Column<L>>, ColumnError> {
     let is_default = |column: &&Column<L>| match column.shown {
-        Shown::Always => true,
+        Shown::Always | Shown::Different => true,
         Shown::Unfolded => !defaults.folded || defaults.verbose,
         Shown::WithHosts => defaults.hosts_named,
         Shown::Watched => defaults.watched,
@@ -69,21 +69,40 @@ pub fn select<L: Listing>(
     Ok(chosen)
 }
 
+/// Removes from a table the columns that all rows have in common and that are shown only where rows differ, except
+/// columns that were named.
+pub fn drop_common<L: Listing>(
+    columns: &mut Vec<&'static Column<L>>,
+    asked: &[String],
+    rows: &[L::Row<'_>],
+) {
+    let is_common = |column: &Column<L>| {
+        let mut values = rows.iter().map(|row| (column.get)(row));
+        let first = values.next();
+        values.all(|value| Some(&value) == first.as_ref())
+    };
+    columns.retain(|column| {
+        column.shown != Shown::Different || is_asked::<L>(column.id, asked) || !is_common(column)
+    });
+}
+
 /// Removes the columns without a value in any row, except columns that were named.
 pub fn drop_unknown<L: Listing>(
     columns: &mut Vec<&'static Column<L>>,
     asked: &[String],
     rows: &[L::Row<'_>],
 ) {
-    let is_asked = |id: &str| {
-        let names = asked.iter().map(|word| word.strip_prefix('+').unwrap_or(word));
-        names.filter_map(|name| find::<L>(name).ok()).any(|column| column.id == id)
-    };
     columns.retain(|column| {
         column.shown != Shown::Known
-            || is_asked(column.id)
+            || is_asked::<L>(column.id, asked)
             || rows.iter().any(|row| (column.get)(row) != Value::Absent)
     });
+}
+
+/// True if the words of `-o` name the column.
+fn is_asked<L: Listing>(id: &str, asked: &[String]) -> bool {
+    let names = asked.iter().map(|word| word.strip_prefix('+').unwrap_or(word));
+    names.filter_map(|name| find::<L>(name).ok()).any(|column| column.id == id)
 }
 
 /// Unit at the end of a heading, which a word for the column may omit.

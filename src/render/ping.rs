@@ -15,7 +15,7 @@ pub use html::render_html;
 pub use plan::{PingPlanDocument, ping_plan_schema, render_plan};
 pub use svg::render_svg;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::table::lay_out;
@@ -25,6 +25,9 @@ use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
 const WIDEST: usize = 40;
+
+/// An agent startup below this many milliseconds is not printed.
+const SHORT_STARTUP_MS: u64 = 1_000;
 
 /// How many single pairs are told of; the others are counted.
 const MOST_PAIRS: usize = 10;
@@ -39,9 +42,13 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
             "A matrix of {hosts} hosts does not fit a screen. Pairs as rows: -v. Heat map: --format svg.\n"
         );
     }
-    let rails = report.pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(1);
-    let grids = (0..rails).flat_map(|rail| {
-        let title = if rails > 1 { format!("rail {rail}\n") } else { String::new() };
+    let mut rails: BTreeSet<usize> = report.pairs.iter().map(|pair| pair.rail).collect();
+    if rails.is_empty() {
+        rails.insert(0);
+    }
+    let has_titles = rails.iter().any(|&rail| rail > 0);
+    let grids = rails.into_iter().flat_map(|rail| {
+        let title = if has_titles { format!("rail {rail}\n") } else { String::new() };
         let is_shown = |figure: &&Figure| {
             let mut pairs = report.pairs.iter().filter(|pair| pair.rail == rail);
             pairs.any(|pair| pair.verdict.code == Code::Ok && (figure.of)(pair) != Value::Absent)
@@ -257,7 +264,11 @@ fn sum(report: &PingReport) -> String {
         return text + "; simulated";
     }
     let (seconds, tenths) = (report.elapsed_ms / 1_000, report.elapsed_ms % 1_000 / 100);
-    let _ = write!(text, "; {seconds}.{tenths} s, agent startup excluded");
+    let _ = write!(text, "; {seconds}.{tenths} s");
+    if report.startup_ms < SHORT_STARTUP_MS {
+        return text + ", agent startup excluded";
+    }
+    let _ = write!(text, " (agent startup excluded: {} s)", report.startup_ms.div_ceil(1_000));
     text
 }
 

@@ -26,6 +26,7 @@ fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> Ping
         simulated: None,
         taken_ns: None,
         elapsed_ms: 1,
+        startup_ms: 0,
         left_behind: Vec::new(),
     }
 }
@@ -66,6 +67,21 @@ fn what_broke_is_told_and_what_was_mended() {
     assert_eq!((ends(&diff.mended), diff.mended_pairs), (vec![("n1", "n4")], 1));
     assert!(diff.broken.is_empty());
     assert!(between(&bad, &bad).is_empty(), "what was broken before did not break");
+}
+
+#[test]
+fn a_pair_that_fails_for_another_reason_is_told() {
+    let ns = noisy(2);
+    let bad = |code: Code| {
+        run(&NAMES, |a, b| match (a, b) {
+            (1, 4) => Err(code),
+            (2, 3) => Err(Code::Loss),
+            _ => Ok(ns(a, b)),
+        })
+    };
+    let diff = between(&bad(Code::PeerDead), &bad(Code::Udp4791Blocked));
+    assert_eq!((diff.still_failing_pairs, ends(&diff.still_failing)), (2, vec![("n1", "n4")]));
+    assert!(diff.broken.is_empty() && diff.mended.is_empty() && !diff.is_empty());
 }
 
 #[test]

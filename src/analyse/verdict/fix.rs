@@ -43,6 +43,12 @@ impl<'a> Ends<'a> {
     /// Returns a fix of the verdict table with the names of this pair.
     #[must_use]
     pub fn fill(&self, fix: &str, side: Side) -> String {
+        self.fill_with(fix, side, None)
+    }
+
+    /// Returns a fix with the names of this pair; `netdev` is the network interface where no route names one.
+    #[must_use]
+    pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
         let names = [
             ("source", Some(self.source)),
@@ -50,7 +56,7 @@ impl<'a> Ends<'a> {
             ("host", Some(self.host(side))),
             ("peer", Some(self.host(other(side)))),
             ("device", self.port(side).map(|port| port.device.as_str())),
-            ("netdev", self.netdev(side)),
+            ("netdev", self.netdev(side).or(netdev)),
             ("address", address.as_deref()),
         ];
         names.into_iter().fold(fix.to_owned(), |fix, (name, value)| {

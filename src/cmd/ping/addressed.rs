@@ -66,6 +66,8 @@ impl Real {
             simulated: None,
             taken_ns: Some(taken_ns),
             elapsed_ms,
+            startup_ms: 0,
+            startup_ms: 0,
             left_behind: leave(reached),
         }
     }

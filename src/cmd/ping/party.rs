@@ -13,6 +13,7 @@ use crate::cmd::{Advice, asked};
 use crate::fleet::{Host, HostSet};
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Test, Topology};
+use crate::names;
 use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
 use crate::query::Value;
 use crate::render::escape;
@@ -103,6 +104,20 @@ pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
         None => vec![Place::Here],
     })
+}
+
+/// Returns the hosts that send, as a host set, where one SET is tested in one direction.
+pub(super) fn single_set_source(
+    global: &Global,
+    args: &PingArgs,
+) -> anyhow::Result<Option<String>> {
+    if args.matrix.is_some() || args.clients.is_some() || args.targets.len() != 1 {
+        return Ok(None);
+    }
+    Ok(Some(match asked::named(global)? {
+        Some(hosts) => names::fold(hosts.iter().map(ToString::to_string)),
+        None => Place::Here.name(),
+    }))
 }
 
 /// Returns the hosts of --matrix, of -H and of the arguments, and every pair of them.

@@ -20,7 +20,8 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let (places, pairs) = party::places(global, args)?;
         let topology = leaves::topology(args, &places, term)?;
         let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
-        told(args, &plan, 1, topology.as_ref(), None)
+        let from = party::single_set_source(global, args)?;
+        PlannedRun { from, ..told(args, &plan, 1, topology.as_ref(), None) }
     };
     term.answer(match global.output() {
         Format::Table => render_plan(&plan),
@@ -56,6 +57,7 @@ fn told(
     let time_ms = ms(estimate.time);
     PlannedRun {
         hosts: plan.pairs().hosts() as u64,
+        from: None,
         rails: rails as u64,
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
         relay_bytes: part(estimate.bytes(Way::Relay)),

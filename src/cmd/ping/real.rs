@@ -13,10 +13,11 @@ use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::culprit::findings;
 use crate::cli::{Global, PingArgs, RailsAsked};
-use crate::clock::{self, Deadline};
+use crate::clock::{self, Deadline, time_text};
+use crate::cmd::Advice;
 use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
-use crate::model::ping::{Pair, PingHost, PingReport, Summary, Test, Topology};
+use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
 use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
 use crate::ping::Node;
 use crate::ping::matrix::{self, Effort, Member, Overrides};
@@ -30,6 +31,9 @@ const REPLY: Duration = Duration::from_secs(1);
 
 /// How long agents may take to leave when all is done.
 const LEAVE: Duration = Duration::from_millis(2_500);
+
+/// How long rdmactl may look for an agent that did not start in time.
+const CLEAN_UP: Duration = Duration::from_secs(8);
 
 /// One host of the run.
 pub(super) struct Entered {
@@ -89,11 +93,18 @@ impl Real {
     /// Reaches all hosts, runs the plan, and leaves.
     pub(super) fn run(&self, listener: &Listener<'_>) -> anyhow::Result<PingReport> {
         let effort = effort(&self.args)?;
+        let began = clock::now();
         let (reached, started) = self.gather(listener)?;
-        Ok(match addressed::to(&self.args) {
+        let startup = started.saturating_duration_since(began);
+        if let Some(error) = self.unknown_rail(&reached, &effort.overrides) {
+            leave(reached);
+            return Err(error);
+        }
+        let report = match addressed::to(&self.args) {
             Some(to) => self.probe_address(reached, started, &effort, to),
             None => self.probe(reached, started, &effort, listener),
-        })
+        };
+        Ok(PingReport { startup_ms: milliseconds(startup), ..report })
     }
 
     /// What came of reaching each host, and when the last of them had said hello, or failed: what a host
@@ -129,6 +140,18 @@ impl Real {
         self.places.iter().zip(reached).map(member).collect()
     }
 
+    /// Returns an error for the first number of --rails that these hosts do not have.
+    fn unknown_rail(&self, reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
+        let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
+        let rails = matrix::count_rails(inventories, overrides);
+        let unknown = overrides.rails.iter().find(|&&rail| rail >= rails)?;
+        let what = match rails {
+            1 => format!("--rails {unknown}: the hosts have one rail, 0"),
+            _ => format!("--rails {unknown}: the hosts have the rails 0 to {}", rails - 1),
+        };
+        Some(Advice::error(what, "use the numbers that the matrix shows, or write --rails all"))
+    }
+
     fn probe(
         &self,
         reached: Vec<Reached>,
@@ -149,20 +172,15 @@ impl Real {
         let watcher = Watcher::new(&is_over, self.args.budget, &hosts, listener);
         let results = matrix::run(&members, &self.plan, effort, topology, &watcher);
         drop(members);
-        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = milliseconds(started.elapsed());
         let left_behind = leave(reached);
-        // Not every two hosts have the same rails: what is covered counts them together.
-        let ends = |is_of: fn(&Pair) -> bool| -> BTreeSet<(usize, usize)> {
-            let pairs = results.pairs.iter().filter(|pair| is_of(pair));
-            pairs.map(|pair| (pair.source, pair.target)).collect()
-        };
         let mut tally = Tally::new(hosts.len(), topology);
-        for (source, target) in ends(|pair| pair.verdict.code.was_tested()) {
-            tally.add(source, target, 1);
+        for pair in results.pairs.iter().filter(|pair| pair.verdict.code.was_tested()) {
+            tally.add(pair.source, pair.target, 1);
         }
-        let coverage = self.plan.coverage(1, &tally);
+        let coverage = self.cover(&tally, &results.pairs, results.rails as u64);
         let mut summary = Summary::of(&results.pairs);
-        summary.leave_out(coverage.planned.saturating_sub(ends(|_| true).len() as u64));
+        summary.leave_out(coverage.planned.saturating_sub(results.pairs.len() as u64));
         PingReport {
             hosts,
             cells: None,
@@ -174,9 +192,25 @@ impl Real {
             simulated: None,
             taken_ns: Some(taken_ns),
             elapsed_ms,
+            startup_ms: 0,
             left_behind,
         }
     }
+
+    /// Returns the coverage of a run, in pairs of all tested rails as the summary counts them.
+    fn cover(&self, tally: &Tally, pairs: &[Pair], rails: u64) -> Coverage {
+        // Not every two hosts have the same rails: only what had no turn is assumed to have them all.
+        let ends: BTreeSet<_> = pairs.iter().map(|pair| (pair.source, pair.target)).collect();
+        let had_no_turn = self.plan.count().saturating_sub(ends.len() as u64);
+        let planned = pairs.len() as u64 + had_no_turn * rails;
+        let left_out = self.plan.pairs().count().saturating_sub(self.plan.count());
+        let possible = planned + left_out * rails;
+        Coverage { planned, possible, ..self.plan.coverage(1, tally) }
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn ping_host(member: &Member<'_>) -> PingHost {
@@ -212,13 +246,15 @@ fn upload(global: &Global) -> UploadPolicy {
 
 /// Greets the agent of one host, reads what it has, and has it start its worker.
 fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
-    let (agent, deadline) = match place {
-        Place::Here => here(reach)?,
-        Place::There(host) => {
-            let found = reach.agent(host)?;
-            (found.what, found.deadline)
-        }
+    let began = clock::now();
+    let started = match place {
+        Place::Here => here(reach),
+        Place::There(host) => reach.agent(host).map(|found| (found.what, found.deadline)),
     };
+    let (agent, deadline) = started.map_err(|failure| {
+        let failure = reach.suggest_time(failure);
+        not_started(failure, &place.name(), began.elapsed(), reach.timeout)
+    })?;
     let hello = clock::now();
     let entered = agent.report(parts, deadline).and_then(|report| {
         agent.start_worker()?;
@@ -229,7 +265,7 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
         Ok(report) => {
             Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
         }
-        Err(failure) => Err(agent.give_up(failure)),
+        Err(failure) => Err(reach.suggest_time(agent.give_up(failure))),
     }
 }
 
@@ -237,6 +273,17 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
 fn parts(args: &PingArgs) -> Parts {
     let details = args.test.contains(&Test::Mad).then_some(Part::Details);
     [Part::Gids, Part::Netdevs, Part::Pkeys].into_iter().chain(details).collect()
+}
+
+/// Names the time limit if the start of the agent used it up. An upload has more time.
+fn not_started(failure: HostFailure, host: &str, taken: Duration, limit: Duration) -> HostFailure {
+    if failure.reason != Reason::Timeout || taken < limit {
+        return failure;
+    }
+    let time = if taken < limit + CLEAN_UP { limit } else { Duration::from_secs(taken.as_secs()) };
+    let time = time_text(time);
+    let detail = format!("{host} did not start the agent within {time}: {}", failure.detail);
+    HostFailure { detail, ..failure }
 }
 
 fn here(reach: &Reach) -> Result<(Agent, Deadline), HostFailure> {
@@ -281,6 +328,7 @@ fn overrides(args: &PingArgs) -> Overrides {
         service_level: args.sl,
         traffic_class: args.tclass,
         first_rail: args.rails == RailsAsked::First,
+        rails: args.rails.numbers().to_vec(),
     }
 }
 
@@ -296,4 +344,21 @@ pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
         }
     });
     left_behind.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn a_start_that_used_up_its_time_names_the_limit() {
+    let second = Duration::from_secs(1);
+    let detail = |reason, taken: u32| {
+        let failure = HostFailure::new(reason, "SSH authentication timed out");
+        not_started(failure, "n2", taken * second, 10 * second).detail
+    };
+    let end = "SSH authentication timed out";
+    let told = format!("n2 did not start the agent within 10 s: {end}");
+    assert_eq!(detail(Reason::Timeout, 10), told);
+    assert_eq!(detail(Reason::Timeout, 12), told, "the end of the agent takes time as well");
+    let upload = format!("n2 did not start the agent within 70 s: {end}");
+    assert_eq!(detail(Reason::Timeout, 70), upload);
+    assert_eq!(detail(Reason::Timeout, 5), end, "another limit expired");
+    assert_eq!(detail(Reason::Auth, 11), end);
 }

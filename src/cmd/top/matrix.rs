@@ -129,6 +129,7 @@ mod tests {
             simulated: None,
             taken_ns: Some(7),
             elapsed_ms: 1,
+            startup_ms: 0,
             left_behind: Vec::new(),
         };
         let text = to_json(&PingDocument::new(&report)).unwrap();

@@ -5,7 +5,7 @@ use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
 use crate::fleet::remote_command;
-use crate::fleet::ssh::fault::MORE_TIME;
+use crate::fleet::time_limit::MORE_TIME;
 use crate::fleet::{Access, Leftover};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};

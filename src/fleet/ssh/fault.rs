@@ -5,6 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use ssh2::ErrorCode;
 
+use crate::fleet::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 
 // libssh2.h; the ssh2 crate keeps their names to itself.
@@ -65,9 +66,6 @@ pub(in crate::fleet) fn timeout(step: &str, call: &str) -> HostFailure {
     HostFailure::new(Reason::Timeout, format!("{step} timed out"))
         .fix(format!("test the login: {call}; or {MORE_TIME}"))
 }
-
-/// What to do about a host that is only slow.
-pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout 60s";
 
 /// The step after the login.
 pub(in crate::fleet) const USE: &str = "use of the SSH connection";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Fix for [`Code::Udp4791Blocked`] if a host's own firewall drops the packets.
-pub const FIX_OWN_FIREWALL: &str = "on {host}, allow outbound UDP port 4791 (RoCE); list the rules: nft list \
-                                    ruleset; iptables -L; ip6tables -L; tc filter show dev {netdev} egress";
+pub const FIX_OWN_FIREWALL: &str = "on {host}, allow UDP port 4791 (RoCE) in and out; list the rules: nft list \
+                                    ruleset; iptables -L; ip6tables -L; tc filter show dev {netdev} egress; tc \
+                                    filter show dev {netdev} ingress";
 
 /// Fix for [`Code::NoAck`] on EFA, which is neither TCP nor UDP.
 pub const FIX_EFA: &str = "allow all traffic within the security group of {source} and {target}, both inbound and \
@@ -75,11 +76,12 @@ codes! {
          failure.",
         [];
     Unreached = "peer.unreached",
-        "The agent did not start on the host: name, SSH, login, permission or missing program.",
+        "The agent did not start on the host in time: name, connection, SSH, login, permission, missing program, or a \
+         slow host.",
         ["list the cause: rdmactl devices -H {host}"];
     PeerDead = "peer.dead",
-        "The host does not respond: neither the agent nor SSH for five seconds, or rdmactl was killed on the host. A \
-         host that responds again gets a second attempt.",
+        "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or rdmactl was \
+         killed on the host. A host that responds again gets a second attempt.",
         ["check on its console that {host} is up; then, on {host}, look for killed processes: dmesg | grep -iE \
           'oom|killed|segfault'"];
     PeerHung = "peer.hung",
@@ -115,8 +117,8 @@ codes! {
           -E 'unreachable|prohibit'"];
     LinkDown = "local.link_down",
         "The port or its network interface is down on this rail.",
-        ["check the cable and the switch port, then set the interface up; on {host}: rdmactl ports -v; ip link set \
-          {netdev} up"];
+        ["check the cable and the switch port, then set the interface up; on {host}: ip link set {netdev} up; show the \
+          ports: rdmactl ports -v -H {host}"];
     Asymmetric = "path.asymmetric",
         "Datagrams pass in one direction only.",
         ["on the end that receives nothing, check packet filters, the route back and rp_filter: nft list ruleset; ip \

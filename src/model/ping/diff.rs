@@ -29,6 +29,12 @@ pub struct PingDiff {
     pub mended_pairs: u64,
     /// The first 10,000 of them.
     pub mended: Vec<PairChange>,
+    /// How many pairs work in neither run.
+    #[serde(default)]
+    pub still_failing_pairs: u64,
+    /// Those of them that fail for another reason now; the first 10,000.
+    #[serde(default)]
+    pub still_failing: Vec<PairChange>,
     /// Hosts that became slower with all others, beyond what hosts vary by.
     pub hosts_slower: Vec<HostChange>,
     /// Hosts that became faster.
@@ -98,7 +104,7 @@ impl PingDiff {
     /// Whether nothing has changed that is worth a word.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let none = [&self.broken, &self.mended, &self.slower, &self.faster];
+        let none = [&self.broken, &self.mended, &self.still_failing, &self.slower, &self.faster];
         self.hosts_gone.is_empty()
             && self.hosts_come.is_empty()
             && self.hosts_slower.is_empty()

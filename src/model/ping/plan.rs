@@ -33,6 +33,8 @@ pub struct Coverage {
 pub struct PlannedRun {
     /// The hosts that take part.
     pub hosts: u64,
+    /// The hosts that send the requests, as a host set; `null` where every pair is tested in both directions.
+    pub from: Option<String>,
     /// The rails of each.
     pub rails: u64,
     /// About how long the run takes, in milliseconds: 3 for each of six answers that are waited for, what is

@@ -15,8 +15,15 @@ use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, Wante
 pub(in crate::ping) enum NoMatch {
     /// One end has no active RDMA port; the states of its ports.
     Port(Side, String),
-    /// The port of one end on the rail is down; the port and its state.
-    Down(Side, String),
+    /// The port of one end on the rail is down.
+    Down {
+        /// End with the port.
+        side: Side,
+        /// The port and its state.
+        state: String,
+        /// Network interface of the port.
+        netdev: Option<String>,
+    },
     /// No port of one end has a GID at the requested index; the indices that its ports have.
     NoGid(Side, String),
     /// An InfiniBand port of one end waits for a subnet manager; the port and its state.
@@ -35,9 +42,10 @@ impl NoMatch {
     /// Returns the verdict on the pair.
     pub(in crate::ping) fn verdict(self, ends: &Ends<'_>) -> Verdict {
         let usual = |code: Code| (code, code.fixes().first().copied());
+        let netdev = if let Self::Down { netdev, .. } = &self { netdev.clone() } else { None };
         let ((code, fix), side, detail) = match self {
             Self::Port(side, detail) => (usual(Code::NoPort), side, detail),
-            Self::Down(side, detail) => (usual(Code::LinkDown), side, detail),
+            Self::Down { side, state, .. } => (usual(Code::LinkDown), side, state),
             Self::NoGid(side, detail) => (usual(Code::GidIndex), side, detail),
             Self::NoSubnetManager(side, detail) => (usual(Code::NoSubnetManager), side, detail),
             Self::Disjoint(detail) => (usual(Code::NoTransport), Side::Path, detail),
@@ -45,7 +53,7 @@ impl NoMatch {
             Self::Vlan(detail) => ((Code::NoNeighbour, Some(FIX_VLAN)), Side::Path, detail),
             Self::PKey(detail) => (usual(Code::PKey), Side::Path, detail),
         };
-        let hint = fix.map(|fix| ends.fill(fix, side));
+        let hint = fix.map(|fix| ends.fill_with(fix, side, netdev.as_deref()));
         Verdict { code, stage: Some(Stage::Choose), side, error: None, detail, hint }
     }
 }
@@ -117,6 +125,10 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     ];
     let asked: Vec<String> = asked.into_iter().flatten().collect();
     if !asked.is_empty() && has(&Overrides::default()) {
+        // Without the flag the pairs of such a port fail on its rail only.
+        if let Some((device, port)) = only_down(host, wanted) {
+            return down_port(side, device, port, port.netdev.clone());
+        }
         return NoMatch::Port(side, format!("no usable GID on the requested {}", asked.join(", ")));
     }
     if host.devices.is_empty() {
@@ -155,12 +167,28 @@ fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
 
 /// Why a port is not active.
 pub(super) fn down(side: Side, one: &Candidate<'_>) -> NoMatch {
-    let state = told_state(one.device, one.port);
-    if waits_for_manager(one.port) {
+    let netdev = one.gid.netdev.clone().or_else(|| one.port.netdev.clone());
+    down_port(side, one.device, one.port, netdev)
+}
+
+fn down_port(side: Side, device: &Device, port: &Port, netdev: Option<String>) -> NoMatch {
+    let state = told_state(device, port);
+    if waits_for_manager(port) {
         NoMatch::NoSubnetManager(side, state)
     } else {
-        NoMatch::Down(side, state)
+        NoMatch::Down { side, state, netdev }
     }
+}
+
+/// Returns the first of the requested ports if none of them is active.
+fn only_down<'a>(host: &'a HostReport, wanted: &Overrides) -> Option<(&'a Device, &'a Port)> {
+    let is_wanted = |device: &&Device| wanted.device.as_ref().is_none_or(|it| *it == device.name);
+    let devices = host.devices.iter().filter(is_wanted);
+    let ports = devices.flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    let is_number = |port: &Port| wanted.port.is_none_or(|number| number == port.number);
+    let ports: Vec<_> = ports.filter(|(_, port)| is_number(port)).collect();
+    let is_down = ports.iter().all(|(_, port)| !is_active(port));
+    ports.first().copied().filter(|_| is_down)
 }
 
 /// The link of such a port is up; it has no LID yet (IBA 7.2.7).

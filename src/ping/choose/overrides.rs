@@ -19,4 +19,6 @@ pub struct Overrides {
     pub traffic_class: u8,
     /// Only the best rail of each pair.
     pub first_rail: bool,
+    /// Numbers of the only rails that are tested; empty for all.
+    pub rails: Vec<usize>,
 }

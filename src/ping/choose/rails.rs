@@ -12,6 +12,8 @@ use crate::model::{GidKind, HostReport, Protocol};
 pub(in crate::ping) struct Rails {
     keys: Vec<Key>,
     division: Division,
+    /// The only numbers that are tested; empty for all.
+    only: Vec<usize>,
 }
 
 /// What the ports of one rail have in common.
@@ -74,7 +76,7 @@ impl Rails {
             (0..finest).find(divides).unwrap_or(finest)
         };
         let division = Division { v4: coarsest(32, FINEST_V4), v6: coarsest(128, FINEST_V6) };
-        let mut rails = Self { keys: Vec::new(), division };
+        let mut rails = Self { division, only: wanted.rails.clone(), ..Self::default() };
         let mut ports: BTreeMap<Key, Ports> = BTreeMap::new();
         for host in &hosts {
             let mut mine: BTreeMap<Key, bool> = BTreeMap::new();
@@ -96,9 +98,23 @@ impl Rails {
         self.keys.len().max(1)
     }
 
-    /// All that two hosts may share, by number.
+    /// Numbers of the rails that are tested.
+    pub(in crate::ping) fn tested(&self) -> impl Iterator<Item = usize> {
+        (0..self.count()).filter(|rail| self.is_tested(*rail))
+    }
+
+    /// All that two hosts may share and that are tested, by number.
     pub(super) fn keys(&self) -> impl Iterator<Item = (usize, Key)> {
-        self.keys.iter().copied().enumerate()
+        self.keys.iter().copied().enumerate().filter(|(rail, _)| self.is_tested(*rail))
+    }
+
+    /// True if a pair that shares no rail is tested with its best ports.
+    pub(super) fn takes_best(&self) -> bool {
+        self.keys.is_empty() || self.only.is_empty()
+    }
+
+    fn is_tested(&self, rail: usize) -> bool {
+        self.only.is_empty() || self.only.contains(&rail)
     }
 
     /// The rail of each of a host's candidates.

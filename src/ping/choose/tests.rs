@@ -1,4 +1,5 @@
 use super::*;
+use crate::analyse::verdict::Ends;
 use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortState, Via, Vlan};
 
 /// The best route, of one rail.
@@ -154,6 +155,57 @@ fn a_port_that_is_down_is_named() {
     assert!(why.contains("rxe0/1 is DOWN"), "{why}");
 }
 
+/// The failure of a target whose second port is down.
+fn is_down(netdev: Option<&str>) -> NoMatch {
+    let (side, netdev) = (Side::Target, netdev.map(Into::into));
+    NoMatch::Down { side, state: "rxe1/1 is DOWN".into(), netdev }
+}
+
+#[test]
+fn a_requested_port_that_is_down_is_down_and_not_missing() {
+    let (up, mut down) = (two_rails(1), two_rails(2));
+    down.devices[1].ports[0].state = Some(PortState::Down);
+    down.devices[1].ports[0].netdev = Some("eth2".into());
+    let wanted = Overrides { device: Some("rxe1".into()), ..Overrides::default() };
+    let choose = |target: &HostReport, wanted: &Overrides| {
+        super::choose(&up, target, &Rails::default(), wanted).unwrap_err()
+    };
+    assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
+    // A port that is down may have no GID.
+    down.devices[1].ports[0].gids = Some(Vec::new());
+    assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
+    let of_port = Overrides { port: Some(1), ..wanted.clone() };
+    assert_eq!(choose(&down, &of_port), is_down(Some("eth2")));
+    let missing = Overrides { device: Some("rxe7".into()), ..Overrides::default() };
+    assert!(matches!(choose(&down, &missing), NoMatch::Port(..)));
+    down.devices[1].ports[0].state = Some(UP);
+    assert!(matches!(choose(&down, &wanted), NoMatch::Port(Side::Target, _)));
+}
+
+#[test]
+fn the_fix_of_a_port_that_is_down_names_its_network_interface() {
+    let ends = Ends { source: "n1", target: "n4", route: None };
+    let hint = |netdev| is_down(netdev).verdict(&ends).hint.unwrap();
+    let named = hint(Some("eth2"));
+    assert!(named.contains("on n4: ip link set eth2 up;"), "{named}");
+    assert!(named.ends_with("rdmactl ports -v -H n4"), "{named}");
+    assert!(hint(None).contains("ip link set NETDEV up"));
+    assert!(hint(Some("eth2; reboot")).contains("ip link set NETDEV up"));
+}
+
+#[test]
+fn only_the_requested_rails_are_taken_and_keep_their_numbers() {
+    let (a, b) = (two_rails(1), two_rails(2));
+    let only = |rails: &[usize]| Overrides { rails: rails.to_vec(), ..Overrides::default() };
+    let text = |it: &str| it.to_owned();
+    assert_eq!(shared(&[&a, &b], &only(&[1])), [(1, text("rxe1"), text("rxe1"))]);
+    assert_eq!(shared(&[&a, &b], &only(&[0, 1])).len(), 2);
+    let first = host(&[("rxe0", ROCE, UP, &[("::ffff:10.10.1.7", V2)])]);
+    assert_eq!(shared(&[&a, &first, &b], &only(&[1])), [], "the pair has no rail 1");
+    let rails = Rails::of([&a, &b].into_iter(), &only(&[1]));
+    assert_eq!((rails.count(), rails.tested().collect::<Vec<_>>()), (2, vec![1]));
+}
+
 #[test]
 fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
     let of = |state| host(&[("mlx5_0", Protocol::Ib, state, &[("fe80::1", GidKind::Ib)])]);
@@ -209,8 +261,9 @@ fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
         assert_eq!(second.source.device, "rxe1");
         first.clone()
     };
-    assert_eq!(ways(&a, &b), NoMatch::Down(Side::Target, "rxe0/1 is DOWN".into()));
-    assert_eq!(ways(&b, &a), NoMatch::Down(Side::Source, "rxe0/1 is DOWN".into()));
+    let down = |side| NoMatch::Down { side, state: "rxe0/1 is DOWN".into(), netdev: None };
+    assert_eq!(ways(&a, &b), down(Side::Target));
+    assert_eq!(ways(&b, &a), down(Side::Source));
 }
 
 #[test]

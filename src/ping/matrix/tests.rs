@@ -270,6 +270,23 @@ fn a_loss_that_stays_is_no_chance() {
 }
 
 #[test]
+fn a_host_that_never_answered_is_unreached_and_not_dead() {
+    let code = |reason, fix: Option<&str>| {
+        let fix = fix.map(Into::into);
+        let failure =
+            HostFailure { fix, ..HostFailure::new(reason, "SSH authentication timed out") };
+        let names = Ends { source: "n1", target: "n2", route: None };
+        let Verdict { code, hint, .. } = unreached(Some(&failure), Side::Target, &names);
+        (code, hint.unwrap())
+    };
+    let longer = "raise the time limit: --timeout 20s";
+    assert_eq!(code(Reason::Timeout, Some(longer)), (Code::Unreached, longer.into()));
+    assert_eq!(code(Reason::Unreachable, None).0, Code::Unreached);
+    assert_eq!(code(Reason::Lost, None).0, Code::PeerDead);
+    assert_eq!(code(Reason::Hung, None).0, Code::PeerHung);
+}
+
+#[test]
 fn a_host_that_stood_still_has_a_second_attempt_and_a_dead_one_has_none() {
     let hosts = [Lossy::still_for(2), Lossy::losing(0), Lossy::losing(0)];
     let results = run_lossy(&hosts);

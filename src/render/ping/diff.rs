@@ -77,10 +77,11 @@ fn run(run: &RunFacts) -> String {
 
 fn sum(diff: &PingDiff) -> String {
     format!(
-        "{} pairs compared: {} broke, {} repaired, {} slower, {} faster",
+        "{} pairs compared: {} broke, {} repaired, {} fail in both, {} slower, {} faster",
         diff.compared,
         diff.broken_pairs,
         diff.mended_pairs,
+        diff.still_failing_pairs,
         diff.slower.len(),
         diff.faster.len()
     )
@@ -103,7 +104,7 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
         let (host, HostChange { pairs, of, .. }) = (escape(&change.host), change);
         let _ = writeln!(text, "! {host} broke: {code} ({pairs} of {of} pairs)");
     }
-    let all = [&diff.broken, &diff.mended, &diff.slower, &diff.faster];
+    let all = [&diff.broken, &diff.mended, &diff.still_failing, &diff.slower, &diff.faster];
     let has_rails = all.iter().flat_map(|changes| changes.iter()).any(|change| change.rail > 0);
     let name = |change: &PairChange| {
         let rail = if has_rails { format!(" rail {}", change.rail) } else { String::new() };
@@ -117,6 +118,11 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
     let single: Vec<&PairChange> = diff.broken.iter().filter(is_single).collect();
     write_some(text, &single, "! ", "pairs broke", &|change| {
         format!("! {} broke: {}", name(change), change.new_code.word())
+    });
+    let failing: Vec<&PairChange> = diff.still_failing.iter().collect();
+    write_some(text, &failing, "! ", "pairs still fail, for another reason", &|change| {
+        let (old, new) = (change.old_code.word(), change.new_code.word());
+        format!("! {} still fails: {old} -> {new}", name(change))
     });
     let mended: Vec<&PairChange> = diff.mended.iter().collect();
     write_some(text, &mended, "+ ", "pairs repaired", &|change| {
@@ -168,4 +174,30 @@ fn percent(permille: i64) -> String {
     let sign = if permille < 0 { '-' } else { '+' };
     let size = permille.unsigned_abs();
     format!("{sign}{}.{} %", size / 10, size % 10)
+}
+
+#[test]
+fn a_pair_that_fails_for_another_reason_has_a_line() {
+    use crate::model::ping::Code;
+
+    let change = PairChange {
+        source: "n1".into(),
+        target: "n4".into(),
+        rail: 0,
+        old_code: Code::PeerDead,
+        new_code: Code::Udp4791Blocked,
+        old_half_rtt_ns: None,
+        new_half_rtt_ns: None,
+        slower_permille: None,
+    };
+    let diff = PingDiff {
+        compared: 30,
+        still_failing_pairs: 2,
+        still_failing: vec![change],
+        ..PingDiff::default()
+    };
+    let text = render_diff(&diff);
+    let line = "! n1 -> n4 still fails: peer.dead -> roce.udp4791_blocked\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("30 pairs compared: 0 broke, 0 repaired, 2 fail in both, "), "{text}");
 }

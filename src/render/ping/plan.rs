@@ -40,8 +40,12 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         let _ = writeln!(text, "SIMULATED from {}: no message would be sent", escape(file));
     }
     let Coverage { rounds, tested, .. } = plan.coverage;
+    if let Some(from) = &plan.from {
+        let _ = writeln!(text, "from   {}; every pair: add --matrix", escape(from));
+    }
     let (hosts, rails) = (counted(plan.hosts, "host"), counted(plan.rails, "rail"));
-    let _ = writeln!(text, "hosts  {hosts}, {rails}");
+    let assumed = if plan.simulated.is_some() { "" } else { " assumed: the hosts are not asked" };
+    let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
     let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
     let seconds = plan.time_ms / 1_000;
@@ -52,12 +56,8 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         _ => format!("{} h", seconds / 3_600),
     };
     let _ = writeln!(text, "time   about {time}, agent startup excluded");
-    let (relayed, roster) = (Value::Size(plan.relay_bytes), Value::Size(plan.roster_bytes));
+    let relayed = Value::Size(plan.relay_bytes);
     let _ = writeln!(text, "bytes  {relayed} through this host, relayed for each pair");
-    let _ = writeln!(
-        text,
-        "       {roster} if rdmactl sent each host a list of all ports instead (for comparison)"
-    );
     text
 }
 

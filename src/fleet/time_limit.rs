@@ -1,0 +1,60 @@
+//! Fixes that suggest a longer time limit.
+//!
+//! Failures are made where the limit is not known. They hold a placeholder, which [`Reach`](super::Reach) replaces
+//! with twice the limit of the run: a suggestion is never below the limit that expired.
+
+use std::time::Duration;
+
+use crate::clock::flag_time;
+use crate::model::{HostFailure, Reason};
+
+/// Fix of a host that may only be slow; the time is a placeholder.
+pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout TIME";
+
+/// The placeholder in [`MORE_TIME`].
+const PLACEHOLDER: &str = "--timeout TIME";
+
+/// Returns the failure with twice this limit in its fix; a timeout without a fix gets one.
+pub(in crate::fleet) fn suggest(mut failure: HostFailure, limit: Duration) -> HostFailure {
+    if failure.reason == Reason::Timeout && failure.fix.is_none() {
+        failure.fix = Some(MORE_TIME.to_owned());
+    }
+    let longer = format!("--timeout {}", flag_time(limit.saturating_mul(2)));
+    failure.fix = failure.fix.map(|fix| fix.replace(PLACEHOLDER, &longer));
+    failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix(reason: Reason, fix: Option<&str>, limit: Duration) -> Option<String> {
+        let failure = HostFailure { fix: fix.map(Into::into), ..HostFailure::new(reason, "seen") };
+        suggest(failure, limit).fix
+    }
+
+    #[test]
+    fn a_suggestion_is_twice_the_limit_that_expired() {
+        let given = format!("test the login: ssh n1; or {MORE_TIME}");
+        for (limit, wanted) in [(500, "1s"), (750, "1500ms"), (10_000, "20s"), (90_000, "180s")] {
+            let limit = Duration::from_millis(limit);
+            let wanted =
+                format!("test the login: ssh n1; or raise the time limit: --timeout {wanted}");
+            assert_eq!(fix(Reason::Timeout, Some(&given), limit), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn a_timeout_without_a_fix_gets_the_limit() {
+        let limit = Duration::from_secs(10);
+        let wanted = Some("raise the time limit: --timeout 20s".to_owned());
+        assert_eq!(fix(Reason::Timeout, None, limit), wanted);
+    }
+
+    #[test]
+    fn other_failures_keep_their_fix() {
+        let limit = Duration::from_secs(10);
+        assert_eq!(fix(Reason::Auth, None, limit), None);
+        assert_eq!(fix(Reason::Auth, Some("ssh-add"), limit).as_deref(), Some("ssh-add"));
+    }
+}
