@@ -57,6 +57,10 @@ pub struct PingArgs {
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
     pub diff: Option<Vec<PathBuf>>,
 
+    /// Print the findings and the last line, without the matrix
+    #[arg(long, help_heading = "Pairs")]
+    pub findings: bool,
+
     /// Test each host with at least K random peers
     ///
     /// If leaf switches are known, every pair of leaf switches is tested as well. Default: all
@@ -107,9 +111,9 @@ pub struct PingArgs {
     /// Measure 10000 round trips in at most 3 s per pair
     #[arg(long, conflicts_with_all = ["iters", "slot"], help_heading = "Measurement of each pair")]
     pub full: bool,
-    /// Round trips to measure per pair
-    #[arg(short = 'c', long, value_name = "N", default_value_t = ITERS, value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Measurement of each pair")]
-    pub iters: u32,
+    /// Round trips to measure per pair, unless --slot ends first (default 1000)
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Measurement of each pair")]
+    pub iters: Option<u32>,
     /// Time limit for the measurement of one pair
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse, help_heading = "Measurement of each pair")]
     pub slot: Duration,
@@ -253,7 +257,7 @@ impl PingArgs {
         match (self.quick, self.full) {
             (true, _) => (100, Duration::from_millis(50)),
             (_, true) => (10_000, Duration::from_secs(3)),
-            _ => (self.iters, self.slot),
+            _ => (self.iters.unwrap_or(ITERS), self.slot),
         }
     }
 }
@@ -263,10 +267,10 @@ impl Default for PingArgs {
     fn default() -> Self {
         let (targets, matrix, clients, servers, simulate) = Default::default();
         let (diff, peers, topology, budget, schedule, seed) = Default::default();
-        let (plan, quick, full, mads) = Default::default();
+        let (findings, plan, quick, full, mads) = Default::default();
         let test = Test::USUAL.to_vec();
         let (dev, port, gid_index, mtu, pkey) = Default::default();
-        let (iters, slot, size) = (ITERS, Duration::from_millis(300), SIZE);
+        let (iters, slot, size) = (None, Duration::from_millis(300), SIZE);
         Self {
             targets,
             matrix,
@@ -274,6 +278,7 @@ impl Default for PingArgs {
             servers,
             simulate,
             diff,
+            findings,
             peers,
             topology,
             budget,

@@ -4,6 +4,7 @@ mod addressed;
 mod answer;
 mod diff;
 mod leaves;
+mod notes;
 mod party;
 mod planned;
 mod progress;
@@ -31,6 +32,7 @@ use self::real::Real;
 pub(super) use self::real::all_pairs;
 use self::stream::Stream;
 use self::watcher::Listener;
+use super::outcome::say;
 use super::{Advice, Outcome, interrupt};
 
 /// Runs all asked pairs and prints what they showed.
@@ -49,7 +51,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     }
     addressed::refuse_long_interval(args)?;
     let args = &args.with_tests();
-    let mut answer = Answer::new(global, term)?;
+    let mut answer = Answer::new(global, args.findings, term)?;
     if args.plan {
         return planned::run(global, args, term);
     }
@@ -91,7 +93,11 @@ impl<'a> Subject<'a> {
                 let is_stream = answer.global.output() == Format::Ndjson;
                 let listener =
                     Listener { stream: is_stream.then_some(stream), ..Listener::default() };
-                listener.progress.show(answer.term, || real.run(&listener))?
+                let report = listener.progress.show(answer.term, || real.run(&listener))?;
+                if let Some(note) = notes::cut_short(real.args(), &report) {
+                    say(answer.term, &note);
+                }
+                report
             }
             Self::Simulated(file, args) => simulated::run(answer.global, args, file)?,
             Self::Kept(path) => PingRun::read(path)?.report,

@@ -67,7 +67,6 @@ impl Real {
             taken_ns: Some(taken_ns),
             elapsed_ms,
             startup_ms: 0,
-            startup_ms: 0,
             left_behind: leave(reached),
         }
     }

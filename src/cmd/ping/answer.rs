@@ -18,12 +18,14 @@ use super::stream::Stream;
 pub(super) struct Answer<'a> {
     pub(super) global: &'a Global,
     pub(super) term: Term,
+    /// Only findings are printed, no pairs.
+    only_findings: bool,
     view: View<'a, query::Pairs>,
 }
 
 impl<'a> Answer<'a> {
     /// Reads the flags.
-    pub(super) fn new(global: &'a Global, term: Term) -> anyhow::Result<Self> {
+    pub(super) fn new(global: &'a Global, only_findings: bool, term: Term) -> anyhow::Result<Self> {
         let view = View::new(global, term)?;
         if global.watch.is_none() && global.count.is_some() {
             let fix = "add --watch, or remove --count";
@@ -37,7 +39,11 @@ impl<'a> Answer<'a> {
             let fix = "remove --watch, or write rows: --format csv";
             return Err(Advice::error("--watch contradicts --format html and svg", fix));
         }
-        Ok(Self { global, term, view })
+        if only_findings && global.output() != Format::Table {
+            let fix = "remove --findings; JSON has the list findings";
+            return Err(Advice::error("--findings is for tables", fix));
+        }
+        Ok(Self { global, term, only_findings, view })
     }
 
     /// Says that rows were printed: what programs read has one heading.
@@ -65,12 +71,15 @@ impl<'a> Answer<'a> {
             }
             // Drawings of a fabric are refused before.
             Format::Table | Format::Tree | Format::Dot => {
-                let pairs = if is_matrix(report) && !self.view.is_of_rows() {
+                let pairs = if self.only_findings {
+                    String::new()
+                } else if is_matrix(report) && !self.view.is_of_rows() {
                     render_matrix(report, !self.global.no_header)
                 } else {
                     self.view.print(pair_rows(report), hosts)?
                 };
-                format!("{}{pairs}\n{}", render_origin(report), render_findings(report))
+                let gap = if self.only_findings { "" } else { "\n" };
+                format!("{}{pairs}{gap}{}", render_origin(report), render_findings(report))
             }
         })?;
         if matches!(form, Format::Plain | Format::Csv | Format::Prom) {

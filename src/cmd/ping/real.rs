@@ -9,6 +9,7 @@ use anyhow::Context as _;
 
 use super::addressed;
 use super::leaves;
+use super::notes;
 use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::culprit::findings;
@@ -16,6 +17,7 @@ use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline, time_text};
 use crate::cmd::Advice;
 use crate::cmd::fleet::{cancelled, reach, reach_beside_screen};
+use crate::cmd::outcome::say;
 use crate::fleet::{Agent, Host, Nonce, Reach, UploadPolicy, Watchdog, fan_out};
 use crate::model::ping::{Coverage, Pair, PingHost, PingReport, Summary, Test, Topology};
 use crate::model::{HostFailure, HostReport, Part, Parts, Reason};
@@ -65,6 +67,9 @@ impl Real {
             return Self::to_address(global, args);
         }
         let (places, pairs) = party::places(global, args)?;
+        if let Some(note) = notes::two_sets(args, places.len()) {
+            say(term, &note);
+        }
         let topology = leaves::topology(args, &places, term)?;
         let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
         party::refuse_too_much(args, &plan)?;
@@ -83,6 +88,11 @@ impl Real {
         let fanout = usize::from(global.fanout);
         let topology = None;
         Ok(Self { places, plan, topology, args: args.clone(), reach, watchdog, fanout })
+    }
+
+    /// The flags of the run.
+    pub(super) fn args(&self) -> &PingArgs {
+        &self.args
     }
 
     /// What is cancelled when the run is to end.

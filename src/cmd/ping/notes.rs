@@ -1,0 +1,97 @@
+//! Notes on stderr about flags that had another effect than many expect.
+
+use std::time::Duration;
+
+use crate::cli::PingArgs;
+use crate::clock::flag_time;
+use crate::model::ping::{Code, PingReport};
+use crate::render::{Note, escape};
+
+/// Returns a note for --matrix with two sets, which tests every pair of both.
+pub(super) fn two_sets(args: &PingArgs, hosts: usize) -> Option<Note> {
+    let matrix = args.matrix.as_ref()?;
+    let sets: Vec<&String> = matrix.iter().chain(&args.targets).collect();
+    let [first, second] = sets.as_slice() else { return None };
+    let quoted = |set: &str| Some(shlex::try_quote(&escape(set)).ok()?.into_owned());
+    let (first, second) = (quoted(first)?, quoted(second)?);
+    let text = format!(
+        "every pair of {hosts} hosts; for clients against servers: --clients {first} --servers {second}"
+    );
+    Some(Note { text, fix: None })
+}
+
+/// Returns a note if the time limit of the measurement was too short for the requested round trips.
+pub(super) fn cut_short(args: &PingArgs, report: &PingReport) -> Option<Note> {
+    let wanted = u64::from(args.iters?);
+    let slot = args.slot;
+    let measured = report.pairs.iter().filter(|pair| pair.verdict.code == Code::Ok);
+    let short: Vec<_> = measured
+        .filter_map(|pair| Some((pair, pair.rdma?.count)))
+        .filter(|(_, count)| *count < wanted)
+        .collect();
+    let ((first, _), more) = (short.first()?, short.len() - 1);
+    let least = short.iter().map(|(_, count)| *count).min()?;
+    let most = short.iter().map(|(_, count)| *count).max()?;
+    let counts = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let name = |host: usize| report.hosts.get(host).map_or("?".into(), |host| escape(&host.name));
+    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let text = format!(
+        "{counts} of {wanted} round trips in --slot {} ({} -> {}{others})",
+        flag_time(slot),
+        name(first.source),
+        name(first.target),
+    );
+    let fix = format!("--slot {}", flag_time(enough(slot, wanted, least)));
+    Some(Note { text, fix: Some(fix) })
+}
+
+/// Returns a time limit in which the slowest pair can do all round trips, in whole tenths of a second.
+fn enough(slot: Duration, wanted: u64, done: u64) -> Duration {
+    let ms = slot.as_millis().saturating_mul(wanted.into()) / u128::from(done.max(1));
+    let tenths = u64::try_from(ms / 100 + 1).unwrap_or(u64::MAX);
+    Duration::from_millis(tenths.saturating_mul(100)).min(Duration::from_secs(86_400))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &[&str]) -> PingArgs {
+        use clap::FromArgMatches as _;
+
+        let words: Vec<_> =
+            ["rdmactl", "ping"].iter().chain(words).map(|word| (*word).into()).collect();
+        let (_, matches) = crate::cli::Cli::matches(&words).unwrap();
+        let cli = crate::cli::Cli::from_arg_matches(&matches).unwrap();
+        let Some(crate::cli::Command::Ping(args)) = cli.command else { panic!("no ping") };
+        *args
+    }
+
+    #[test]
+    fn two_sets_beside_matrix_are_explained() {
+        let text = |words: &[&str]| two_sets(&args(words), 4).map(|note| note.text);
+        let wanted = "every pair of 4 hosts; for clients against servers: --clients \
+                      'n[1-2]' --servers 'n[3-4]'";
+        assert_eq!(text(&["--matrix", "n[1-2]", "n[3-4]"]).as_deref(), Some(wanted));
+        assert_eq!(text(&["--matrix", "n[1-4]"]), None);
+        assert_eq!(text(&["n[1-2]", "n[3-4]"]), None, "without --matrix nothing is ambiguous");
+    }
+
+    #[test]
+    fn the_suggested_slot_is_long_enough_and_longer() {
+        let ms = Duration::from_millis;
+        assert_eq!(enough(ms(300), 200, 22), ms(2_800));
+        assert_eq!(enough(ms(300), 200, 199), ms(400));
+        assert_eq!(enough(ms(300), 10_000_000, 0), Duration::from_secs(86_400));
+    }
+
+    #[test]
+    fn a_run_without_requested_round_trips_has_no_note() {
+        let report = serde_json::json!({
+            "hosts": [], "pairs": [], "findings": [], "elapsed_ms": 1, "left_behind": []
+        });
+        let report: PingReport = serde_json::from_value(report).unwrap();
+        assert!(cut_short(&args(&["n1"]), &report).is_none());
+        assert!(cut_short(&args(&["n1", "-c", "200"]), &report).is_none(), "no pair was short");
+    }
+}
