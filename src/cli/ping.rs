@@ -18,6 +18,7 @@ const SIZE: u32 = 64;
 const USUAL_TESTS: &str = "conn,lat,tcp-lat";
 
 /// The arguments of `ping`.
+#[expect(clippy::struct_excessive_bools, reason = "each flag is given or not by itself")]
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --mad --matrix n[01-16]\n  rdmactl ping --mad --lid 7\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."

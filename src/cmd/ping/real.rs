@@ -106,7 +106,7 @@ impl Real {
         let began = clock::now();
         let (reached, started) = self.gather(listener)?;
         let startup = started.saturating_duration_since(began);
-        if let Some(error) = self.unknown_rail(&reached, &effort.overrides) {
+        if let Some(error) = Self::unknown_rail(&reached, &effort.overrides) {
             leave(reached);
             return Err(error);
         }
@@ -151,7 +151,7 @@ impl Real {
     }
 
     /// Returns an error for the first number of --rails that these hosts do not have.
-    fn unknown_rail(&self, reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
+    fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
         let unknown = overrides.rails.iter().find(|&&rail| rail >= rails)?;
@@ -215,7 +215,7 @@ impl Real {
         let planned = pairs.len() as u64 + had_no_turn * rails;
         let left_out = self.plan.pairs().count().saturating_sub(self.plan.count());
         let possible = planned + left_out * rails;
-        Coverage { planned, possible, ..self.plan.coverage(1, tally) }
+        Coverage { possible, planned, ..self.plan.coverage(1, tally) }
     }
 }
 
