@@ -57,6 +57,12 @@ impl LeafSwitches {
         file::parse(text, expand)
     }
 
+    /// Returns the number of hosts with a known leaf switch.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.leaf_of.len()
+    }
+
     /// Returns the topology of a run of these hosts.
     ///
     /// A name with a domain is looked up whole, then without the domain: Slurm writes short names.

@@ -170,3 +170,54 @@ fn a_topology_has_no_place_beside_a_simulated_or_saved_run() {
         assert!(stderr.contains("--topology") && stderr.contains(words[0]), "{stderr}");
     }
 }
+
+/// Two switches with two hosts each and a cable between the switches, as opensm lists them.
+fn opensm_list() -> String {
+    let adapter = |number: usize| {
+        format!(
+            "{{ CA Ports:01 SystemGUID:{number:016x} NodeGUID:{number:016x} PortGUID:{:016x} \
+             VenID:0002C9 DevID:101B Rev:000000A1 {{n{number} HCA-1}} LID:000{number} PN:01 }}",
+            number + 100
+        )
+    };
+    let switch = |number: usize, port: usize| {
+        format!(
+            "{{ SW Ports:28 SystemGUID:{0:016x} NodeGUID:{0:016x} PortGUID:{0:016x} VenID:0002C9 \
+             DevID:D2F0 Rev:000000A0 {{leaf{number}}} LID:00{0:02x} PN:{port:02x} }}",
+            number + 10
+        )
+    };
+    let links = [
+        (adapter(1), switch(1, 1)),
+        (adapter(2), switch(1, 2)),
+        (adapter(3), switch(2, 1)),
+        (adapter(4), switch(2, 2)),
+        (switch(1, 3), switch(2, 3)),
+    ];
+    links.map(|(one, other)| format!("{one} {other} PHY=4x LOG=ACT SPD=50\n")).concat()
+}
+
+#[test]
+fn a_saved_subnet_has_the_leaf_switches_of_its_hosts() {
+    let folder = folder(&opensm_list());
+    let plan = ["ping", "--matrix", "n[1-4]", "--plan", "--json", "--topology", "leaves.txt"];
+    let (code, stdout, stderr) = rdmactl(folder.path(), &plan);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    assert_eq!(json(&stdout)["coverage"]["leaf_pairs"]["possible"], 3);
+    let plan = ["ping", "--matrix", "x[1-4]", "--plan", "--topology", "leaves.txt"];
+    let (code, _, stderr) = rdmactl(folder.path(), &plan);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("leaves.txt names no host of this run"), "{stderr}");
+}
+
+#[test]
+fn a_capture_without_a_subnet_is_an_error() {
+    let folder = folder("");
+    let capture =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/consumers_client/capture.ndjson");
+    let (code, _, stderr) =
+        rdmactl(folder.path(), &["ping", "--matrix", "n[1-4]", "--plan", "--topology", capture]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("holds no InfiniBand subnet"), "{stderr}");
+    assert!(stderr.contains("fix: save one: rdmactl fabric --save FILE"), "{stderr}");
+}

@@ -70,8 +70,9 @@ pub struct PingArgs {
     pub peers: Option<u32>,
     /// Read the leaf switch of each host from FILE
     ///
-    /// FILE is Slurm's topology.conf, or has one line per leaf switch: leaf NAME SET. Findings then
-    /// name leaf switches and paths between them. Default: leaf switches are not known.
+    /// FILE is Slurm's topology.conf, a file of rdmactl fabric --save, the output of ibnetdiscover,
+    /// or has one line per leaf switch: leaf NAME SET. Findings then name leaf switches and paths
+    /// between them. Default: leaf switches are not known.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "diff"], value_hint = clap::ValueHint::FilePath, help_heading = "Number and order of pairs")]
     pub topology: Option<PathBuf>,
     /// Time limit of the tests; startup and upload are extra

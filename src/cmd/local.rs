@@ -13,7 +13,7 @@ use crate::clock;
 use crate::collect::{host_report, import_fabric};
 use crate::compat::ask_everything;
 use crate::fleet::{Host, HostSet};
-use crate::model::{HostReport, Part, Parts, Via};
+use crate::model::{Fabric, HostReport, Part, Parts, Via};
 use crate::source::{Entry, Live, Recorded, Recorder, Source as _, VerbsChild};
 
 use super::{Advice, asked};
@@ -63,6 +63,31 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         host_report(&live, parts, host, via)
     };
     Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false })
+}
+
+/// Reads the subnets in a file: of `rdmactl fabric --save`, or of another tool; `None` for a file of
+/// another kind.
+///
+/// # Errors
+/// The file cannot be read, or a line of it has another form.
+pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
+    if let Some(report) = imported(path)? {
+        return Ok(report.fabrics);
+    }
+    let mut start = [0];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut start));
+    // Captures are lines of JSON.
+    if read.is_err() || start != *b"{" {
+        return Ok(None);
+    }
+    let (reports, _) = replay(Capture::read(path)?, &[Part::Fabric].into());
+    let fabrics: Vec<Fabric> =
+        reports.into_iter().filter_map(|report| report.fabrics).flatten().collect();
+    if fabrics.is_empty() {
+        let what = format!("{} holds no InfiniBand subnet", path.display());
+        return Err(Advice::error(what, "save one: rdmactl fabric --save FILE"));
+    }
+    Ok(Some(fabrics))
 }
 
 /// Reads a fabric from a file of another tool; `None` for a capture.

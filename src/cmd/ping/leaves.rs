@@ -4,9 +4,10 @@ use std::path::Path;
 
 use super::party::{self, Place, file_name};
 use crate::cli::PingArgs;
-use crate::cmd::Advice;
 use crate::cmd::outcome::say;
+use crate::cmd::{Advice, local};
 use crate::model::ping::Topology;
+use crate::model::{Fabric, HostReport, Via};
 use crate::names;
 use crate::render::{Note, escape};
 use crate::term::Term;
@@ -23,7 +24,11 @@ pub(super) fn topology(
     term: Term,
 ) -> anyhow::Result<Option<Topology>> {
     let Some(file) = &args.topology else { return Ok(None) };
-    let RunTopology { topology, unknown } = read(file)?.of_run(places.iter().map(Place::bare_name));
+    let switches = match local::fabrics(file)? {
+        Some(fabrics) => of_fabrics(&fabrics, places),
+        None => read(file)?,
+    };
+    let RunTopology { topology, unknown } = switches.of_run(places.iter().map(Place::bare_name));
     if unknown.len() == places.len() {
         let what = format!("{} names no host of this run", file_name(file));
         return Err(Advice::error(what, SAME_NAMES));
@@ -32,6 +37,15 @@ pub(super) fn topology(
         say(term, &note(file, unknown.iter().filter_map(|&host| places.get(host))));
     }
     Ok(Some(topology))
+}
+
+/// Returns the leaf switches of the subnet that knows most of the hosts, by their names: the plan is
+/// made before a host is asked for its GUIDs.
+fn of_fabrics(fabrics: &[Fabric], places: &[Place]) -> LeafSwitches {
+    let hosts: Vec<HostReport> =
+        places.iter().map(|place| HostReport::empty(place.bare_name(), Via::None)).collect();
+    let switches = fabrics.iter().map(|fabric| LeafSwitches::of_fabric(fabric, &hosts));
+    switches.max_by_key(LeafSwitches::hosts).unwrap_or_default()
 }
 
 fn read(file: &Path) -> anyhow::Result<LeafSwitches> {
