@@ -22,8 +22,10 @@ use crate::render::{
     FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
     to_json_lines,
 };
+use crate::source::stop_mads;
 use crate::term::Term;
 
+use super::interrupt;
 use super::listing::{self, Recipe, Rows};
 use super::outcome::say;
 use super::{Advice, Outcome};
@@ -32,6 +34,10 @@ use super::{Advice, Outcome};
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
     check(args)?;
     let names = args.node_name_map.as_deref().map(read_names).transpose()?;
+    // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
+    if !global.queries_hosts() && global.from.is_none() {
+        interrupt::end_on_signals(stop_mads)?;
+    }
     let command = Fabric { global, args, term, names: names.unwrap_or_default() };
     if matches!(global.output(), Format::Tree | Format::Dot) {
         return command.draw();

@@ -81,6 +81,15 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
             let detail = format!("{silent}: no {}: {}", silent.attribute, silent.detail);
             reader.unanswered(&format!("{KEY}/silent"), &silent.to_string(), detail);
         }
+        if fabric.is_partial {
+            let detail = format!(
+                "{}/{}: the sweep ended early; {} nodes are listed",
+                fabric.device,
+                fabric.port,
+                fabric.nodes.len()
+            );
+            reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, "run the command again");
+        }
         // Tables of no use cost nothing where directed routes replace them.
         for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
             let detail = format!(
@@ -146,6 +155,11 @@ fn of_port(
     }
     if parts.has(Part::FabricCounters) {
         counters::read(mads, &mut fabric)?;
+    }
+    if mads.is_stopped() {
+        fabric.is_partial = true;
+        // A table with a gap would look like missing routes.
+        fabric.nodes.iter_mut().for_each(|node| node.forwarding = None);
     }
     Ok(Some(fabric))
 }

@@ -192,6 +192,10 @@ impl<S: Source> Mads for RecordingMads<'_, S> {
         }
         Ok(answered)
     }
+
+    fn is_stopped(&self) -> bool {
+        self.port.is_stopped()
+    }
 }
 
 impl<S: Source> Drop for RecordingMads<'_, S> {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::ReadError;
@@ -96,6 +97,19 @@ pub trait Mads {
     /// # Errors
     /// The device is gone.
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError>;
+
+    /// True if [`stop_mads`] ended the requests: no further answer comes.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// True once the requests of all ports of this process are to end.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the requests of all ports of this process, for a signal. What was answered is kept.
+pub fn stop_mads() {
+    STOPPED.store(true, Ordering::Relaxed);
 }
 
 impl From<UmadError> for ReadError {
@@ -199,6 +213,9 @@ impl Mads for MadPort {
 
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
         loop {
+            if self.is_stopped() {
+                return Ok(None);
+            }
             self.fill_window()?;
             let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
             else {
@@ -226,5 +243,9 @@ impl Mads for MadPort {
             self.flying.remove(&ticket);
             return Ok(Some((ticket, answer)));
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        STOPPED.load(Ordering::Relaxed)
     }
 }
