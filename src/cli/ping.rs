@@ -98,7 +98,7 @@ pub struct PingArgs {
     #[arg(long, help_heading = "Number and order of pairs")]
     pub plan: bool,
 
-    /// Tests to run: conn, lat, bw, tcp-lat, tcp-bw, ud, uc, mad
+    /// Tests: conn, lat, bw, tcp-lat, tcp-bw, ud, uc, mad
     ///
     /// conn (connect and check messages) always runs, except with mad alone. bw and tcp-bw fill the
     /// links.
