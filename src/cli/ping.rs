@@ -113,7 +113,7 @@ pub struct PingArgs {
     /// Measure 10000 round trips in at most 3 s per pair
     #[arg(long, conflicts_with_all = ["iters", "slot"], help_heading = "Measurement of each pair")]
     pub full: bool,
-    /// Round trips to measure per pair, unless --slot ends first (default 1000)
+    /// Round trips per pair, if --slot allows (default 1000)
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Measurement of each pair")]
     pub iters: Option<u32>,
     /// Time limit for the measurement of one pair
