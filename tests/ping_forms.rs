@@ -247,7 +247,10 @@ fn what_changed_between_two_runs_is_told() {
     assert_eq!(code, 1);
     assert_valid("ping-diff", &json(&stdout));
     let (code, stdout, _) = diff("old.json", "old.json", &[]);
-    assert!(code == 0 && stdout.contains("0 broke, 0 repaired, 0 slower, 0 faster"), "{stdout}");
+    assert!(
+        code == 0 && stdout.contains("0 broke, 0 repaired, 0 fail in both, 0 slower"),
+        "{stdout}"
+    );
 }
 
 #[test]

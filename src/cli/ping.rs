@@ -75,7 +75,7 @@ pub struct PingArgs {
     /// between them. Default: leaf switches are not known.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "diff"], value_hint = clap::ValueHint::FilePath, help_heading = "Number and order of pairs")]
     pub topology: Option<PathBuf>,
-    /// Time limit of the tests; startup and upload are extra
+    /// Time limit of the tests; startup is extra
     ///
     /// No round starts after 80 % of the limit. Pairs that were not reached are reported as
     /// not_tested, not as failed.
@@ -113,7 +113,7 @@ pub struct PingArgs {
     /// Measure 10000 round trips in at most 3 s per pair
     #[arg(long, conflicts_with_all = ["iters", "slot"], help_heading = "Measurement of each pair")]
     pub full: bool,
-    /// Round trips per pair, if --slot allows (default 1000)
+    /// Round trips per pair within --slot; default: 1000
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Measurement of each pair")]
     pub iters: Option<u32>,
     /// Time limit for the measurement of one pair
