@@ -140,7 +140,7 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List connections over RDMA, and those that fell back to TCP.
     Connections(ConnectionsArgs),
-    /// Inspect InfiniBand subnets: nodes, links, switches, routes, errors.
+    /// Inspect InfiniBand subnets: nodes, links, routes, errors.
     Fabric(FabricArgs),
     /// Test RDMA between hosts and diagnose failures.
     Ping(Box<PingArgs>),

@@ -18,7 +18,7 @@ pub struct ShortHelp {
 const TABLE: &[ShortHelp] = &[
     ShortHelp {
         command: "",
-        flags: &["-H n[01-16]", "--from all.ndjson", "-V"],
+        flags: &["-H n[01-16]", "--from all.ndjson"],
         example: "rdmactl devices n[01-16]",
     },
     ShortHelp {
