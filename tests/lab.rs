@@ -404,10 +404,10 @@ fn a_node_that_loses_power_in_the_middle_is_a_dead_peer() {
 }
 
 #[test]
-fn a_node_that_hangs_before_it_greets_is_a_dead_peer() {
+fn a_node_that_hangs_before_it_greets_is_an_unreached_peer() {
     let lab = roce();
     lab.lab(&["fault", "freeze", "n4"]);
-    lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.dead"], &["agent"]);
+    lab.matrix(SET, &["n1", "n2", "n3"]).assert_only("n4", &["peer.unreached"], &["agent"]);
 }
 
 /// Every call of an older tool that a node has, beside ours: stdout, stderr and exit code.
