@@ -441,13 +441,26 @@ fn a_server_of_ibping_answers_our_requests() {
     if env::var_os(INSIDE).is_none() {
         let simulator = Simulator::start(FABRIC);
         simulator.run("a_subnet_gets_its_lids");
-        let server = program(&simulator, "H-b83fd20300100010", "ibping", &["-S"])
-            .env("SIM_SET_ISSM", "1")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("infiniband-diags");
-        let _server = Ending(server);
+        // On a loaded machine a server may end before it is attached to the simulator.
+        let server = (0..5).find_map(|_attempt| {
+            let mut server = program(&simulator, "H-b83fd20300100010", "ibping", &["-S"])
+                .env("SIM_SET_ISSM", "1")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("infiniband-diags");
+            let files = simulator.folder.path().join(format!("sys-{}", server.id()));
+            let until = Deadline::after(Duration::from_secs(5));
+            let mut is_running = || server.try_wait().is_ok_and(|status| status.is_none());
+            while is_running() && !files.exists() && !until.is_over() {
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+            std::thread::park_timeout(Duration::from_millis(500));
+            let is_attached = is_running() && files.exists();
+            let server = Ending(server);
+            is_attached.then_some(server)
+        });
+        let _server = server.expect("ibping -S runs");
         return simulator.run(TEST);
     }
     let end = mad_end(Role::Source);
