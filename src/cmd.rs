@@ -12,12 +12,14 @@ mod connections;
 mod counters;
 mod devices;
 mod fabric;
+mod fabric_clear;
 mod flags;
 mod fleet;
 mod gids;
 mod hosts;
 mod interrupt;
 mod launcher;
+mod link_peers;
 mod listing;
 mod live_hosts;
 mod local;
@@ -25,6 +27,7 @@ mod man;
 mod outcome;
 mod ping;
 mod ports;
+mod progress;
 mod resources;
 mod summary;
 mod top;
@@ -94,7 +97,7 @@ fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
         return Err(Advice::error("--format tree and --format dot draw a fabric", fix));
     }
     match command {
-        Command::Devices(_) => devices::run(global, term),
+        Command::Devices(args) => devices::run(global, args, term),
         Command::Ports(args) => ports::run(global, args, term),
         Command::Gids(_) => gids::run(global, term),
         Command::Counters(args) => counters::run(global, args, term),

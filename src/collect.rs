@@ -19,7 +19,7 @@ mod verbs;
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Question, Source};
 
-pub use fabric::{ImportError, import_fabric, sweep};
+pub use fabric::{ImportError, NotCleared, PortToClear, clear_counters, import_fabric, sweep};
 use reader::Reader;
 
 /// Reads one host.
@@ -72,6 +72,9 @@ pub fn host_report(
     }
     if parts.has(Part::Fabric) {
         fabric::read(&mut reader, &mut report);
+    }
+    if parts.has(Part::FabricPeers) {
+        fabric::read_peers(&mut reader, &mut report);
     }
     report.problems = reader.into_problems().into();
     if parts.has(Part::Verbs) {

@@ -765,6 +765,47 @@ fn errors_are_those_of_ibqueryerrors() {
 }
 
 #[test]
+fn only_the_listed_counters_are_cleared() {
+    let mut simulator = Simulator::start(&small_tree());
+    let _manager = simulator.manage();
+    let port = "\"S-b83fd20300a00000\"[2]";
+    for (counter, value) in [
+        ("PortCounters.SymbolErrorCounter", 9),
+        ("PortCounters.PortRcvErrors", 7),
+        ("PortRcvErrorDetails.PortMalformedPacketErrors", 6),
+        ("PortCounters.LinkDownedCounter", 5),
+    ] {
+        simulator.console(&format!("PerformanceSet {port} {counter}={value}"));
+    }
+    let listed = |simulator: &Simulator, args: &[&str]| {
+        let columns = ["fabric", "errors", "-f", "csv", "-n", "-o", "counter,value"];
+        simulator.runs(RDMACTL, &[&columns, args].concat())
+    };
+    let deadline = Deadline::after(Duration::from_secs(10));
+    while !listed(&simulator, &[]).1.contains("LinkDownedCounter,5") {
+        assert!(!deadline.is_over(), "the counters do not appear");
+    }
+    let all =
+        "SymbolErrorCounter,9\nLinkDownedCounter,5\nPortRcvErrors,7\nPortMalformedPktErrors,6\n";
+    assert_eq!(listed(&simulator, &[]).1, all);
+    let filter = ["-w", "counter!=LinkDownedCounter", "--clear"];
+    let (code, out, errors) = listed(&simulator, &filter);
+    assert_eq!((code, out), (1, all.replace("LinkDownedCounter,5\n", "")), "{errors}");
+    assert_eq!(errors, "rdmactl: cleared 3 of 3 listed counters\n");
+    assert_eq!(listed(&simulator, &[]).1, "LinkDownedCounter,5\n");
+    for (args, error) in [
+        (&["links", "--clear"][..], "--clear has no effect on this view"),
+        (&["errors", "--clear", "-H", "n1"], "--clear works from this host only, without -H"),
+        (&["errors", "--clear", "-j"], "--clear lists counters as rows, and JSON has no rows"),
+        (&["errors", "--clear", "--watch"], "--clear contradicts --watch"),
+    ] {
+        let (code, out, errors) = simulator.runs(RDMACTL, &[&["fabric"], args].concat());
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(errors.starts_with(&format!("rdmactl: {error}\n  fix: ")), "{errors}");
+    }
+}
+
+#[test]
 fn a_bad_link_and_a_silent_host_are_named() {
     // The cable of the second host has one lane.
     let host = "b83fd20300100010";

@@ -1,6 +1,6 @@
 use clap::{Args, ValueEnum};
 
-use super::HostSets;
+use super::{FabricFile, HostSets};
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
 /// The arguments of `connections`.
@@ -12,6 +12,9 @@ pub struct ConnectionsArgs {
     #[command(flatten)]
     /// Host sets given as arguments.
     pub hosts: HostSets,
+    #[command(flatten)]
+    /// Saved fabric.
+    pub fabric: FabricFile,
     /// List only connections of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,

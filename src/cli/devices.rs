@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::HostSets;
+use super::{FabricFile, HostSets};
 
 /// The arguments of `devices`.
 #[derive(Debug, Clone, Args)]
@@ -11,4 +11,7 @@ pub struct DevicesArgs {
     #[command(flatten)]
     /// Host sets given as arguments.
     pub hosts: HostSets,
+    #[command(flatten)]
+    /// Saved fabric.
+    pub fabric: FabricFile,
 }

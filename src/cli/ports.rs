@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::HostSets;
+use super::{FabricFile, HostSets};
 
 /// The arguments of `ports`.
 #[derive(Debug, Clone, Args)]
@@ -11,6 +11,9 @@ pub struct PortsArgs {
     #[command(flatten)]
     /// Host sets given as arguments.
     pub hosts: HostSets,
+    #[command(flatten)]
+    /// Saved fabric.
+    pub fabric: FabricFile,
     /// Check that RoCE traffic uses a lossless class
     ///
     /// For each RoCE port: the traffic class that RoCE packets use, whether PFC protects the

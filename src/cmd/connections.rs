@@ -12,14 +12,17 @@ use crate::render::{ConnectionsDocument, render_connections, to_json, to_json_li
 use crate::term::Term;
 
 use super::Outcome;
+use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 
 /// Lists the connections of what the flags name.
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
+    let peers = LinkPeers::read(&args.fabric)?;
     let reading = Reading { args, is_problem: Cell::new(false), before: RefCell::default() };
     let recipe = Recipe::<Connections> {
         parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
+        given: peers.parts(),
         shows_changes: false,
         is_per_host: false,
         nothing: "no connection uses RDMA, and no RDMA-capable application uses TCP",
@@ -35,7 +38,8 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
             }))
         },
     };
-    let outcome = listing::run(global, term, &recipe, |_| {})?;
+    let global = peers.add_columns(global);
+    let outcome = listing::run(&global, term, &recipe, |report| peers.fill(report))?;
     Ok(if reading.is_problem.get() { Outcome::Problem } else { outcome })
 }
 
@@ -103,7 +107,7 @@ fn change(known: &HashMap<String, Standing>, connection: &Connection) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{FailOn, HostSets, Only};
+    use crate::cli::{FabricFile, FailOn, HostSets, Only};
     use crate::model::{Consumers, HostFailure, NfsMount, Reason, Via};
 
     fn report(host: &str, protocol: &str) -> HostReport {
@@ -129,6 +133,7 @@ mod tests {
     fn a_fallback_says_what_was_before_also_where_only_fallbacks_are_shown() {
         let args = ConnectionsArgs {
             hosts: HostSets::default(),
+            fabric: FabricFile::default(),
             only: Some(Only::Tcp),
             fail_on: FailOn::Never,
         };
@@ -142,8 +147,12 @@ mod tests {
 
     #[test]
     fn a_host_that_missed_a_reading_has_nothing_new() {
-        let args =
-            ConnectionsArgs { hosts: HostSets::default(), only: None, fail_on: FailOn::Never };
+        let args = ConnectionsArgs {
+            hosts: HostSets::default(),
+            fabric: FabricFile::default(),
+            only: None,
+            fail_on: FailOn::Never,
+        };
         let reading =
             Reading { args: &args, is_problem: Cell::new(false), before: RefCell::default() };
         let failed =

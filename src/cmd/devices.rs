@@ -1,18 +1,21 @@
 //! `rdmactl devices`: what do I have?
 
-use crate::cli::Global;
+use crate::cli::{DevicesArgs, Global};
 use crate::model::Part;
 use crate::query::{Devices, device_rows};
 use crate::term::Term;
 
 use super::Outcome;
+use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 
 /// Lists the devices of what the flags name.
-pub(super) fn run(global: &Global, term: Term) -> anyhow::Result<Outcome> {
+pub(super) fn run(global: &Global, args: &DevicesArgs, term: Term) -> anyhow::Result<Outcome> {
+    let peers = LinkPeers::read(&args.fabric)?;
     let recipe = Recipe::<Devices> {
         document: [Part::Details, Part::PciLinks, Part::Gids].into(),
+        given: peers.parts(),
         ..Recipe::of(&device_rows)
     };
-    listing::run(global, term, &recipe, |_| {})
+    listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))
 }

@@ -1,13 +1,13 @@
 //! `rdmactl fabric`: what does the InfiniBand subnet consist of, and what is wrong with it?
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::analyse::fabric::errors::Thresholds;
+use crate::analyse::fabric::errors::{Thresholds, above};
 use crate::analyse::fabric::routes::{self, Route};
 use crate::analyse::fabric::{find_port, findings};
 use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
@@ -25,6 +25,7 @@ use crate::render::{
 use crate::source::stop_mads;
 use crate::term::Term;
 
+use super::fabric_clear::{Listed, refuse_clear};
 use super::interrupt;
 use super::listing::{self, Recipe, Rows};
 use super::outcome::say;
@@ -32,7 +33,7 @@ use super::{Advice, Outcome};
 
 /// Lists the subnets of what the flags name.
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
-    check(args)?;
+    check(global, args)?;
     let names = args.node_name_map.as_deref().map(read_names).transpose()?;
     // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
     if !global.queries_hosts() && global.from.is_none() {
@@ -62,7 +63,7 @@ pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Res
 }
 
 /// Refuses arguments that the view does not use.
-fn check(args: &FabricArgs) -> anyhow::Result<()> {
+fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.view == FabricView::Routes {
         if args.ends.len() != 2 {
             let fix = "write rdmactl fabric routes A B; list the nodes: rdmactl fabric nodes";
@@ -76,7 +77,7 @@ fn check(args: &FabricArgs) -> anyhow::Result<()> {
         let fix = "write rdmactl fabric errors --thresholds FILE, or remove it";
         return Err(Advice::error("--thresholds has no effect on this view", fix));
     }
-    Ok(())
+    if args.clear { refuse_clear(global, args) } else { Ok(()) }
 }
 
 struct Fabric<'args> {
@@ -177,32 +178,39 @@ impl Fabric<'_> {
             }
         };
         let found = Cell::new(false);
+        let listed = RefCell::new(Listed::default());
         let outcome = listing::run(
             self.global,
             self.term,
             &Recipe::<FabricErrors> {
                 nothing: "no error counter is above its threshold",
+                footer: &|rows, _| {
+                    listed.replace(Listed::of(rows));
+                    String::new()
+                },
                 ..self.recipe(&|reports, _| fabric_error_rows(reports, &thresholds))
             },
             |report| {
                 self.rename(report);
-                let fabrics = report.fabrics.iter().flatten();
-                let is_above = |fabric| {
-                    crate::analyse::fabric::errors::above(fabric, &thresholds).next().is_some()
-                };
-                if fabrics.into_iter().any(is_above) {
+                let mut fabrics = report.fabrics.iter().flatten();
+                if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
                     found.set(true);
                 }
             },
         )?;
-        Ok(if found.get() { Outcome::Problem } else { outcome })
+        let outcome = if found.get() { Outcome::Problem } else { outcome };
+        Ok(if self.args.clear {
+            listed.into_inner().clear(self.global, self.term)?.unwrap_or(outcome)
+        } else {
+            outcome
+        })
     }
 
     /// The routes between two nodes; one that ends early is a problem.
     fn routes(&self) -> anyhow::Result<Outcome> {
         let [from, to] = &self.args.ends[..] else { return Ok(Outcome::Nothing) };
         let failed = Cell::new(false);
-        let problem = std::cell::RefCell::new(None);
+        let problem = RefCell::new(None);
         let outcome = self.list_with(&Recipe::<FabricRoutes> {
             nothing: "no route",
             ..self.recipe(&|reports, _| {
@@ -239,7 +247,8 @@ impl Fabric<'_> {
 
     /// Prints each subnet as a tree or as a graph.
     fn draw(&self) -> anyhow::Result<Outcome> {
-        let mut reports = listing::read(self.global, &[Part::Fabric].into())?;
+        let mut reports =
+            listing::read_with_progress(self.global, self.term, &[Part::Fabric].into())?;
         reports.hosts.iter_mut().for_each(|report| self.rename(report));
         for place in subnets(&reports.hosts) {
             let Some(fabric) = place.fabric else { continue };

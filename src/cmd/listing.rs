@@ -8,13 +8,14 @@ use crate::model::{HostReport, Parts};
 use crate::names;
 use crate::query::Listing;
 use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, to_json_lines};
+use crate::source::ended_mads;
 use crate::term::Term;
 
 use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::watch::Watch;
-use super::{Advice, Outcome, asked, fleet};
+use super::{Advice, Outcome, asked, fleet, progress};
 
 /// What makes one listing different from the others.
 pub(super) struct Recipe<'recipe, L: Listing> {
@@ -22,6 +23,8 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) parts: Parts,
     /// What a document or a record has besides.
     pub(super) document: Parts,
+    /// Parts that do not come from the hosts, and are not read there.
+    pub(super) given: Parts,
     /// True if --watch shows the changes between two samples.
     pub(super) shows_changes: bool,
     /// True if the rows of a host depend on this host alone.
@@ -56,6 +59,7 @@ impl<'recipe, L: Listing> Recipe<'recipe, L> {
         Self {
             parts: Parts::default(),
             document: Parts::default(),
+            given: Parts::default(),
             shows_changes: false,
             is_per_host: true,
             nothing: "no port",
@@ -83,7 +87,7 @@ pub(super) fn run<L: Listing>(
         return Ok(Outcome::Complete);
     }
     let mut view = View::<L>::new(global, term)?;
-    let parts = view.parts(&recipe.parts, &recipe.document)?;
+    let parts = view.parts(&recipe.parts, &recipe.document)?.without(&recipe.given);
     let Some(every) = global.interval() else {
         if global.count.is_some() {
             let fix = "add --watch, or omit --count";
@@ -159,7 +163,7 @@ fn once<L: Listing>(
     let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
     let hosts = if is_in_batches { asked::hosts(global)? } else { None };
     match hosts {
-        None => show(read(global, parts)?)?,
+        None => show(read_with_progress(global, term, parts)?)?,
         Some(hosts) => {
             let taken_ns = Some(clock::wall_ns());
             fleet::report_in_batches(global, &hosts, parts, |hosts, waiting| {
@@ -218,8 +222,21 @@ fn still_waiting(hosts: &[&Host]) -> Note {
     Note { text: escape(&format!("still waiting for {names}")).into_owned(), fix: None }
 }
 
+/// Reads what the flags name, and shows the progress of a sweep from this host.
+pub(super) fn read_with_progress(
+    global: &Global,
+    term: Term,
+    parts: &Parts,
+) -> anyhow::Result<Reports> {
+    let line = || {
+        let requests = ended_mads();
+        (requests > 0).then(|| format!("reading the subnet: {requests} requests"))
+    };
+    progress::show(term, line, || read(global, parts))
+}
+
 /// Reads what the flags name.
-pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
+fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let hosts = if let Some(path) = &global.save {

@@ -153,6 +153,14 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via
     report
 }
 
+/// Does something with the live source of this host.
+///
+/// # Errors
+/// The directory of `--root` cannot be read.
+pub(super) fn with_live<R>(global: &Global, work: impl FnOnce(&Live) -> R) -> anyhow::Result<R> {
+    live(global).map(|(live, ..)| work(&live))
+}
+
 /// This host or another root, its name, and how its answers come.
 fn live(global: &Global) -> anyhow::Result<(Live, String, Via)> {
     Ok(if let Some(root) = &global.root {

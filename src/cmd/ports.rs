@@ -5,6 +5,7 @@ use crate::model::Part;
 use crate::query::{Lossless, Ports, device_rows, lossless_rows};
 use crate::term::Term;
 
+use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
 use super::{Advice, Outcome};
 
@@ -15,6 +16,10 @@ use super::{Advice, Outcome};
 pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Result<Outcome> {
     let is_document = matches!(global.output(), Format::Json | Format::Ndjson);
     if args.lossless {
+        if args.fabric.file.is_some() {
+            let fix = "remove --fabric, or remove --lossless";
+            return Err(Advice::error("--lossless checks RoCE ports, which no fabric has", fix));
+        }
         if is_document {
             let fix = "use --format csv, or remove --lossless";
             return Err(Advice::error("--lossless prints rows only, not JSON", fix));
@@ -28,10 +33,12 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
             report.problems.retain(|problem| !problem.key.ends_with("/ethernet/module/identifier"));
         });
     }
+    let peers = LinkPeers::read(&args.fabric)?;
     let recipe = Recipe::<Ports> {
         parts: [Part::Netdevs].into(),
         document: [Part::Details, Part::Gids, Part::Ethernet].into(),
+        given: peers.parts(),
         ..Recipe::of(&device_rows)
     };
-    listing::run(global, term, &recipe, |_| {})
+    listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))
 }

@@ -139,7 +139,8 @@ impl<'global, L: Listing> View<'global, L> {
         self.print_with(rows, hosts, &|_| String::new())
     }
 
-    /// The same, with what is to be said below a table of those rows that are shown.
+    /// Returns the rows as text. The footer gets the rows that are shown; its text stands below a
+    /// table, and below nothing else.
     pub(super) fn print_with<'row>(
         &self,
         mut rows: Vec<L::Row<'row>>,
@@ -173,6 +174,7 @@ impl<'global, L: Listing> View<'global, L> {
             drop_common(&mut columns, &self.columns, &rows);
         }
         let header = self.header;
+        let footer = footer(&rows);
         Ok(match self.global.output() {
             Format::Csv => csv(&columns, &rows, header)?,
             Format::Plain => plain(&columns, &rows, header),
@@ -188,7 +190,7 @@ impl<'global, L: Listing> View<'global, L> {
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);
                 let text = if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text };
-                text + &footer(&rows)
+                text + &footer
             }
         })
     }

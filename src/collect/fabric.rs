@@ -6,10 +6,12 @@
 //! tables are rejected. The result goes to `analyse::fabric` and `query`.
 
 mod administration;
+mod clear;
 mod counters;
 mod import;
 mod managers;
 mod partitions;
+mod peers;
 mod port_info;
 mod requests;
 mod routes;
@@ -21,9 +23,13 @@ use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_p
 
 use super::reader::Reader;
 
+pub use clear::{NotCleared, PortToClear, clear_counters};
 pub use import::{ImportError, import_fabric};
+pub(super) use peers::read_peers;
 pub use sweep::sweep;
 
+/// Why a machine has no list of ports that send MADs.
+const NO_IB_UMAD: &str = "the kernel module ib_umad is not loaded";
 /// Key of problems with the fabric.
 const KEY: &str = "fabric";
 /// Logical state of a port that carries traffic.
@@ -40,7 +46,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         Err(error) => {
             let path = question.to_string();
             if error.is_absent() {
-                let detail = format!("cannot read {path}: the kernel module ib_umad is not loaded");
+                let detail = format!("cannot read {path}: {NO_IB_UMAD}");
                 reader.lacking(KEY, &path, &detail, "modprobe ib_umad");
             } else {
                 reader.unreadable(KEY, &path, &error, None);

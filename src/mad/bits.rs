@@ -1,24 +1,47 @@
 //! Bit fields in big-endian bytes: bit 0 is the most significant bit of byte 0.
 
 /// Returns a field of at most 64 bits; bits beyond the bytes are 0.
+#[inline]
 pub(super) fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
-    (offset..offset + width).fold(0, |value, bit| {
-        let byte = bytes.get(bit / 8).copied().unwrap_or(0);
-        value << 1 | u64::from(byte >> (7 - bit % 8) & 1)
-    })
+    let field = Place::of(offset, width);
+    let bytes = (field.first..field.end).map(|at| bytes.get(at).copied().unwrap_or(0));
+    let whole = bytes.fold(0_u128, |whole, byte| whole << 8 | u128::from(byte));
+    u64::try_from((whole & field.mask) >> field.shift).unwrap_or(u64::MAX)
 }
 
 /// Writes the low `width` bits of a value; bits beyond the bytes are dropped.
+#[inline]
 pub(super) fn write(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
-    for at in 0..width {
-        let bit = offset + at;
-        let Some(byte) = bytes.get_mut(bit / 8) else { return };
-        let mask = 1 << (7 - bit % 8);
-        if value >> (width - 1 - at) & 1 == 1 {
-            *byte |= mask;
-        } else {
-            *byte &= !mask;
-        }
+    let field = Place::of(offset, width);
+    let value = (u128::from(value) << field.shift & field.mask).to_be_bytes();
+    let mask = field.mask.to_be_bytes();
+    let unused = mask.len() - (field.end - field.first);
+    for at in field.first..field.end {
+        let Some(byte) = bytes.get_mut(at) else { return };
+        let from = unused + at - field.first;
+        *byte = *byte & !mask[from] | value[from];
+    }
+}
+
+/// The bytes that hold a field, and the bits of the field in the number that these bytes make.
+struct Place {
+    /// First byte.
+    first: usize,
+    /// Byte behind the last one.
+    end: usize,
+    /// Number of bits below the field.
+    shift: usize,
+    /// Bits of the field.
+    mask: u128,
+}
+
+impl Place {
+    /// Returns the place of a field of 1 to 64 bits, which lies in at most 9 bytes.
+    #[inline]
+    fn of(offset: usize, width: usize) -> Self {
+        let end = (offset + width).div_ceil(8);
+        let shift = end * 8 - offset - width;
+        Self { first: offset / 8, end, shift, mask: ((1 << width) - 1) << shift }
     }
 }
 
@@ -34,4 +57,8 @@ fn fields_lie_where_their_offsets_say() {
     assert_eq!(written, [0xfa, 0xbc, 0xff]);
     write(&mut written, 20, 64, 0);
     assert_eq!(written, [0xfa, 0xbc, 0xf0], "what lies beyond the bytes is dropped");
+    let mut nine = [0; 9];
+    write(&mut nine, 4, 64, u64::MAX);
+    assert_eq!(nine, [0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0]);
+    assert_eq!(read(&nine, 4, 64), u64::MAX, "a field of 64 bits may touch 9 bytes");
 }

@@ -15,6 +15,17 @@ pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
     mad
 }
 
+/// Returns the request that sets counters of a port to zero. The attribute holds the port and the
+/// select bits; its counters are the new values.
+#[must_use]
+pub fn performance_clear<A: Attribute>(attribute: &A) -> [u8; MAD_BYTES] {
+    let mut mad = [0; MAD_BYTES];
+    Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).encode(&mut mad);
+    // The attributes of this class are shorter than the rest of a MAD.
+    let _ = attribute.encode(&mut mad[DATA..]);
+    mad
+}
+
 /// Decodes the attribute of a performance management MAD; `None` if the MAD is too short.
 #[must_use]
 pub fn performance_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {

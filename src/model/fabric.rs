@@ -183,6 +183,33 @@ pub struct FabricPort {
     pub counters: Option<Vec<Counter>>,
 }
 
+/// The other end of the link of a host's port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkPeer {
+    /// Node description; `None` if the node did not report it.
+    pub node: Option<String>,
+    /// GUID of the node.
+    pub node_guid: Guid,
+    /// Kind of the node.
+    pub node_kind: FabricNodeKind,
+    /// Number of the port of the node.
+    pub node_port: u8,
+}
+
+impl LinkPeer {
+    /// Returns the node description, or the GUID of a node without one.
+    #[must_use]
+    pub fn title(&self) -> String {
+        title(self.node.as_deref(), self.node_guid)
+    }
+
+    /// True for a port of a switch.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        self.node_kind == FabricNodeKind::Switch
+    }
+}
+
 /// One end of a link.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -435,10 +462,7 @@ impl FabricNode {
     /// Returns the node description, or the GUID of a node without one.
     #[must_use]
     pub fn title(&self) -> String {
-        match &self.name {
-            Some(name) if !name.is_empty() => name.clone(),
-            _ => self.guid.to_string(),
-        }
+        title(self.name.as_deref(), self.guid)
     }
 
     /// Returns the LID of the node: of a switch that of port 0, else that of the first port.
@@ -446,6 +470,18 @@ impl FabricNode {
     pub fn lid(&self) -> Option<u16> {
         self.ports.first().map(|port| port.lid).filter(|lid| *lid != 0)
     }
+
+    /// Returns the LID for requests to a port: of a switch that of port 0.
+    #[must_use]
+    pub fn lid_of(&self, port: u8) -> Option<u16> {
+        let number = if self.is_switch() { 0 } else { port };
+        self.port(number).map(|port| port.lid).filter(|lid| *lid != 0)
+    }
+}
+
+/// Returns the description of a node, or its GUID if the description is missing or empty.
+fn title(name: Option<&str>, guid: Guid) -> String {
+    name.filter(|name| !name.is_empty()).map_or_else(|| guid.to_string(), str::to_owned)
 }
 
 impl Fabric {
@@ -481,6 +517,19 @@ impl Fabric {
     #[must_use]
     pub fn port(&self, end: FabricEnd) -> Option<&FabricPort> {
         self.nodes.get(end.node)?.port(end.port)
+    }
+
+    /// Returns the other end of the link of a port.
+    #[must_use]
+    pub fn link_peer(&self, end: FabricEnd) -> Option<LinkPeer> {
+        let far = self.port(end)?.peer?;
+        let node = self.nodes.get(far.node)?;
+        Some(LinkPeer {
+            node: node.name.clone(),
+            node_guid: node.guid,
+            node_kind: node.kind,
+            node_port: far.port,
+        })
     }
 
     /// Returns the leaf switch and its port that the port of a channel adapter is connected to.

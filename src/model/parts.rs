@@ -53,11 +53,13 @@ pub enum Part {
     FabricPartitions,
     /// The counters of the ports of those subnets.
     FabricCounters,
+    /// The other end of the link of each InfiniBand port of the host, without a sweep.
+    FabricPeers,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Details,
         Self::PciLinks,
         Self::Gids,
@@ -78,6 +80,7 @@ impl Part {
         Self::FabricRoutes,
         Self::FabricPartitions,
         Self::FabricCounters,
+        Self::FabricPeers,
     ];
 
     /// The word in JSON, among the sources of a column, and as the key of a problem with all of it.
@@ -104,6 +107,7 @@ impl Part {
             Self::FabricRoutes => "fabric_routes",
             Self::FabricPartitions => "fabric_partitions",
             Self::FabricCounters => "fabric_counters",
+            Self::FabricPeers => "fabric_peers",
         }
     }
 
@@ -140,6 +144,12 @@ impl Parts {
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = Part> {
         self.0.iter().copied()
+    }
+
+    /// Returns these parts without some.
+    #[must_use]
+    pub fn without(self, some: &Self) -> Self {
+        self.into_iter().filter(|part| !some.has(*part)).collect()
     }
 
     /// Those that the others lack.

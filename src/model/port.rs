@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counter, Gid, GidKind, NetlinkPort, PKey, VerbsPort};
+use super::{Counter, Gid, GidKind, LinkPeer, NetlinkPort, PKey, VerbsPort};
 
 /// One port of one device, as read at a single moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +62,8 @@ pub struct Port {
     /// The character device of its management datagrams: `umad0`; `None` on iWARP, and while `ib_umad`
     /// is not loaded.
     pub umad: Option<String>,
+    /// Other end of an InfiniBand link; `None` unless it was requested and reported.
+    pub link_peer: Option<LinkPeer>,
     /// What RDMA netlink says beyond the files; `None` unless asked for and answered.
     pub netlink: Option<NetlinkPort>,
     /// Counters of the port; `None` unless asked for.

@@ -4,8 +4,8 @@ use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{
-    Connection, ConnectionState, ConsumerKind, HostReport, Peer, PinnedMemory, RdmaChannel,
-    TcpChannel, Transport,
+    Connection, ConnectionState, ConsumerKind, Device, HostReport, LinkPeer, Peer, PinnedMemory,
+    RdmaChannel, TcpChannel, Transport,
 };
 
 /// The listing of `rdmactl connections`: one row for each.
@@ -79,6 +79,12 @@ impl Listing for Connections {
             |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
         "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
             |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
+        "rdma.remote" "REMOTE" Left Asked ["connections", "fabric_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
+            |row| of_peers(row, |peer| Some(peer.title()));
+        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of those links"
+            |row| of_peers(row, |peer| Some(peer.node_port.to_string()));
+        "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "fabric_peers"] "Leaf switches of the RDMA devices"
+            |row| of_peers(row, |peer| peer.is_switch().then(|| peer.title()));
         "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair numbers"
             |row| of(row, |one| numbers(&one.rdma));
         "rdma.qp_state" "QP_STATE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair states"
@@ -207,6 +213,17 @@ fn unique<'one>(
     all.sort_unstable();
     all.dedup();
     Value::list(Some(&all))
+}
+
+/// Returns a fact of each other end of the links of the devices that carry a connection.
+fn of_peers(row: &ConnectionRow<'_>, get: impl Fn(&LinkPeer) -> Option<String>) -> Value {
+    of(row, |one| {
+        let carries = |device: &&Device| one.rdma.iter().any(|rdma| rdma.device == device.name);
+        let ports = row.report.devices.iter().filter(carries).flat_map(|device| &device.ports);
+        let mut all: Vec<String> = ports.filter_map(|port| get(port.link_peer.as_ref()?)).collect();
+        all.dedup();
+        Value::list(Some(&all))
+    })
 }
 
 /// The first of many, and how many more there are.

@@ -12,6 +12,9 @@ pub(super) const PROTOCOL: &[&str] =
 /// Sources that show whether a port has LIDs.
 pub(super) const LIDS: &[&str] = &["port.link_layer", "device.node_type", "device.driver"];
 
+/// Part of a report that holds the other ends of links.
+pub(super) const PEER: &[&str] = &["fabric_peers"];
+
 /// Sources of the network interface of a port.
 pub(super) const NETDEV: &[&str] = &[
     "port.netdev",

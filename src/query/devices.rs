@@ -1,8 +1,8 @@
 use super::column::columns;
 use super::device_row::{DRIVER, NETDEV, PORT_KEYS, PROTOCOL};
 use super::place::{
-    active_mtu, device, host, lid, max_mtu, netdev, netdev_mtu, phys_state, port, protocol, rate,
-    rate_text, sm_lid, state, via,
+    active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
+    protocol, rate, rate_text, remote, remote_port, sm_lid, state, via,
 };
 use super::{Column, DeviceRow, Key, Listing, Shown, Value};
 use crate::model::{
@@ -33,7 +33,7 @@ impl Listing for Devices {
             ["device.ports"] + PROTOCOL
             "IP address of the best GID of a RoCE port"
             address;
-        [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(Shown::Asked), rate_text()]
+        [lid(), sm_lid(), active_mtu(), max_mtu(), netdev_mtu().shown(Shown::Asked), rate_text(), remote(), remote_port(), leaf_switch()]
         "device.driver" "DRIVER" Left Always
             [] + DRIVER "Kernel driver of the PCI function or of the software device"
             |row| row.of_device(|device| Value::text(device.driver.as_ref()));

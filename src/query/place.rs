@@ -1,9 +1,9 @@
 //! Columns that several listings share: the host, the device, the port, and what the port is like.
 
 use super::column::Listing;
-use super::device_row::{LIDS, NETDEV, PROTOCOL};
+use super::device_row::{LIDS, NETDEV, PEER, PROTOCOL};
 use super::{Align, Column, DeviceRow, Meaning, Shown, Value};
-use crate::model::{HostReport, Port, Protocol};
+use crate::model::{HostReport, LinkPeer, Port, Protocol};
 
 /// A row that belongs to a host.
 pub(super) trait OfHost {
@@ -87,6 +87,19 @@ shared! {
         |row| of_port(row, |port| Value::hex(port.lid));
     OfPort sm_lid: "port.sm_lid" "SM_LID" Right Verbose ["port.sm_lid"] + LIDS "LID of the subnet manager"
         |row| of_port(row, |port| Value::hex(port.sm_lid));
+    OfPort remote: "port.link_peer.node" "REMOTE" Left Asked ["port.link_peer"] + PEER
+        "Node at the other end of an InfiniBand link (read by MADs, or with --fabric from a file)"
+        |row| of_peer(row, |peer| Value::text(Some(peer.title())));
+    OfPort remote_port: "port.link_peer.node_port" "REMOTE_PORT" Right Asked ["port.link_peer"] + PEER
+        "Port at the other end of an InfiniBand link"
+        |row| of_peer(row, |peer| Value::int(Some(peer.node_port.into())));
+    OfPort leaf_switch: "port.leaf_switch" "LEAF_SWITCH" Left Asked ["port.link_peer"] + PEER
+        "Leaf switch that the port is connected to"
+        |row| of_peer(row, |peer| Value::text(peer.is_switch().then(|| peer.title())));
+}
+
+fn of_peer(row: &impl OfPort, get: impl Fn(&LinkPeer) -> Value) -> Value {
+    of_port(row, |port| port.link_peer.as_ref().map_or(Value::Absent, &get))
 }
 
 fn of_port(row: &impl OfPort, get: impl Fn(&Port) -> Value) -> Value {

@@ -2,8 +2,8 @@ use super::column::columns;
 use super::device_row::{LIDS, NETDEV, PORT_KEYS, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
 use super::place::{
-    active_mtu, device, host, lid, max_mtu, netdev, netdev_mtu, phys_state, port, protocol, rate,
-    rate_text, sm_lid, state, via,
+    active_mtu, device, host, leaf_switch, lid, max_mtu, netdev, netdev_mtu, phys_state, port,
+    protocol, rate, rate_text, remote, remote_port, sm_lid, state, via,
 };
 use super::{Column, DeviceRow, Key, Listing, Value};
 use crate::analyse::congestion::Congestion;
@@ -163,6 +163,7 @@ impl Listing for Ports {
             |row| row.of_port(|port| Value::list(port.caps.as_deref()));
         "port.umad" "UMAD" Left Asked ["details", "umad"] "umad character device of the port"
             |row| row.of_port(|port| Value::text(port.umad.as_ref()));
+        [remote(), remote_port(), leaf_switch()]
         "port.netlink.subnet_prefix" "SUBNET" Left Asked ["netlink", "device.netlink"]
             "Subnet prefix: upper 64 bits of the GIDs of the port"
             |row| netlink(row, |netlink| Value::text(netlink.subnet_prefix));

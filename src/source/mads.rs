@@ -4,14 +4,14 @@
 //! the request of an answer, because the kernel replaces the other bits. An answer without a request
 //! is dropped.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::ReadError;
 use super::mad_ports::is_umad;
-use crate::clock::Deadline;
+use crate::clock;
 use crate::mad::{Class, Header, MAD_BYTES, Status};
 use crate::sys::Errno;
 use crate::sys::umad::{
@@ -81,7 +81,8 @@ pub type MadAnswer = Result<Vec<u8>, MadError>;
 #[derive(Debug)]
 struct Flying {
     header: Header,
-    deadline: Deadline,
+    /// Time after which the kernel has lost the answer.
+    deadline: Instant,
 }
 
 /// Requests by MADs and their answers: of a port, or of a record.
@@ -107,6 +108,15 @@ pub trait Mads {
 /// True once the requests of all ports of this process are to end.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
+/// Number of requests of all ports of this process that have ended, with or without an answer.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of requests of this process that have ended, for a progress line.
+#[must_use]
+pub fn ended_mads() -> u64 {
+    ENDED.load(Ordering::Relaxed)
+}
+
 /// Ends the requests of all ports of this process, for a signal. What was answered is kept.
 pub fn stop_mads() {
     STOPPED.store(true, Ordering::Relaxed);
@@ -125,7 +135,9 @@ pub struct MadPort {
     limits: MadLimits,
     agents: HashMap<u8, u32>,
     waiting: VecDeque<(MadTicket, MadAddress, [u8; MAD_BYTES])>,
-    flying: BTreeMap<MadTicket, Flying>,
+    flying: HashMap<MadTicket, Flying>,
+    /// Deadlines of the requests in flight, the earliest first.
+    deadlines: BTreeSet<(Instant, MadTicket)>,
     last: u32,
 }
 
@@ -134,8 +146,15 @@ impl MadPort {
     #[must_use]
     pub fn new(port: UmadPort, limits: MadLimits) -> Self {
         let limits = MadLimits { window: limits.window.max(1), ..limits };
-        let (waiting, flying) = (VecDeque::new(), BTreeMap::new());
-        Self { port, limits, agents: HashMap::new(), waiting, flying, last: 0 }
+        Self {
+            port,
+            limits,
+            agents: HashMap::new(),
+            waiting: VecDeque::new(),
+            flying: HashMap::new(),
+            deadlines: BTreeSet::new(),
+            last: 0,
+        }
     }
 
     /// Returns the number of requests without an answer.
@@ -157,10 +176,19 @@ impl MadPort {
             let attempts = self.limits.timeout * (retries + 1);
             let is_table = header.class == Class::SUBNET_ADMINISTRATION;
             let grace = if is_table { TABLE } else { GRACE };
-            let deadline = Deadline::after(attempts + grace);
+            let deadline = clock::now() + attempts + grace;
             self.flying.insert(ticket, Flying { header, deadline });
+            self.deadlines.insert((deadline, ticket));
         }
         Ok(())
+    }
+
+    /// Ends a request. Its late answer is then dropped.
+    fn end(&mut self, ticket: MadTicket) {
+        if let Some(request) = self.flying.remove(&ticket) {
+            self.deadlines.remove(&(request.deadline, ticket));
+            ENDED.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns the agent of a class, which is registered when it is first needed.
@@ -217,15 +245,12 @@ impl Mads for MadPort {
                 return Ok(None);
             }
             self.fill_window()?;
-            let Some(earliest) = self.flying.values().map(|one| one.deadline.instant()).min()
-            else {
-                return Ok(None);
-            };
-            if let Some((&ticket, _)) = self.flying.iter().find(|(_, one)| one.deadline.is_over()) {
-                self.flying.remove(&ticket);
+            let Some(&(earliest, ticket)) = self.deadlines.first() else { return Ok(None) };
+            let wait = earliest.saturating_duration_since(clock::now());
+            if wait.is_zero() {
+                self.end(ticket);
                 return Ok(Some((ticket, Err(MadError::NoReply))));
             }
-            let wait = earliest.saturating_duration_since(crate::clock::now());
             // A millisecond more than nothing: the system's timer has no finer steps.
             let wait = wait + Duration::from_millis(1);
             let Some(received) = self.port.receive(wait)? else { continue };
@@ -240,7 +265,7 @@ impl Mads for MadPort {
                 None if !header.status.is_ok() => Err(MadError::Refused(header.status)),
                 None => Ok(received.mad),
             };
-            self.flying.remove(&ticket);
+            self.end(ticket);
             return Ok(Some((ticket, answer)));
         }
     }

@@ -1,8 +1,7 @@
-//! How far a run is, on stderr, where that is a terminal and the run takes longer than a blink.
+//! Progress of a ping run: its phase, its pairs, and the time left.
 
 use std::fmt::Write as _;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::clock;
@@ -10,20 +9,12 @@ use crate::model::ping::Code;
 use crate::ping::matrix::Pass;
 use crate::term::Term;
 
-/// What takes less time is not spoken of.
-const AFTER: Duration = Duration::from_millis(300);
-
-/// From one line to the next.
-const EVERY: Duration = Duration::from_millis(250);
-
-/// Back to the beginning of the line, which is empty then.
-const ERASE: &str = "\r\x1b[K";
+use super::super::progress;
 
 /// How far a run is.
 #[derive(Default)]
 pub(super) struct Progress {
     state: Mutex<State>,
-    ended: Condvar,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -36,7 +27,6 @@ struct State {
     since: Option<Instant>,
     /// After which time no more is begun.
     budget: Option<Duration>,
-    has_ended: bool,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
@@ -89,43 +79,9 @@ impl Progress {
         self.state().phase == Phase::Pass(Pass::First)
     }
 
-    /// Does the work, and shows meanwhile how far it is where somebody sees it.
+    /// Does the work, and shows the progress meanwhile.
     pub(super) fn show<R>(&self, term: Term, work: impl FnOnce() -> R) -> R {
-        if !term.shows_progress() {
-            return work();
-        }
-        self.state().has_ended = false;
-        thread::scope(|scope| {
-            let shown = thread::Builder::new().name("progress".into());
-            // A system that gives no thread has other sorrows.
-            let _ = shown.spawn_scoped(scope, || self.draw(term));
-            let end = End(self);
-            let result = work();
-            drop(end);
-            result
-        })
-    }
-
-    fn draw(&self, term: Term) {
-        let mut wait = AFTER;
-        let mut is_drawn = false;
-        loop {
-            let state = self.state();
-            let waited = self.ended.wait_timeout_while(state, wait, |state| !state.has_ended);
-            let state = *waited.unwrap_or_else(PoisonError::into_inner).0;
-            if state.has_ended {
-                break;
-            }
-            if let Some(line) = line(&state) {
-                let width = term.talk_width().unwrap_or(80);
-                term.talk(&format!("{ERASE}{}", cut(&line, width.saturating_sub(1))));
-                is_drawn = true;
-            }
-            wait = EVERY;
-        }
-        if is_drawn {
-            term.talk(ERASE);
-        }
+        progress::show(term, || line(&self.state()), work)
     }
 
     fn enter(&self, state: State) {
@@ -135,21 +91,6 @@ impl Progress {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Ends the lines, also when the work panics: the scope waits for whoever draws them.
-struct End<'a>(&'a Progress);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.state().has_ended = true;
-        self.0.ended.notify_all();
-    }
-}
-
-/// A line that is wrapped cannot be erased.
-fn cut(line: &str, width: usize) -> String {
-    line.chars().take(width).collect()
 }
 
 fn line(state: &State) -> Option<String> {
@@ -211,12 +152,5 @@ mod tests {
         assert!(shown().unwrap().starts_with("1 of 12 pairs, 1 failed, "), "{:?}", shown());
         progress.begins(Pass::SecondAttempt, 1, None);
         assert_eq!(shown().unwrap(), "second attempt: 1 pairs");
-    }
-
-    #[test]
-    fn work_that_panics_ends_the_lines() {
-        let progress = Progress::default();
-        drop(End(&progress));
-        assert!(progress.state().has_ended);
     }
 }

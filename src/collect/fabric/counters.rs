@@ -52,7 +52,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     }
     while let Some(((end, what), answer)) = requests.next()? {
         let node = &mut fabric.nodes[end.node];
-        let Some(lid) = lid_of(node, end.port) else { continue };
+        let Some(lid) = node.lid_of(end.port) else { continue };
         let mad = match answer {
             Ok(mad) => mad,
             Err(error) => {
@@ -115,12 +115,6 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     }
     fabric.requests = fabric.requests.saturating_add(requests.sent());
     Ok(())
-}
-
-/// Returns the LID for requests to a port.
-fn lid_of(node: &FabricNode, port: u8) -> Option<u16> {
-    let number = if node.is_switch() { 0 } else { port };
-    node.port(number).map(|port| port.lid).filter(|lid| *lid != 0)
 }
 
 /// Returns the ports whose counters a node reports by the LID of a port.

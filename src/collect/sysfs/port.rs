@@ -62,9 +62,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
     let first = sound.first();
     let netdev = netdev::find(reader, parent, &place, protocol, number, first);
-    let netdev_mtu = netdev.as_deref().and_then(|netdev| {
-        reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
-    });
+    let netdev_mtu = netdev.as_deref().and_then(|netdev| read_mtu(reader, &place, netdev));
     Port {
         number,
         state,
@@ -90,12 +88,18 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         address,
         gids: table.filter(|_| extent == Extent::Whole),
         umad: None,
+        link_peer: None,
         netlink: None,
         counters: None,
         active_mtu: None,
         max_mtu: None,
         verbs: None,
     }
+}
+
+/// Reads the MTU of a network interface.
+fn read_mtu(reader: &mut Reader<'_>, place: &Place, netdev: &str) -> Option<u32> {
+    reader.value(&place.key("netdev_mtu"), &format!("/sys/class/net/{netdev}/mtu"), parse_index)
 }
 
 /// What connections by `rdma_cm` start with. The directory is there once somebody has made it:

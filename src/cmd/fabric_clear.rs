@@ -1,0 +1,122 @@
+//! `rdmactl fabric errors --clear`: sets the listed error counters to zero.
+
+use std::collections::BTreeMap;
+
+use crate::cli::{FabricArgs, FabricView, Format, Global};
+use crate::collect::{NotCleared, PortToClear, clear_counters};
+use crate::query::FabricErrorRow;
+use crate::render::{Note, escape};
+use crate::term::Term;
+
+use super::outcome::say;
+use super::{Advice, Outcome, local};
+
+/// Refuses `--clear` where rdmactl cannot clear what it lists.
+///
+/// # Errors
+/// The view, the source or the format of the listing has no counters that this host can clear.
+pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
+    let here = "on a host of the subnet: rdmactl fabric errors --clear";
+    let (what, fix) = if args.view != FabricView::Errors {
+        ("--clear has no effect on this view", "write rdmactl fabric errors --clear")
+    } else if global.queries_hosts() {
+        ("--clear works from this host only, without -H", here)
+    } else if global.from.is_some() || global.root.is_some() {
+        ("--clear needs a subnet, and a file cannot be cleared", here)
+    } else if global.interval().is_some() {
+        ("--clear contradicts --watch", "omit --watch")
+    } else if matches!(global.output(), Format::Json | Format::Ndjson) {
+        ("--clear lists counters as rows, and JSON has no rows", "use --format csv")
+    } else {
+        return Ok(());
+    };
+    Err(Advice::error(what, fix))
+}
+
+/// The counters that a listing shows.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    ports: Vec<ListedPort>,
+}
+
+/// The listed counters of one port.
+#[derive(Debug)]
+struct ListedPort {
+    /// RDMA device and port of this host that lead to the subnet.
+    own: (String, u32),
+    /// Name of the node.
+    node: String,
+    counters: PortToClear,
+}
+
+impl Listed {
+    /// Collects the counters of rows.
+    pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
+        let mut ports: Vec<ListedPort> = Vec::new();
+        for row in rows {
+            let Some((fabric, (end, counter))) = row.place.fabric.zip(row.counter) else {
+                continue;
+            };
+            let Some(node) = fabric.nodes.get(end.node) else { continue };
+            let Some(lid) = node.lid_of(end.port) else { continue };
+            let own = (fabric.device.clone(), fabric.port);
+            let is_same = |known: &&mut ListedPort| {
+                known.own == own && known.counters.lid == lid && known.counters.port == end.port
+            };
+            if let Some(known) = ports.iter_mut().find(is_same) {
+                known.counters.counters.push(counter.name.clone());
+                continue;
+            }
+            let counters = vec![counter.name.clone()];
+            let counters = PortToClear { lid, port: end.port, counters };
+            ports.push(ListedPort { own, node: node.title(), counters });
+        }
+        Self { ports }
+    }
+
+    /// Sets the counters to zero and reports the result on stderr; [`Outcome::Incomplete`] if some
+    /// counters keep their values.
+    ///
+    /// # Errors
+    /// A port of this host cannot be opened.
+    pub(super) fn clear(self, global: &Global, term: Term) -> anyhow::Result<Option<Outcome>> {
+        let mut of_own: BTreeMap<(String, u32), Vec<ListedPort>> = BTreeMap::new();
+        for port in self.ports {
+            of_own.entry(port.own.clone()).or_default().push(port);
+        }
+        let mut is_incomplete = false;
+        for ((device, number), ports) in of_own {
+            let all: Vec<PortToClear> = ports.iter().map(|port| port.counters.clone()).collect();
+            let kept =
+                local::with_live(global, |live| clear_counters(live, &device, number, &all))?;
+            let kept = kept.map_err(|error| {
+                Advice::error(
+                    format!("{device}/{number}: cannot clear counters: {error}"),
+                    "run rdmactl as root",
+                )
+            })?;
+            let count = |counters: &mut dyn Iterator<Item = usize>| counters.sum::<usize>();
+            let listed = count(&mut all.iter().map(|port| port.counters.len()));
+            let failed = count(&mut kept.iter().map(|one| one.counters.len()));
+            for one in &kept {
+                say(term, &note(&not_cleared(&ports, one)));
+            }
+            let cleared = listed - failed;
+            say(term, &note(&format!("cleared {cleared} of {listed} listed counters")));
+            is_incomplete |= failed > 0;
+        }
+        Ok(is_incomplete.then_some(Outcome::Incomplete))
+    }
+}
+
+/// Formats counters that keep their values.
+fn not_cleared(ports: &[ListedPort], kept: &NotCleared) -> String {
+    let is_same =
+        |port: &&ListedPort| port.counters.lid == kept.lid && port.counters.port == kept.port;
+    let node = ports.iter().find(is_same).map_or("", |port| &port.node);
+    format!("{node} port {}: not cleared: {}: {}", kept.port, kept.counters.join(", "), kept.why)
+}
+
+fn note(text: &str) -> Note {
+    Note { text: escape(text).into_owned(), fix: None }
+}

@@ -1,0 +1,66 @@
+//! Other ends of InfiniBand links from a saved fabric, for `devices`, `ports` and `connections`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::cli::{FabricFile, Global};
+use crate::model::{FabricEnd, Guid, HostReport, LinkPeer, Part, Parts};
+
+use super::{Advice, local};
+
+/// The other ends of links, by the GUID of the node and the number of the port.
+#[derive(Debug, Default)]
+pub(super) struct LinkPeers(Option<HashMap<(Guid, u32), LinkPeer>>);
+
+impl LinkPeers {
+    /// Reads the file of `--fabric`; without the option there are no other ends.
+    ///
+    /// # Errors
+    /// The file cannot be read or holds no fabric.
+    pub(super) fn read(args: &FabricFile) -> anyhow::Result<Self> {
+        args.file.as_deref().map(read).transpose().map(Self)
+    }
+
+    /// Returns the parts that need no request because the file has them.
+    pub(super) fn parts(&self) -> Parts {
+        self.0.iter().map(|_| Part::FabricPeers).collect()
+    }
+
+    /// Adds the columns of the other ends to the flags, unless the flags replace the columns.
+    pub(super) fn add_columns(&self, global: &Global) -> Global {
+        let mut global = global.clone();
+        if self.0.is_some() && global.columns.iter().all(|word| word.starts_with('+')) {
+            global.columns.extend(["+remote".to_owned(), "+remote_port".to_owned()]);
+        }
+        global
+    }
+
+    /// Sets the other ends of the links of a host.
+    pub(super) fn fill(&self, report: &mut HostReport) {
+        let Some(peers) = &self.0 else { return };
+        for device in &mut report.devices {
+            let Some(guid) = device.node_guid else { continue };
+            for port in &mut device.ports {
+                port.link_peer = peers.get(&(guid, port.number)).cloned();
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<HashMap<(Guid, u32), LinkPeer>> {
+    let Some(fabrics) = local::fabrics(path)? else {
+        let what = format!("{} holds no fabric", path.display());
+        return Err(Advice::error(what, "save one: rdmactl fabric --save FILE"));
+    };
+    let mut peers = HashMap::new();
+    for fabric in &fabrics {
+        for (node, found) in fabric.nodes.iter().enumerate().filter(|(_, node)| !node.is_switch()) {
+            for port in &found.ports {
+                let end = FabricEnd { node, port: port.number };
+                let peer = fabric.link_peer(end);
+                peers.extend(peer.map(|peer| ((found.guid, port.number.into()), peer)));
+            }
+        }
+    }
+    Ok(peers)
+}

@@ -1,0 +1,106 @@
+//! A line on stderr that shows the progress of a long run.
+//!
+//! The line appears on a terminal only, 300 ms after the start, and is erased at the end. `ping` and
+//! `fabric` use it.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::term::Term;
+
+/// Time before the first line.
+const AFTER: Duration = Duration::from_millis(300);
+
+/// Time from one line to the next.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// Moves to the beginning of the line and erases the line.
+const ERASE: &str = "\r\x1b[K";
+
+/// Width of a terminal that does not report its width.
+const USUAL_WIDTH: usize = 80;
+
+/// Does the work, and shows the line meanwhile; `None` shows nothing yet.
+pub(super) fn show<R>(
+    term: Term,
+    line: impl Fn() -> Option<String> + Sync,
+    work: impl FnOnce() -> R,
+) -> R {
+    if !term.shows_progress() {
+        return work();
+    }
+    let end = End { has_ended: Mutex::new(false), changed: Condvar::new() };
+    thread::scope(|scope| {
+        let shown = thread::Builder::new().name("progress".into());
+        // Without a thread the work is done without a line.
+        let _ = shown.spawn_scoped(scope, || draw(term, &line, &end));
+        let guard = EndOnDrop(&end);
+        let result = work();
+        drop(guard);
+        result
+    })
+}
+
+/// Draws the line until the work has ended.
+fn draw(term: Term, line: &impl Fn() -> Option<String>, end: &End) {
+    let mut wait = AFTER;
+    let mut is_drawn = false;
+    while !end.comes_within(wait) {
+        if let Some(line) = line() {
+            let width = term.talk_width().unwrap_or(USUAL_WIDTH);
+            term.talk(&format!("{ERASE}{}", cut(&line, width.saturating_sub(1))));
+            is_drawn = true;
+        }
+        wait = EVERY;
+    }
+    if is_drawn {
+        term.talk(ERASE);
+    }
+}
+
+/// Cuts a line to a width: a wrapped line cannot be erased.
+fn cut(line: &str, width: usize) -> String {
+    line.chars().take(width).collect()
+}
+
+/// End of the work.
+struct End {
+    has_ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl End {
+    /// Waits for the end; returns false if the time is over before.
+    fn comes_within(&self, wait: Duration) -> bool {
+        let ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(ended, wait, |ended| !*ended);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Reports the end, also when the work panics: the scope waits for the thread that draws.
+struct EndOnDrop<'a>(&'a End);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        *self.0.has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.changed.notify_all();
+    }
+}
+
+#[test]
+fn work_that_panics_ends_the_line() {
+    let end = End { has_ended: Mutex::new(false), changed: Condvar::new() };
+    assert!(!end.comes_within(Duration::ZERO));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _guard = EndOnDrop(&end);
+        std::panic::resume_unwind(Box::new("the work panics"));
+    }));
+    assert!(panicked.is_err() && end.comes_within(Duration::ZERO));
+}
+
+#[test]
+fn a_long_line_is_cut_to_the_width() {
+    assert_eq!(cut("12 requests", 5), "12 re");
+}

@@ -1,0 +1,228 @@
+//! Sets error counters of ports to zero. `fabric errors --clear` uses this module, and it is the
+//! only code that changes something in a subnet.
+//!
+//! A request names the counters of one attribute of one port by select bits. Other counters keep
+//! their values.
+
+use super::requests::Requests;
+use crate::mad::{
+    MAD_BYTES, PortCounters, PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_clear,
+};
+use crate::source::{Mads, Question, ReadError, Source, parse_mad_ports};
+
+/// Counters of `PortCounters` in the order of the bits of `CounterSelect` (specification 16.1.3.5).
+const PORT_COUNTERS: [&str; 16] = [
+    "SymbolErrorCounter",
+    "LinkErrorRecoveryCounter",
+    "LinkDownedCounter",
+    "PortRcvErrors",
+    "PortRcvRemotePhysicalErrors",
+    "PortRcvSwitchRelayErrors",
+    "PortXmitDiscards",
+    "PortXmitConstraintErrors",
+    "PortRcvConstraintErrors",
+    "LocalLinkIntegrityErrors",
+    "ExcessiveBufferOverrunErrors",
+    "VL15Dropped",
+    "PortXmitData",
+    "PortRcvData",
+    "PortXmitPkts",
+    "PortRcvPkts",
+];
+
+/// Counters of `PortCounters` in the order of the bits of `CounterSelect2`.
+const PORT_COUNTERS_2: [&str; 1] = ["PortXmitWait"];
+
+/// Counters of `PortRcvErrorDetails` in the order of its select bits (16.1.4.1).
+const RECEIVE_ERRORS: [&str; 6] = [
+    "PortLocalPhysicalErrors",
+    "PortMalformedPktErrors",
+    "PortBufferOverrunErrors",
+    "PortDLIDMappingErrors",
+    "PortVLMappingErrors",
+    "PortLoopingErrors",
+];
+
+/// Counters of `PortXmitDiscardDetails` in the order of its select bits (16.1.4.2).
+const DISCARDS: [&str; 4] = [
+    "PortInactiveDiscards",
+    "PortNeighborMTUDiscards",
+    "PortSwLifetimeLimitDiscards",
+    "PortSwHOQLifetimeLimitDiscards",
+];
+
+/// Counters of one port to set to zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortToClear {
+    /// LID of the node; of a switch that of port 0.
+    pub lid: u16,
+    /// Number of the port.
+    pub port: u8,
+    /// Names of the counters in the specification.
+    pub counters: Vec<String>,
+}
+
+/// Counters that keep their values, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotCleared {
+    /// LID of the node.
+    pub lid: u16,
+    /// Number of the port.
+    pub port: u8,
+    /// Names of the counters.
+    pub counters: Vec<String>,
+    /// Why they keep their values.
+    pub why: String,
+}
+
+/// Sets counters to zero, from one port of this machine; returns those that keep their values.
+///
+/// # Errors
+/// The port of the machine does not exist or cannot be opened.
+pub fn clear_counters(
+    source: &dyn Source,
+    device: &str,
+    port: u32,
+    ports: &[PortToClear],
+) -> Result<Vec<NotCleared>, ReadError> {
+    let known = parse_mad_ports(&source.ask(&Question::MadPorts)?);
+    let own = known.into_iter().find(|facts| facts.device == device && facts.port == port);
+    let own = own.ok_or(ReadError::NotRecorded)?;
+    clear(&mut *source.mads(&own.umad)?, ports)
+}
+
+fn clear(mads: &mut dyn Mads, ports: &[PortToClear]) -> Result<Vec<NotCleared>, ReadError> {
+    let mut requests = Requests::new(mads);
+    let mut kept = Vec::new();
+    for port in ports {
+        let mut rest = port.counters.clone();
+        for (mad, counters) in requests_of(port.port, &mut rest) {
+            requests.ask(Some(port.lid), mad, (port, counters))?;
+        }
+        if !rest.is_empty() {
+            kept.push(not_cleared(port, rest, "the specification has no request that clears it"));
+        }
+    }
+    while let Some(((port, counters), answer)) = requests.next()? {
+        if let Err(error) = answer {
+            kept.push(not_cleared(port, counters, &error.to_string()));
+        }
+    }
+    Ok(kept)
+}
+
+/// Returns the requests for counters of a port, each with its counters; counters that no request
+/// can clear stay in the list.
+fn requests_of(port: u8, counters: &mut Vec<String>) -> Vec<([u8; MAD_BYTES], Vec<String>)> {
+    let mut take = |names: &[&str]| {
+        let (taken, rest): (Vec<String>, Vec<String>) =
+            counters.drain(..).partition(|counter| names.contains(&counter.as_str()));
+        *counters = rest;
+        let bits = taken.iter().filter_map(|counter| names.iter().position(|name| name == counter));
+        (bits.fold(0, |mask: u16, bit| mask | 1 << bit), taken)
+    };
+    let (select, mut first) = take(&PORT_COUNTERS);
+    let (select_2, second) = take(&PORT_COUNTERS_2);
+    first.extend(second);
+    let (errors_select, errors) = take(&RECEIVE_ERRORS);
+    let (discards_select, discards) = take(&DISCARDS);
+    let counters = PortCounters {
+        port,
+        select,
+        select_2: u8::try_from(select_2).unwrap_or(0),
+        ..PortCounters::default()
+    };
+    let details = PortReceiveErrorDetails {
+        port,
+        select: errors_select,
+        ..PortReceiveErrorDetails::default()
+    };
+    let discard_details = PortTransmitDiscardDetails {
+        port,
+        select: discards_select,
+        ..PortTransmitDiscardDetails::default()
+    };
+    let all = [
+        (performance_clear(&counters), first),
+        (performance_clear(&details), errors),
+        (performance_clear(&discard_details), discards),
+    ];
+    all.into_iter().filter(|(_, counters)| !counters.is_empty()).collect()
+}
+
+fn not_cleared(port: &PortToClear, counters: Vec<String>, why: &str) -> NotCleared {
+    NotCleared { lid: port.lid, port: port.port, counters, why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::mad::{Attribute, Class, Header, Method, performance_attribute};
+    use crate::source::{MadAnswer, MadError, MadTicket};
+
+    /// Answers every request of LID 3; no other LID replies.
+    #[derive(Default)]
+    struct Port {
+        asked: Vec<(Option<u16>, [u8; MAD_BYTES])>,
+        waiting: VecDeque<MadTicket>,
+    }
+
+    impl Mads for Port {
+        fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+            let ticket = MadTicket::new(u32::try_from(self.asked.len()).unwrap());
+            self.asked.push((lid, mad));
+            self.waiting.push_back(ticket);
+            Ok(ticket)
+        }
+
+        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+            let Some(ticket) = self.waiting.pop_front() else { return Ok(None) };
+            let at = self.asked.len() - 1 - self.waiting.len();
+            let (lid, mad) = self.asked[at];
+            let answer = if lid == Some(3) { Ok(mad.to_vec()) } else { Err(MadError::NoReply) };
+            Ok(Some((ticket, answer)))
+        }
+    }
+
+    fn port(lid: u16, port: u8, counters: &[&str]) -> PortToClear {
+        PortToClear { lid, port, counters: counters.iter().map(|name| (*name).into()).collect() }
+    }
+
+    #[test]
+    fn only_the_named_counters_are_selected() {
+        let mut mads = Port::default();
+        let named = ["LinkDownedCounter", "PortXmitWait", "PortMalformedPktErrors", "VL15Dropped"];
+        assert_eq!(clear(&mut mads, &[port(3, 7, &named)]).unwrap(), []);
+        let [(_, first), (_, second)] = mads.asked[..] else { panic!("{:?}", mads.asked) };
+        let header = Header::decode(&first).unwrap();
+        assert_eq!((header.class, header.method), (Class::PERFORMANCE, Method::SET));
+        let counters: PortCounters = performance_attribute(&first).unwrap();
+        let expected = PortCounters {
+            port: 7,
+            select: 1 << 2 | 1 << 11,
+            select_2: 1,
+            ..PortCounters::default()
+        };
+        assert_eq!(counters, expected);
+        assert_eq!(Header::decode(&second).unwrap().attribute, PortReceiveErrorDetails::ID);
+        let details: PortReceiveErrorDetails = performance_attribute(&second).unwrap();
+        assert_eq!((details.port, details.select), (7, 1 << 1));
+    }
+
+    #[test]
+    fn counters_that_keep_their_values_are_returned() {
+        let mut mads = Port::default();
+        let ports = [port(9, 1, &["PortRcvErrors"]), port(3, 2, &["QP1Dropped"])];
+        let kept = clear(&mut mads, &ports).unwrap();
+        let text = |kept: &NotCleared| format!("{} {:?}: {}", kept.lid, kept.counters, kept.why);
+        assert_eq!(
+            kept.iter().map(text).collect::<Vec<_>>(),
+            [
+                "3 [\"QP1Dropped\"]: the specification has no request that clears it",
+                "9 [\"PortRcvErrors\"]: no reply"
+            ]
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! The other end of the link of each InfiniBand port of a host: two requests for each port along the
+//! directed route of one hop, and no sweep.
+//!
+//! The columns "remote", "remote port" and "leaf switch" of other listings show it.
+
+use super::requests::Requests;
+use crate::mad::{
+    Attribute as _, DirectedPath, NodeDescription, NodeInfo, directed_smp, smp_attribute,
+};
+use crate::model::{Device, FabricNodeKind, FabricPort, Guid, HostReport, LinkPeer, key};
+use crate::source::{Mads, Question, ReadError, parse_mad_ports};
+
+use super::super::reader::Reader;
+use super::NO_IB_UMAD;
+
+/// Key of problems with all ports.
+const KEY: &str = "fabric_peers";
+
+/// Reads the other ends into the report.
+pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostReport) {
+    let question = Question::MadPorts;
+    let path = question.to_string();
+    let source = reader.source();
+    let ports = match reader.ask(&question) {
+        Ok(answer) => parse_mad_ports(&answer),
+        Err(error) if error.is_absent() => {
+            // Without an InfiniBand port, no port has another end to report.
+            if report.devices.iter().any(has_infiniband) {
+                let detail = format!("cannot read {path}: {NO_IB_UMAD}");
+                reader.lacking(KEY, &path, &detail, "modprobe ib_umad");
+            }
+            return;
+        }
+        Err(error) => return reader.unreadable(KEY, &path, &error, None),
+    };
+    for facts in ports {
+        if !facts.is_infiniband() || facts.physical_state != FabricPort::LINK_UP {
+            continue;
+        }
+        let mut devices = report.devices.iter_mut();
+        let device = devices.find(|device| device.name == facts.device);
+        let ports = device.into_iter().flat_map(|device| &mut device.ports);
+        let Some(port) = ports.into_iter().find(|port| port.number == facts.port) else { continue };
+        let Ok(number) = u8::try_from(facts.port) else { continue };
+        let key = key::port(&facts.device, facts.port, "link_peer");
+        let path = format!("/dev/infiniband/{}", facts.umad);
+        match source.mads(&facts.umad).and_then(|mut mads| peer(&mut *mads, number)) {
+            Ok(Some(peer)) => port.link_peer = Some(peer),
+            Ok(None) => {
+                let detail = format!("{path}: the other end of the link does not reply");
+                reader.unanswered(&key, &path, detail);
+            }
+            Err(error) => reader.unreadable(&key, &path, &error, None),
+        }
+    }
+}
+
+fn has_infiniband(device: &Device) -> bool {
+    use crate::model::LinkLayer::Infiniband;
+
+    device.ports.iter().any(|port| port.link_layer == Some(Infiniband))
+}
+
+/// Requests the node at the other end of a port's link; `None` if it does not reply.
+fn peer(mads: &mut dyn Mads, port: u8) -> Result<Option<LinkPeer>, ReadError> {
+    let Ok(path) = DirectedPath::own().through(port) else { return Ok(None) };
+    let mut requests = Requests::new(mads);
+    requests.ask(None, directed_smp::<NodeInfo>(&path, 0), NodeInfo::ID)?;
+    requests.ask(None, directed_smp::<NodeDescription>(&path, 0), NodeDescription::ID)?;
+    let (mut info, mut name) = (None, None);
+    while let Some((id, answer)) = requests.next()? {
+        let Ok(mad) = answer else { continue };
+        if id == NodeInfo::ID {
+            info = smp_attribute::<NodeInfo>(&mad);
+        } else {
+            name = smp_attribute::<NodeDescription>(&mad).map(|NodeDescription(name)| name);
+        }
+    }
+    // The reply names the port that the request came in by: that of the link.
+    Ok(info.map(|info| LinkPeer {
+        node: name,
+        node_guid: Guid(info.node_guid),
+        node_kind: FabricNodeKind::from(info.node_type),
+        node_port: info.local_port,
+    }))
+}
