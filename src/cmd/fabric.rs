@@ -103,7 +103,13 @@ impl Fabric<'_> {
             Some(SweepVia::Smp) => Some(Part::FabricSmp),
             None => None,
         };
-        [Part::Fabric].into_iter().chain(of_view.iter().copied()).chain(via).collect()
+        let mut parts: Parts = [Part::Fabric].into_iter().chain(via).collect();
+        // A file serves every view.
+        let of_views = [Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters];
+        parts.extend(
+            if self.global.save.is_some() { of_views.iter() } else { of_view.iter() }.copied(),
+        );
+        parts
     }
 
     /// Gives nodes the names of the name map, and says with -v why tables were not used.

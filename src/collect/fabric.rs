@@ -17,6 +17,8 @@ mod requests;
 mod routes;
 mod sweep;
 
+use std::collections::BTreeSet;
+
 use crate::mad::{DirectedPath, NodeInfo, directed_smp, smp_attribute};
 use crate::model::{Fabric, FabricEnd, HostReport, Part, SweepMethod};
 use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_ports};
@@ -83,34 +85,43 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
         }
     }
     for fabric in &fabrics {
-        for silent in &fabric.silent {
-            let detail = format!("{silent}: no {}: {}", silent.attribute, silent.detail);
-            reader.unanswered(&format!("{KEY}/silent"), &silent.to_string(), detail);
-        }
-        if fabric.is_partial {
-            let detail = format!(
-                "{}/{}: the sweep ended early; {} nodes are listed",
-                fabric.device,
-                fabric.port,
-                fabric.nodes.len()
-            );
-            reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, "run the command again");
-        }
-        // Tables of no use cost nothing where directed routes replace them.
-        for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
-            let detail = format!(
-                "{}/{}: tables of subnet administration: {why}",
-                fabric.device, fabric.port
-            );
-            reader.lacking(
-                &format!("{KEY}/tables"),
-                "subnet administration",
-                &detail,
-                "omit --via sa",
-            );
-        }
+        add_problems(reader, fabric);
     }
     report.fabrics = Some(fabrics);
+}
+
+/// Notes what is missing of a fabric.
+fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
+    let name = format!("{}/{}", fabric.device, fabric.port);
+    if let Some(first) = fabric.silent.first() {
+        let routes: BTreeSet<String> = fabric.silent.iter().map(ToString::to_string).collect();
+        let first = format!("{first}: no {}: {}", first.attribute, first.detail);
+        let detail = match routes.len() {
+            1 => format!("{name}: {first}"),
+            nodes => format!("{name}: {first}; {} other nodes with missing replies", nodes - 1),
+        };
+        let fix = "list the nodes: rdmactl fabric problems";
+        reader.lacking(&format!("{KEY}/silent"), "sweep", &detail, fix);
+    }
+    if fabric.unrecorded > 0 {
+        let detail = format!(
+            "{name}: the file has no reply to {} of {} requests of this view",
+            fabric.unrecorded, fabric.requests
+        );
+        let fix = "save the whole subnet: rdmactl fabric --save FILE";
+        reader.lacking(&format!("{KEY}/unrecorded"), "sweep", &detail, fix);
+    }
+    if fabric.is_partial {
+        let nodes = fabric.nodes.len();
+        let detail = format!("{name}: the sweep ended early; {nodes} nodes are listed");
+        reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, "run the command again");
+    }
+    // Tables of no use cost nothing where directed routes replace them.
+    for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
+        let detail = format!("{name}: tables of subnet administration: {why}");
+        let source = "subnet administration";
+        reader.lacking(&format!("{KEY}/tables"), source, &detail, "omit --via sa");
+    }
 }
 
 /// Reads the subnet of a port; `None` if one of the fabrics holds the port.

@@ -34,6 +34,9 @@ pub struct Fabric {
     pub rejected_tables: Vec<String>,
     /// Number of requests that were sent.
     pub requests: u32,
+    /// Number of requests to which the file of the sweep has no reply; 0 for a live sweep.
+    #[serde(default)]
+    pub unrecorded: u32,
     /// True if a signal or the deadline ended the sweep before all nodes were asked.
     pub is_partial: bool,
 }
@@ -499,6 +502,7 @@ impl Fabric {
             duplicate_guids: Vec::new(),
             rejected_tables: Vec::new(),
             requests: 0,
+            unrecorded: 0,
             is_partial: false,
         }
     }

@@ -80,7 +80,8 @@ pub(super) fn read(
     };
     Ok(fabric.map(|mut fabric| {
         own_node_first(&mut fabric, own.node_guid);
-        Fabric { requests: requests.sent(), ..fabric }
+        requests.count_in(&mut fabric);
+        fabric
     }))
 }
 

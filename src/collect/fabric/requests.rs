@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, smp};
-use crate::model::{FabricNode, SilentRoute};
+use crate::model::{Fabric, FabricNode, SilentRoute};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
 /// Requests of a port without an answer, and what each is for.
@@ -11,12 +11,14 @@ pub(super) struct Requests<'mads, T> {
     mads: &'mads mut dyn Mads,
     waiting: HashMap<MadTicket, T>,
     sent: u32,
+    /// Requests to which a record has no reply.
+    unrecorded: u32,
 }
 
 impl<'mads, T> Requests<'mads, T> {
     /// Takes a port that has no other request in flight.
     pub(super) fn new(mads: &'mads mut dyn Mads) -> Self {
-        Self { mads, waiting: HashMap::new(), sent: 0 }
+        Self { mads, waiting: HashMap::new(), sent: 0, unrecorded: 0 }
     }
 
     /// Sends a request: to a LID, or along its directed route.
@@ -32,19 +34,24 @@ impl<'mads, T> Requests<'mads, T> {
         Ok(())
     }
 
-    /// Returns the next answer and what it is for; `None` if no request is in flight.
+    /// Returns the next answer and what it is for; `None` if no request is in flight. Requests to
+    /// which a record has no reply are only counted.
     pub(super) fn next(&mut self) -> Result<Option<(T, MadAnswer)>, ReadError> {
         while let Some((ticket, answer)) = self.mads.next_answer()? {
-            if let Some(what) = self.waiting.remove(&ticket) {
-                return Ok(Some((what, answer)));
+            let Some(what) = self.waiting.remove(&ticket) else { continue };
+            if answer == Err(MadError::NotRecorded) {
+                self.unrecorded = self.unrecorded.saturating_add(1);
+                continue;
             }
+            return Ok(Some((what, answer)));
         }
         Ok(None)
     }
 
-    /// Returns the number of requests that were sent.
-    pub(super) fn sent(&self) -> u32 {
-        self.sent
+    /// Adds the numbers of these requests to those of a fabric.
+    pub(super) fn count_in(&self, fabric: &mut Fabric) {
+        fabric.requests = fabric.requests.saturating_add(self.sent);
+        fabric.unrecorded = fabric.unrecorded.saturating_add(self.unrecorded);
     }
 }
 

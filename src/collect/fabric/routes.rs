@@ -54,7 +54,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             }
         }
     }
-    fabric.requests = fabric.requests.saturating_add(requests.sent());
+    requests.count_in(fabric);
     Ok(())
 }
 

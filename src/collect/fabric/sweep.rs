@@ -38,8 +38,9 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
             Err(error) => sweep.silent(&asked, &error),
         }
     }
-    sweep.fabric.requests = sweep.requests.sent();
-    Ok(sweep.fabric)
+    let Sweep { requests, mut fabric, .. } = sweep;
+    requests.count_in(&mut fabric);
+    Ok(fabric)
 }
 
 /// A request in flight.
