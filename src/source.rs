@@ -30,7 +30,9 @@ pub use error::ReadError;
 pub use live::Live;
 pub use mad_ports::{MadPortFacts, parse_mad_ports};
 pub use mad_record::{MadRecordError, RecordedMads};
-pub use mads::{MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads, ended_mads, stop_mads};
+pub use mads::{
+    MadAnswer, MadError, MadLimits, MadPort, MadTicket, Mads, ended_mads, set_mad_window, stop_mads,
+};
 pub use neighbours::NeighbourTable;
 pub use netlink::{
     Attribute, Attributes, EthtoolCommand, EthtoolQuery, Message, Messages, RdmaCommand, RdmaQuery,

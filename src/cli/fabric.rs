@@ -22,6 +22,12 @@ pub struct FabricArgs {
     /// missing or contradict each other.
     #[arg(long, value_enum, value_name = "METHOD", help_heading = "Sweep")]
     pub via: Option<SweepVia>,
+    /// Requests in flight at the same time, 1 to 1024
+    ///
+    /// Default: 32. A larger number shortens the sweep of a large subnet, a smaller one spares slow
+    /// switches. It applies to sweeps from this host.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Sweep")]
+    pub window: Option<u16>,
     /// Take node names from a node name map
     ///
     /// The names replace node descriptions. A line holds a GUID and a name: 0x0002c90200000001

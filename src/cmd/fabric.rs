@@ -22,7 +22,7 @@ use crate::render::{
     FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
     to_json_lines,
 };
-use crate::source::stop_mads;
+use crate::source::{set_mad_window, stop_mads};
 use crate::term::Term;
 
 use super::fabric_clear::{Listed, refuse_clear};
@@ -38,6 +38,9 @@ pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Res
     // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
     if !global.queries_hosts() && global.from.is_none() {
         interrupt::end_on_signals(stop_mads)?;
+    }
+    if let Some(window) = args.window {
+        set_mad_window(window.into());
     }
     let command = Fabric { global, args, term, names: names.unwrap_or_default() };
     if matches!(global.output(), Format::Tree | Format::Dot) {
@@ -77,6 +80,10 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
         let fix = "write rdmactl fabric errors --thresholds FILE, or remove it";
         return Err(Advice::error("--thresholds has no effect on this view", fix));
     }
+    if args.window.is_some() && (global.queries_hosts() || global.from.is_some()) {
+        let fix = "omit --window";
+        return Err(Advice::error("--window applies to sweeps from this host", fix));
+    }
     if args.clear { refuse_clear(global, args) } else { Ok(()) }
 }
 
@@ -95,8 +102,11 @@ impl Fabric<'_> {
                 &[Part::FabricRoutes]
             }
             FabricView::Partitions => &[Part::FabricPartitions],
-            FabricView::Errors => &[Part::FabricCounters],
-            FabricView::Nodes | FabricView::Links | FabricView::Switches | FabricView::Sm => &[],
+            FabricView::Errors
+            | FabricView::Nodes
+            | FabricView::Links
+            | FabricView::Switches
+            | FabricView::Sm => &[],
         };
         let via = match self.args.via {
             Some(SweepVia::Sa) => Some(Part::FabricSa),
@@ -183,12 +193,17 @@ impl Fabric<'_> {
                 })?
             }
         };
+        // A file holds the requests for all counters, which are others than those for errors.
+        let needs_all = thresholds.name_traffic() || self.global.from.is_some();
+        let mut parts = self.parts();
+        parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
         let found = Cell::new(false);
         let listed = RefCell::new(Listed::default());
         let outcome = listing::run(
             self.global,
             self.term,
             &Recipe::<FabricErrors> {
+                parts,
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
                     listed.replace(Listed::of(rows));

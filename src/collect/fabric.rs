@@ -24,6 +24,7 @@ use crate::model::{Fabric, FabricEnd, HostReport, Part, SweepMethod};
 use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_ports};
 
 use super::reader::Reader;
+use counters::Wanted;
 
 pub use clear::{NotCleared, PortToClear, clear_counters};
 pub use import::{ImportError, import_fabric};
@@ -171,7 +172,9 @@ fn of_port(
         partitions::read(mads, &mut fabric)?;
     }
     if parts.has(Part::FabricCounters) {
-        counters::read(mads, &mut fabric)?;
+        counters::read(mads, &mut fabric, Wanted::All)?;
+    } else if parts.has(Part::FabricErrors) {
+        counters::read(mads, &mut fabric, Wanted::Errors)?;
     }
     if mads.is_stopped() {
         fabric.is_partial = true;

@@ -182,7 +182,7 @@ pub struct FabricPort {
     /// Partition keys; `None` unless they were requested and reported.
     pub p_keys: Option<Vec<u16>>,
     /// Counters of performance management by the names of the specification; `None` unless they were
-    /// requested and reported.
+    /// requested and reported. If only errors were requested, `None` for a port without errors.
     pub counters: Option<Vec<Counter>>,
 }
 

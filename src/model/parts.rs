@@ -53,13 +53,15 @@ pub enum Part {
     FabricPartitions,
     /// The counters of the ports of those subnets.
     FabricCounters,
+    /// The error counters of the ports of those subnets that have counted errors.
+    FabricErrors,
     /// The other end of the link of each InfiniBand port of the host, without a sweep.
     FabricPeers,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Details,
         Self::PciLinks,
         Self::Gids,
@@ -80,6 +82,7 @@ impl Part {
         Self::FabricRoutes,
         Self::FabricPartitions,
         Self::FabricCounters,
+        Self::FabricErrors,
         Self::FabricPeers,
     ];
 
@@ -107,6 +110,7 @@ impl Part {
             Self::FabricRoutes => "fabric_routes",
             Self::FabricPartitions => "fabric_partitions",
             Self::FabricCounters => "fabric_counters",
+            Self::FabricErrors => "fabric_errors",
             Self::FabricPeers => "fabric_peers",
         }
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::ReadError;
@@ -117,6 +117,14 @@ pub fn ended_mads() -> u64 {
     ENDED.load(Ordering::Relaxed)
 }
 
+/// Requests in flight at the same time on each port of this process; 0 for the default.
+static WINDOW: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the number of requests in flight at the same time, for ports that are opened later.
+pub fn set_mad_window(window: usize) {
+    WINDOW.store(window, Ordering::Relaxed);
+}
+
 /// Ends the requests of all ports of this process, for a signal. What was answered is kept.
 pub fn stop_mads() {
     STOPPED.store(true, Ordering::Relaxed);
@@ -219,7 +227,12 @@ pub(super) fn open(umad: &str) -> Result<Box<dyn Mads>, ReadError> {
     let is_simulated = device.is_ok_and(|name| name.starts_with(b"ibsim"));
     let header = if is_simulated { HeaderSize::Old } else { HeaderSize::Negotiated };
     let port = UmadPort::open(&Path::new("/dev/infiniband").join(umad), header)?;
-    Ok(Box::new(MadPort::new(port, MadLimits::default())))
+    let mut limits = MadLimits::default();
+    match WINDOW.load(Ordering::Relaxed) {
+        0 => {}
+        window => limits.window = window,
+    }
+    Ok(Box::new(MadPort::new(port, limits)))
 }
 
 impl Mads for MadPort {

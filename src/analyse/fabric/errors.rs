@@ -51,6 +51,12 @@ impl Thresholds {
         Ok(Self(thresholds))
     }
 
+    /// True if a threshold is one of traffic or waiting.
+    #[must_use]
+    pub fn name_traffic(&self) -> bool {
+        self.0.keys().any(|name| !is_error(name))
+    }
+
     /// Returns the largest value that is no finding.
     #[must_use]
     pub fn of(&self, name: &str) -> u64 {
@@ -86,6 +92,8 @@ fn a_file_of_thresholds_is_read() {
     let thresholds = thresholds.unwrap();
     assert_eq!((thresholds.of("SymbolErrorCounter"), thresholds.of("LinkDownedCounter")), (10, 5));
     assert_eq!(thresholds.of("PortRcvErrors"), 0);
+    assert!(!thresholds.name_traffic());
+    assert!(Thresholds::parse("PortXmitWait=1000").unwrap().name_traffic());
     let error = |text: &str| Thresholds::parse(text).unwrap_err().to_string();
     assert_eq!(error("\nSymbolErrorCounter"), "line 2: no = in the line");
     assert_eq!(error("SymbolErrorCounter=x"), "line 1: no number behind =");

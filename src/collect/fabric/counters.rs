@@ -1,7 +1,9 @@
 //! Counters of performance management, of all ports at the same time.
 //!
-//! Each node is first asked for its capabilities, which say whether it has 64-bit counters. Details
-//! of receive errors and discards are requested only from ports that have counted some.
+//! A node is first asked for its capabilities: 64-bit counters, and one request for the sum of all
+//! ports. Details of receive errors and discards are requested only from ports that have counted
+//! some. Error counters alone take fewer requests: no capabilities of adapters, no 64-bit counters,
+//! and one request for a switch whose sum has no error.
 
 use super::requests::{Requests, silent_node};
 use super::sweep::port_mut;
@@ -14,10 +16,24 @@ use crate::mad::{
 use crate::model::{Counter, CounterGroup, CounterUnit, Fabric, FabricEnd, FabricNode, FabricPort};
 use crate::source::{Mads, ReadError};
 
+/// Number of a port that stands for the sum of all ports of a node.
+const ALL_PORTS: u8 = 255;
+
+/// Which counters are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All counters of all ports.
+    All,
+    /// Counters of errors; no counters of ports without errors.
+    Errors,
+}
+
 /// What was requested of a port.
 #[derive(Debug, Clone, Copy)]
 enum What {
     Capabilities,
+    /// The sum of all ports of a switch.
+    Sum,
     Counters(ClassPortInfo),
     Extended,
     ReceiveErrors,
@@ -28,7 +44,7 @@ impl What {
     fn name(self) -> &'static str {
         match self {
             Self::Capabilities => "ClassPortInfo of performance management",
-            Self::Counters(_) => PortCounters::NAME,
+            Self::Sum | Self::Counters(_) => PortCounters::NAME,
             Self::Extended => PortCountersExtended::NAME,
             Self::ReceiveErrors => PortReceiveErrorDetails::NAME,
             Self::Discards => PortTransmitDiscardDetails::NAME,
@@ -37,8 +53,12 @@ impl What {
 }
 
 /// Reads the counters of every port with a LID, and of every port of a switch.
-pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
-    let mut requests = Requests::new(mads);
+pub(super) fn read(
+    mads: &mut dyn Mads,
+    fabric: &mut Fabric,
+    wanted: Wanted,
+) -> Result<(), ReadError> {
+    let mut reading = Reading { requests: Requests::new(mads), wanted };
     for (node, found) in fabric.nodes.iter().enumerate() {
         // The ports of a switch have the LID of its port 0, those of an adapter one each.
         for port in found.ports.iter().filter(|port| port.lid != 0) {
@@ -46,53 +66,114 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 continue;
             }
             let end = FabricEnd { node, port: port.number };
-            let mad = performance_request::<ClassPortInfo>(0);
-            requests.ask(Some(port.lid), mad, (end, What::Capabilities))?;
+            let needs_capabilities = found.is_switch() || wanted == Wanted::All;
+            if needs_capabilities {
+                reading.ask::<ClassPortInfo>(port.lid, 0, end, What::Capabilities)?;
+            } else {
+                let what = What::Counters(ClassPortInfo::default());
+                reading.ask::<PortCounters>(port.lid, port.number, end, what)?;
+            }
         }
     }
-    while let Some(((end, what), answer)) = requests.next()? {
+    while let Some(((end, what), answer)) = reading.requests.next()? {
         let node = &mut fabric.nodes[end.node];
         let Some(lid) = node.lid_of(end.port) else { continue };
-        let mad = match answer {
-            Ok(mad) => mad,
+        match answer {
+            Ok(mad) => reading.answered(node, lid, end, what, &mad)?,
             Err(error) => {
                 let attribute = format!("{} of port {}", what.name(), end.port);
                 let silent = silent_node(node, attribute, &error);
                 fabric.silent.push(silent);
-                continue;
             }
-        };
+        }
+    }
+    reading.requests.count_in(fabric);
+    Ok(())
+}
+
+/// Requests for counters, each with its port.
+struct Reading<'mads> {
+    requests: Requests<'mads, (FabricEnd, What)>,
+    wanted: Wanted,
+}
+
+impl Reading<'_> {
+    /// Requests an attribute of a port.
+    fn ask<A: Attribute>(
+        &mut self,
+        lid: u16,
+        port: u8,
+        end: FabricEnd,
+        what: What,
+    ) -> Result<(), ReadError> {
+        self.requests.ask(Some(lid), performance_request::<A>(port), (end, what))
+    }
+
+    /// Requests the counters of every port that a node reports by the LID of a port.
+    fn ask_ports(
+        &mut self,
+        node: &FabricNode,
+        lid: u16,
+        end: FabricEnd,
+        capabilities: ClassPortInfo,
+    ) -> Result<(), ReadError> {
+        for port in counted_ports(node, end.port) {
+            let end = FabricEnd { port, ..end };
+            self.ask::<PortCounters>(lid, port, end, What::Counters(capabilities))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the counters of an answer to the node, and requests what follows.
+    fn answered(
+        &mut self,
+        node: &mut FabricNode,
+        lid: u16,
+        end: FabricEnd,
+        what: What,
+        mad: &[u8],
+    ) -> Result<(), ReadError> {
         match what {
             What::Capabilities => {
-                let capabilities = performance_attribute::<ClassPortInfo>(&mad);
+                let capabilities = performance_attribute::<ClassPortInfo>(mad);
                 let capabilities = capabilities.unwrap_or_default();
-                for port in counted_ports(node, end.port) {
-                    let mad = performance_request::<PortCounters>(port);
-                    let end = FabricEnd { port, ..end };
-                    requests.ask(Some(lid), mad, (end, What::Counters(capabilities)))?;
+                if self.wanted == Wanted::Errors && capabilities.has_all_ports() {
+                    self.ask::<PortCounters>(lid, ALL_PORTS, end, What::Sum)
+                } else {
+                    self.ask_ports(node, lid, end, capabilities)
                 }
+            }
+            What::Sum => {
+                let sum = performance_attribute::<PortCounters>(mad);
+                if sum.is_some_and(|sum| !has_errors(&sum)) {
+                    return Ok(());
+                }
+                self.ask_ports(node, lid, end, ClassPortInfo::default())
             }
             What::Counters(capabilities) => {
-                let Some(counters) = performance_attribute::<PortCounters>(&mad) else { continue };
+                let Some(counters) = performance_attribute::<PortCounters>(mad) else {
+                    return Ok(());
+                };
+                if self.wanted == Wanted::Errors && !has_errors(&counters) {
+                    return Ok(());
+                }
                 let port = port_mut(node, end.port);
                 add(port, counters.fields(), capabilities.has_transmit_wait());
-                if capabilities.has_extended_width()
-                    || capabilities.has_extended_width_without_casts()
-                {
-                    let mad = performance_request::<PortCountersExtended>(end.port);
-                    requests.ask(Some(lid), mad, (end, What::Extended))?;
+                let has_wide = capabilities.has_extended_width()
+                    || capabilities.has_extended_width_without_casts();
+                if self.wanted == Wanted::All && has_wide {
+                    self.ask::<PortCountersExtended>(lid, end.port, end, What::Extended)?;
                 }
                 if counters.receive_errors != 0 {
-                    let mad = performance_request::<PortReceiveErrorDetails>(end.port);
-                    requests.ask(Some(lid), mad, (end, What::ReceiveErrors))?;
+                    self.ask::<PortReceiveErrorDetails>(lid, end.port, end, What::ReceiveErrors)?;
                 }
                 if counters.transmit_discards != 0 {
-                    let mad = performance_request::<PortTransmitDiscardDetails>(end.port);
-                    requests.ask(Some(lid), mad, (end, What::Discards))?;
+                    self.ask::<PortTransmitDiscardDetails>(lid, end.port, end, What::Discards)?;
                 }
+                Ok(())
             }
             What::Extended => {
-                let counters = performance_attribute::<PortCountersExtended>(&mad);
+                let counters = performance_attribute::<PortCountersExtended>(mad);
                 // Errors of 64 bits are zero where the node does not have them.
                 let fields = counters.map(|counters| counters.fields()).unwrap_or_default();
                 let is_traffic = |field: &FieldValue| {
@@ -100,21 +181,38 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 };
                 let fields = fields.into_iter().filter(is_traffic).collect();
                 add(port_mut(node, end.port), fields, true);
+                Ok(())
             }
             What::ReceiveErrors => {
-                let details = performance_attribute::<PortReceiveErrorDetails>(&mad);
+                let details = performance_attribute::<PortReceiveErrorDetails>(mad);
                 let fields = details.map(|details| details.fields()).unwrap_or_default();
                 add(port_mut(node, end.port), fields, true);
+                Ok(())
             }
             What::Discards => {
-                let details = performance_attribute::<PortTransmitDiscardDetails>(&mad);
+                let details = performance_attribute::<PortTransmitDiscardDetails>(mad);
                 let fields = details.map(|details| details.fields()).unwrap_or_default();
                 add(port_mut(node, end.port), fields, true);
+                Ok(())
             }
         }
     }
-    requests.count_in(fabric);
-    Ok(())
+}
+
+/// True if a counter of errors is not 0. Traffic and waiting are no errors.
+fn has_errors(counters: &PortCounters) -> bool {
+    let no_traffic = PortCounters {
+        port: 0,
+        select: 0,
+        select_2: 0,
+        transmit_words: 0,
+        receive_words: 0,
+        transmit_packets: 0,
+        receive_packets: 0,
+        transmit_wait: 0,
+        ..*counters
+    };
+    no_traffic != PortCounters::default()
 }
 
 /// Returns the ports whose counters a node reports by the LID of a port.
@@ -231,4 +329,116 @@ fn traffic_is_in_bytes_and_a_full_counter_is_saturated() {
     assert_eq!(counter("SymbolErrorCounter"), Some((Some(65_534), false)));
     assert_eq!(counter("PortXmitData"), Some((Some(12), false)));
     assert_eq!(counter("PortXmitWait"), None, "the node does not have it");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::mad::{Header, MAD_BYTES};
+    use crate::model::{FabricNodeKind, SweepMethod};
+    use crate::source::{MadAnswer, MadTicket};
+
+    /// A switch with LID 1 and a host with LID 2, and the ports whose counters were requested.
+    struct Subnet {
+        /// Capabilities of performance management of the switch.
+        capabilities: u16,
+        /// Counters by LID and port.
+        counters: Vec<(u16, u8, PortCounters)>,
+        asked: Vec<(u16, u16, u8)>,
+        waiting: VecDeque<(MadTicket, u16, [u8; MAD_BYTES])>,
+    }
+
+    impl Mads for Subnet {
+        fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+            let lid = lid.unwrap();
+            self.asked.push((lid, Header::decode(&mad).unwrap().attribute, mad[65]));
+            let ticket = MadTicket::new(u32::try_from(self.asked.len()).unwrap());
+            self.waiting.push_back((ticket, lid, mad));
+            Ok(ticket)
+        }
+
+        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+            let Some((ticket, lid, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
+            let port = mad[65];
+            if Header::decode(&mad).unwrap().attribute == ClassPortInfo::ID {
+                let capabilities = self.capabilities;
+                let info = ClassPortInfo { capabilities, ..ClassPortInfo::default() };
+                info.encode(&mut mad[64..]).unwrap();
+            } else {
+                let is_asked = |one: &&(u16, u8, PortCounters)| (one.0, one.1) == (lid, port);
+                let found = self.counters.iter().find(is_asked).map(|one| one.2);
+                found.unwrap_or_default().encode(&mut mad[64..]).unwrap();
+            }
+            Ok(Some((ticket, Ok(mad.to_vec()))))
+        }
+    }
+
+    fn node(kind: FabricNodeKind, ports: &[(u8, u16)]) -> FabricNode {
+        let port = |&(number, lid): &(u8, u16)| FabricPort { number, lid, ..FabricPort::default() };
+        FabricNode {
+            guid: crate::model::Guid(0),
+            system_image_guid: crate::model::Guid(0),
+            kind,
+            name: None,
+            vendor_id: 0,
+            device_id: 0,
+            revision: 0,
+            port_count: 0,
+            enhanced_port_0: None,
+            route: None,
+            forwarding: None,
+            ports: ports.iter().map(port).collect(),
+        }
+    }
+
+    /// Reads errors; returns the requests, and the errors as LID, port, counter.
+    fn errors(subnet: &mut Subnet) -> Vec<(u8, String)> {
+        let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+        fabric.nodes.push(node(FabricNodeKind::Switch, &[(0, 1), (1, 0), (2, 0)]));
+        fabric.nodes.push(node(FabricNodeKind::Ca, &[(1, 2)]));
+        read(subnet, &mut fabric, Wanted::Errors).unwrap();
+        let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
+        let counters = ports
+            .flat_map(|port| port.counters.iter().flatten().map(|counter| (port.number, counter)));
+        let counted = counters.filter(|(_, counter)| counter.value != Some(0));
+        counted.map(|(port, counter)| (port, counter.name.clone())).collect()
+    }
+
+    /// Capability to report the sum of all ports.
+    const SUM: u16 = 1 << 8;
+    /// Counters of a port with traffic and without errors.
+    fn healthy() -> PortCounters {
+        PortCounters { transmit_words: 7, transmit_wait: 9, ..PortCounters::default() }
+    }
+
+    fn faulty() -> PortCounters {
+        PortCounters { link_downed: 1, ..healthy() }
+    }
+
+    fn subnet(capabilities: u16, counters: &[(u16, u8, PortCounters)]) -> Subnet {
+        let counters = counters.to_vec();
+        Subnet { capabilities, counters, asked: Vec::new(), waiting: VecDeque::new() }
+    }
+
+    #[test]
+    fn a_switch_without_errors_takes_one_request_for_all_ports() {
+        let mut subnet = subnet(SUM, &[(1, ALL_PORTS, healthy()), (2, 1, healthy())]);
+        assert_eq!(errors(&mut subnet), []);
+        let (info, counters) = (ClassPortInfo::ID, PortCounters::ID);
+        let expected = [(1, info, 0), (2, counters, 1), (1, counters, ALL_PORTS)];
+        assert_eq!(subnet.asked, expected);
+    }
+
+    #[test]
+    fn a_switch_with_an_error_is_asked_for_each_port() {
+        let mut new = subnet(SUM, &[(1, ALL_PORTS, faulty()), (1, 2, faulty())]);
+        let expected = [(2, "LinkDownedCounter".to_owned()), (2, "PortXmitData".to_owned())];
+        assert_eq!(errors(&mut new), expected);
+        // Without sums every port is asked.
+        let mut old = subnet(0, &[(1, 1, faulty())]);
+        assert_eq!(errors(&mut old)[0], (1, "LinkDownedCounter".to_owned()));
+        assert_eq!(old.asked.len(), 4);
+    }
 }

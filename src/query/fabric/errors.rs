@@ -56,17 +56,17 @@ impl Listing for FabricErrors {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
-        "error.port" "PORT" Right Always ["fabric_counters"] "Port of the node"
+        "error.port" "PORT" Right Always ["fabric"] "Port of the node"
             |row| Value::int(row.counter.map(|(end, _)| end.port.into()));
-        "error.counter" "COUNTER" Left Always ["fabric_counters"] "Name of the counter in the InfiniBand specification"
+        "error.counter" "COUNTER" Left Always ["fabric"] "Name of the counter in the InfiniBand specification"
             |row| Value::text(row.counter.map(|(_, counter)| &counter.name));
-        "error.value" "VALUE" Right Always ["fabric_counters"]: Unwanted "Value; ! marks a counter that stopped at its largest value"
+        "error.value" "VALUE" Right Always ["fabric"]: Unwanted "Value; ! marks a counter that stopped at its largest value"
             |row| row.counter.map_or(Value::Absent, |(_, counter)| super::super::counters::value(counter));
-        "error.threshold" "THRESHOLD" Right Verbose ["fabric_counters"] "Largest value that is no finding"
+        "error.threshold" "THRESHOLD" Right Verbose ["fabric"] "Largest value that is no finding"
             |row| Value::count(row.counter.map(|_| row.threshold));
-        "error.peer" "PEER" Left Always ["fabric_counters"] "Node at the other end of the link"
+        "error.peer" "PEER" Left Always ["fabric"] "Node at the other end of the link"
             |row| Value::text(row.place.fabric.zip(row.peer()).and_then(|(fabric, peer)| name(fabric, peer.node)));
-        "error.peer_port" "PEER_PORT" Right Always ["fabric_counters"] "Port at the other end of the link"
+        "error.peer_port" "PEER_PORT" Right Always ["fabric"] "Port at the other end of the link"
             |row| Value::int(row.peer().map(|peer| peer.port.into()));
     };
 
