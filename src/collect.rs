@@ -19,7 +19,7 @@ mod verbs;
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Question, Source};
 
-pub use fabric::{ImportError, import_fabric, sweep};
+pub use fabric::{ImportError, import_fabric, parse_node_names, sweep};
 use reader::Reader;
 
 /// Reads one host.

@@ -21,7 +21,7 @@ use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_p
 
 use super::reader::Reader;
 
-pub use import::{ImportError, import_fabric};
+pub use import::{ImportError, import_fabric, parse_node_names};
 pub use sweep::sweep;
 
 /// Key of problems with the fabric.
