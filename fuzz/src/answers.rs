@@ -25,15 +25,15 @@ const ATTRIBUTES: [(Class, u16); 15] = [
     (Class::SUBNET_ADMINISTRATION, 0x20),
 ];
 
-/// Requests after which a port is stopped, as by a signal: a few bytes can describe a large subnet.
+/// Requests after which a port is stopped, as by a signal: few bytes can describe a large subnet.
 const MOST: usize = 3_000;
 
 /// A machine whose only RDMA port answers with the fuzzer's bytes.
 ///
-/// An answer is a number, a length of two bytes, and so many bytes. Its low four bits are the place in
-/// [`ATTRIBUTES`]. The answers to an attribute are given in their order; the last one is given again,
-/// unless it is a `NodeInfo`: each node has its own. An answer of no bytes is no reply, one of two
-/// bytes is a status.
+/// An answer is a number, a length of two bytes, and so many bytes. The low four bits of the
+/// number are the place in [`ATTRIBUTES`]. The answers to an attribute are given in their order.
+/// The last one is given again, unless it is a `NodeInfo`: each node has its own. An answer of no
+/// bytes is no reply, and one of two bytes is a status.
 pub(crate) struct Answers<'data> {
     data: &'data [u8],
     /// Number of answers that were given.

@@ -7,13 +7,13 @@ use rdmactl::model::{Part, Parts, Via};
 use super::answers::Answers;
 use super::subnet;
 
-/// Most bytes of JSON for an answer: names and findings, and the forwarding table of a switch, whose
-/// size is one answer.
+/// Most bytes of JSON for an answer, and for the forwarding table of a switch, whose size is one
+/// answer.
 const PER_ANSWER: usize = 8_192;
 const PER_TABLE: usize = 2 * 0xc000;
 
-/// Sweeps by directed routes, by tables of subnet administration, and by tables with directed routes
-/// where the tables are rejected; then judges and prints each result.
+/// Sweeps by directed routes, by tables of subnet administration, and by tables with directed
+/// routes where the tables are rejected; then judges and prints each result.
 pub fn run(data: &[u8]) {
     for via in [&[Part::FabricSmp][..], &[Part::FabricSa], &[]] {
         let parts: Parts = [Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters]

@@ -4,8 +4,8 @@ use rdmactl::collect::host_report;
 use rdmactl::model::{HostReport, Part, Parts, Via};
 use rdmactl::source::{Entry, Question, Recorded, RecordedMads, Recorder, Source};
 
-/// Reads a record, and sweeps the subnet that it holds: a record of this sweep gives the same subnet
-/// and the same record.
+/// Reads a record, and sweeps the subnet that it holds: a record of this sweep gives the same
+/// subnet and the same record.
 pub fn run(data: &[u8]) {
     match RecordedMads::read(data) {
         Ok(_) => {}

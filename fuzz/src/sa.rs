@@ -12,8 +12,8 @@ pub fn run(data: &[u8]) {
     table::<LinkRecord>(data);
 }
 
-/// A table has no more records than bytes, a cut one has no other records than the whole one, and a
-/// written one is read back.
+/// A table has no more records than bytes. A cut table has no other records than the whole one.
+/// Written records are read back.
 fn table<A: Attribute + PartialEq + std::fmt::Debug>(data: &[u8]) {
     let mut data = data.to_vec();
     // The fuzzer cannot guess the attribute of three tables at once.
@@ -54,7 +54,7 @@ fn read_back<A: Attribute + PartialEq + std::fmt::Debug>(records: &[A]) {
     }
     let again = RecordTable::<A>::decode(&written).expect("a table");
     assert_eq!(again.records.len(), records.len());
-    // A name that is no text is read as replacement characters, of which not all fit.
+    // A name that is not UTF-8 has replacement characters, which may not fit when it is written.
     let is_same = |bytes: &[A], other: &[A]| bytes == other;
     assert!(A::NAME == NodeRecord::NAME || is_same(&again.records, records));
 }

@@ -1,4 +1,4 @@
-//! Made-up fabrics, of any content.
+//! Simulated fabrics, of any content.
 
 use rdmactl::fleet::HostSet;
 use rdmactl::model::ping::Code;

@@ -1,4 +1,4 @@
-//! What must hold of a subnet, whatever its nodes or a file said.
+//! Properties of every subnet, whatever its nodes or a file report.
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::analyse::fabric::{find_port, findings, routes};

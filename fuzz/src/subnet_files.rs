@@ -8,7 +8,8 @@ use rdmactl::topology::LeafSwitches;
 
 use super::subnet;
 
-/// Reads the text as each kind of file; what is read is judged and printed, and an error names a line.
+/// Reads the text as each kind of file. An imported subnet is judged and printed. An error names
+/// a line.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let lines = text.lines().count();

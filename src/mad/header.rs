@@ -17,7 +17,7 @@ impl Class {
     pub const PERFORMANCE: Self = Self(0x04);
     /// Vendor class of ibping.
     pub const PING: Self = Self(0x32);
-    /// Directed routes of Omni-Path use class version 0x80, which this is not.
+    /// Base version and class version of Omni-Path, whose datagrams have 2,048 bytes.
     pub const OMNI_PATH_VERSION: u8 = 0x80;
 
     /// Returns the class version that InfiniBand uses: 2 for subnet administration, else 1.

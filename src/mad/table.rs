@@ -1,9 +1,9 @@
 //! Tables of subnet administration: the records of one answer, which the kernel joins from its
 //! segments (RMPP, specification 13.6 and 15.2.1).
 //!
-//! The header of a joined answer is that of the first segment. The kernel acknowledges segments, puts
-//! them in order and requests lost ones again (`drivers/infiniband/core/mad_rmpp.c`): this module
-//! receives no segments. Answers that cannot be a whole table are refused.
+//! The header of a joined answer is that of the first segment. The kernel acknowledges segments,
+//! puts them in order and requests lost ones again (`drivers/infiniband/core/mad_rmpp.c`): this
+//! module receives no segments. Answers that cannot be a whole table are refused.
 
 use super::attribute::Attribute;
 use super::header::Status;
@@ -153,8 +153,8 @@ const SA_HEADER: usize = 20;
 
 /// Returns the bytes of records without the padding of the last segment.
 ///
-/// A length of 0 is unknown: nothing is cut off then. The length in the first of several segments is
-/// that of all; a manager may set a smaller one, which is therefore no reason to leave out records.
+/// A length of 0 is unknown: nothing is cut off then. The length in the first of several segments
+/// is that of all segments. A manager may set a smaller one: no record is left out for it.
 fn payload<'bytes>(
     header: &SaHeader,
     bytes: &'bytes [u8],
