@@ -230,7 +230,7 @@ fn omni_path_is_refused_with_its_tools() {
     let report = Machine::new("hfi1", ports, |_| panic!("no device is opened")).read();
     assert_eq!(report.fabrics, None);
     let expected = "hfi1_0 port 1 is an Omni-Path port: its management datagrams have 2,048 bytes, \
-        which rdmactl does not read | use opainfo (package opa-basic-tools) and opareport (package \
+        which rdmactl does not read | use opainfo and opareport (packages opa-basic-tools and \
         opa-fastfabric)";
     assert_eq!(notes(&report)[0], expected);
     assert_eq!(notes(&report).len(), 2);

@@ -19,8 +19,7 @@ const MOST_PORTS: usize = 64;
 const USE_OTHERS: &str =
     "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
 /// Fix of an Omni-Path port.
-const USE_OPA: &str =
-    "use opainfo (package opa-basic-tools) and opareport (package opa-fastfabric)";
+const USE_OPA: &str = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
 /// Fix of a port that no subnet manager has configured.
 const START_MANAGER: &str =
     "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
