@@ -1,5 +1,5 @@
-//! Ports from which a sweep begins: planes, Omni-Path, ports without a LID or a link. The files are
-//! those of fixtures; the answers of the subnet are constructed.
+//! Ports from which a sweep begins: planes, Omni-Path, ports without a LID or a link. The files
+//! are those of fixtures; the answers of the subnet are constructed.
 #![expect(clippy::expect_used, reason = "a test without its fixtures fails")]
 
 use std::collections::VecDeque;
@@ -173,7 +173,7 @@ fn only(report: &HostReport) -> (String, u32, usize, usize) {
     (fabric.device.clone(), fabric.port, fabric.nodes.len(), counted)
 }
 
-/// The device files of a ConnectX-8 (Mellanox/rdmamap pull request 17): the fourth plane is not up.
+/// The device files of a ConnectX-8 (Mellanox/rdmamap pull request 17). Its fourth plane is down.
 const PLANES: &str = "umad0 ibp17s0 1 InfiniBand 4 5\numad1 smi1 1 InfiniBand 4 5\n\
     umad2 smi1 2 InfiniBand 4 5\numad3 smi1 3 InfiniBand 4 5\numad4 smi1 4 InfiniBand 2 5\n";
 

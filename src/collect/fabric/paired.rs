@@ -1,5 +1,5 @@
-//! Requests by two devices of one adapter port: subnet management by one, the other classes by the
-//! other.
+//! Requests by two devices of one adapter port: one for subnet management, one for the other
+//! classes.
 //!
 //! An XDR port with planes has such devices: `smi1` for subnet management of each plane, and
 //! `mlx5_0` for the rest. `ports` finds the pairs. Any other port is both devices in one.

@@ -1,9 +1,9 @@
 //! Chooses the ports from which sweeps begin, and says why others are left out.
 //!
-//! A port needs an InfiniBand link and subnet management. Omni-Path has its own datagrams and tools.
-//! An XDR port with planes has two kinds of devices (Linux 6.12): `smi1`, whose ports are the planes
-//! and have subnet management, and `mlx5_0`, which has the other classes. Both have one port GUID, by
-//! which they are paired. `read` sweeps from the ports in the order of this module.
+//! A port needs an InfiniBand link and subnet management. Omni-Path has its own datagrams and
+//! tools. An XDR port with planes has two kinds of devices (Linux 6.12). `smi1` has subnet
+//! management; its ports are the planes. `mlx5_0` has the other classes. They are paired by their
+//! port GUID. `read` sweeps from the ports in the order of this module.
 
 use std::net::Ipv6Addr;
 
@@ -36,8 +36,8 @@ pub(super) struct SweepPort<'source> {
     is_plane: bool,
 }
 
-/// Opens the ports that can begin a sweep, the best first; `None` if the machine has none of them,
-/// which a note explains.
+/// Opens the ports that can begin a sweep, the best first; `None` if the machine has no such
+/// port, which a note explains.
 pub(super) fn open<'source>(
     reader: &mut Reader<'source>,
     report: &HostReport,
