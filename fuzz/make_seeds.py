@@ -12,6 +12,10 @@ import struct
 HERE = pathlib.Path(__file__).resolve().parent
 FIXTURES = HERE.parent / "tests" / "fixtures"
 GOLDEN = HERE.parent / "tests" / "golden"
+# Subnets that ibsim simulated with opensm: `rdmactl fabric VIEW --save` for the views subnets, partitions and errors
+# by directed routes, and by tables; of each capture the line of its management datagrams. Beside them what
+# ibnetdiscover and opensm wrote. star has three hosts on a switch; tree has two pods, a host without a link, and errors.
+RECORDINGS = HERE / "recordings"
 # The commands of ethtool netlink, as src/source/netlink/ethtool.rs numbers them.
 ETHTOOL = {"link_info": 2, "link_modes": 4, "link_state": 6, "pause": 21, "fec": 29,
            "module_identifier": 31, "counters": 32, "module": 34}
@@ -289,21 +293,14 @@ def ping_runs():
 
 def mads():
     """Answers to a sweep, 64 bytes each: a host, its name and port, the switch behind it; and a table of records."""
-    def node(kind, ports, guid, local_port):
-        return (struct.pack(">BBBBQQQHHIB", 1, 1, kind, ports, guid, guid, guid + 1, 32, 0x101b, 0xa0, local_port)
-                + bytes((0, 2, 0xc9))).ljust(64, b"\0")
-
-    def port(lid, local_port, state, physical):
-        info = bytearray(64)
-        info[16:18] = struct.pack(">H", lid)
-        info[28:36] = bytes((local_port, 3, 3, 2, 0x10 | state, physical << 4 | 2, 0, 0))
-        info[62] = 0x44
-        return bytes(info)
+    def node(*fields):
+        return node_info(*fields).ljust(64, b"\0")
 
     def name(text):
         return text.ljust(64, b"\0")
 
-    host, switch = 0xb83fd20300100000, 0xb83fd20300a00000
+    port = lambda lid, local_port, state, physical: port_info(lid, local_port, state, physical, 0)
+    host, switch = HOST, SWITCH
     sweep = [node(1, 1, host, 1), name(b"n1 HCA-1"), port(1, 1, 4, 5), node(2, 2, switch, 1), name(b"leaf1"),
              port(2, 0, 4, 5), port(0, 1, 4, 5), port(0, 2, 4, 5), node(1, 1, host + 16, 1), name(b"n2 HCA-1"),
              port(3, 1, 4, 5)]
@@ -313,7 +310,139 @@ def mads():
     return [b"".join(sweep), table.ljust(256, b"\0"), (header + bytes(40) + sweep[2]).ljust(256, b"\0"), b"\xff" * 320]
 
 
+def mad_records(name):
+    """The records of the captures of a simulated subnet."""
+    lines = (RECORDINGS / f"{name}.ndjson").read_text().splitlines()
+    return [raw(json.loads(line)) for line in lines]
+
+
+def exchanges(record):
+    """Requests of a record, each with the kind of its outcome and the answer."""
+    at = 8
+    def take(size):
+        nonlocal at
+        at += size
+        return record[at - size:at]
+    number = lambda size: int.from_bytes(take(size), "big")
+    while at < len(record):
+        take(2)
+        request = take(number(4)).ljust(256, b"\0")
+        kind, detail = number(1), number(4)
+        answer = take(number(4))
+        yield request, kind, answer.ljust(detail if kind == 0 else 0, b"\0")
+
+
+# Class and attribute of each number of an answer, as in fuzz/src/answers.rs.
+ANSWERS = [(0x81, 0x11), (0x81, 0x10), (0x81, 0x15), (0x81, 0x12), (0x81, 0x20), (0x81, 0x19), (0x81, 0x16), (4, 0x01),
+           (4, 0x12), (4, 0x1d), (4, 0x15), (4, 0x16), (3, 0x11), (3, 0x12), (3, 0x20)]
+
+
+def answer(class_id, attribute, content):
+    return struct.pack(">BH", ANSWERS.index((class_id, attribute)), len(content)) + content
+
+
+def sweeps(name):
+    """The answers of all captures of a simulated subnet, each attribute as the first capture has it."""
+    seen, whole = set(), b""
+    for record in mad_records(name):
+        new = set()
+        for request, kind, mad in exchanges(record):
+            asked = (0x81 if request[1] == 1 else request[1], int.from_bytes(request[16:18], "big"))
+            if asked in seen or asked not in ANSWERS or asked[0] == 3:
+                continue
+            new.add(asked)
+            whole += answer(*asked, mad[64:128].rstrip(b"\0").ljust(40, b"\0") if kind == 0 else b"")
+        seen |= new
+    return whole
+
+
+def rmpp(attribute, distance, records, payload=None, kind=1, status=0, flags=7):
+    """An answer of subnet administration as the kernel joins it from its segments."""
+    data = b"".join(record.ljust(distance, b"\0") for record in records)
+    length = len(data) + 20 * max(1, -(-len(data) // 200)) if payload is None else payload
+    header = bytes((1, 3, 2, 0x92)) + bytes(12) + struct.pack(">HHI", attribute, 0, 0)
+    return (header + struct.pack(">BBBBII", 1, kind, flags, status, 1, length) + bytes(8)
+            + struct.pack(">HH", distance // 8, 0) + bytes(8) + data)
+
+
+HOST, SWITCH = 0xb83fd20300100000, 0xb83fd20300a00000
+
+
+def node_info(kind, ports, guid, local_port):
+    return (struct.pack(">BBBBQQQHHIB", 1, 1, kind, ports, guid, guid, guid + 1, 32, 0x101b, 0xa0, local_port)
+            + bytes((0, 2, 0xc9)))
+
+
+def port_info(lid, local_port, state, physical, sm_lid=1):
+    info = bytearray(64)
+    info[16:24] = struct.pack(">HHI", lid, sm_lid, 0)
+    info[28:36] = bytes((local_port, 3, 3, 2, 0x10 | state, physical << 4 | 2, 0, 0))
+    info[62] = 0x44
+    return bytes(info)
+
+
+def tables():
+    """The three tables of two hosts on a switch."""
+    nodes = [(1, 1, 1, HOST, b"n1 HCA-1"), (2, 2, 2, SWITCH, b"leaf1"), (3, 1, 1, HOST + 16, b"n2 HCA-1")]
+    ports = [(1, 1), (2, 0), (2, 1), (2, 2), (3, 1)]
+    links = [(1, 1, 1, 2), (2, 1, 1, 1), (3, 1, 2, 2), (2, 2, 1, 3)]
+    return [
+        rmpp(0x11, 112, [struct.pack(">HH", lid, 0) + node_info(kind, count, guid, 1) + name.ljust(64, b"\0")
+                         for lid, kind, count, guid, name in nodes]),
+        rmpp(0x12, 72, [struct.pack(">HBB", lid, port, 0) + port_info(lid, port, 4, 5) for lid, port in ports]),
+        rmpp(0x20, 8, [struct.pack(">HBBH", *link) for link in links]),
+    ]
+
+
+def fabrics():
+    """Sweeps: two that were recorded, by tables, and of hostile nodes."""
+    yield sweeps("star")
+    yield sweeps("tree")
+    own = answer(0x81, 0x11, node_info(1, 1, HOST, 1)) + answer(0x81, 0x15, port_info(1, 1, 4, 5))
+    manager = answer(0x81, 0x20, struct.pack(">QQIBBH", HOST + 1, 0, 7, 0xe3, 0, 0))
+    counts = answer(4, 0x01, bytes((1, 1, 0x12, 0)) + bytes(68)) + answer(4, 0x12, b"\0\1" + b"\xff" * 42)
+    sa = b"".join(answer(3, attribute, table) for attribute, table in zip((0x11, 0x12, 0x20), tables()))
+    forwarding = answer(0x81, 0x12, struct.pack(">HHHH", 0xc000, 0, 0, 3).ljust(20, b"\0")) \
+        + answer(0x81, 0x19, b"\xff\1\0\2" + b"\xff" * 60)
+    yield own + manager + sa + forwarding + counts
+    # Two switches whose tables send packets round in circles, and names that control a terminal.
+    name = answer(0x81, 0x10, "\x1b[2J\u202e\"leaf\\\n".encode().ljust(64, b"\0"))
+    ring = own + own[:43] + b"".join(answer(0x81, 0x11, node_info(2, 3, SWITCH + at, 1)) for at in (0, 1, 0, 1))
+    yield ring + name + answer(0x81, 0x12, struct.pack(">HHHH", 0xffff, 0, 0, 0xffff).ljust(20, b"\0")) \
+        + answer(0x81, 0x19, b"\2" * 64) + answer(0x81, 0x16, b"\xff\xff" * 32) + answer(4, 0x12, b"")
+
+
+def sa_tables():
+    """Tables: whole, cut, padded, and transfers that ended."""
+    nodes, ports, links = tables()
+    yield from (nodes, ports, links, nodes[:-1], links.ljust(256, b"\0"), nodes[:56] + nodes[57:])
+    for record in mad_records("star"):
+        yield from (mad for request, kind, mad in exchanges(record) if request[1] == 3 and kind == 0)
+    yield rmpp(0x20, 8, [], payload=0, kind=4, status=126)
+    yield rmpp(0x11, 0, [b"x" * 8], payload=19)
+
+
+def records_of_mads():
+    star, tree = mad_records("star"), mad_records("tree")
+    return [*star, tree[0], star[0][:300], b"rdmamad2", star[0][:8]]
+
+
+def subnet_files():
+    """What ibnetdiscover and opensm wrote, and small files of each kind."""
+    for name in ("star", "tree"):
+        yield (RECORDINGS / f"{name}.ibnetdiscover").read_bytes()
+        yield (RECORDINGS / f"{name}.lst").read_bytes()
+    yield from texts("# limits\nSymbolErrorCounter=10\nLinkDownedCounter = 5 # x\nPortXmitWait=18446744073709551615\n",
+                     '# names\n0x0002c90200000001 "leaf001"\nb83fd20300100000 "n1 \x1b[2J"\n',
+                     "SwitchName=leaf1 Nodes=n[1-4]\nSwitchName=spine Switches=leaf[1-2] LinkSpeed=1\n",
+                     "leaf leaf1 n[1-2]\nleaf leaf2 n3 \\\n# x\n")()
+
+
 SEEDS = {
+    "fabric": fabrics,
+    "sa": sa_tables,
+    "mad_record": records_of_mads,
+    "subnet_files": subnet_files,
     "mad": mads,
     "capture": captures,
     "sysfs": machines,
@@ -356,7 +485,7 @@ SEEDS = {
         'timeout = "5 parsecs"\n[columns]\nports = "rate,speed"\n', '[ssh]\n[ssh]\n'),
     "host_set": texts("n[01-16,20],gpu[1-4]!gpu3", "root@[fe80::1]:2222 a.b.example.org:22",
                       "n[1-9/2]&n[3-5]^n4", "r[1-2]n[01-04]x[0-1]", "n[1", "@group", "-", "a,,b", "@src:r[1-2]!^file"),
-    "fabric": texts(
+    "simulated_fabric": texts(
         "hosts n[1-8]\nrails 2\nnoise 3%\nseed 7\nfault host n3 slow 1.5\nfault pair n1 -> n2 loss 5%\n",
         "hosts n[1-4],m[1-4] # eight\nleaf a n[1-4]\nleaf b m[1-4]\npod p a b\nlatency cross 3us\ntcp 9us\n"
         "fault leaf a slow 1.3\nfault path a b rail 0 blackhole\nfault transmit m1 slow 2\n",

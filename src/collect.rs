@@ -19,7 +19,9 @@ mod verbs;
 use crate::model::{HostReport, Part, Parts, Via};
 use crate::source::{Question, Source};
 
-pub use fabric::{ImportError, NotCleared, PortToClear, clear_counters, import_fabric, sweep};
+pub use fabric::{
+    ImportError, NotCleared, PortToClear, clear_counters, import_fabric, parse_node_names, sweep,
+};
 use reader::Reader;
 
 /// Reads one host.

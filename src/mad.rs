@@ -15,6 +15,7 @@ mod ping;
 mod records;
 mod smp;
 mod subnet;
+mod table;
 
 pub use attribute::{Attribute, FieldValue, Short};
 pub use class_port_info::ClassPortInfo;
@@ -24,13 +25,12 @@ pub use performance::{
     performance_attribute, performance_clear, performance_request,
 };
 pub use ping::{PING_OUI, PingReplyBy, ping_replied, ping_reply, ping_request};
-pub use records::{
-    LinkRecord, NodeRecord, PortInfoRecord, RecordTable, RecordTableError, SaHeader, table_request,
-};
+pub use records::{LinkRecord, NodeRecord, PortInfoRecord, SaHeader, table_request};
 pub use smp::{DirectedPath, LONGEST_PATH, PathError, directed_smp, smp, smp_attribute, smp_data};
 pub use subnet::{
     ForwardingBlock, NodeDescription, NodeInfo, PartitionBlock, PortInfo, SmInfo, SwitchInfo,
 };
+pub use table::{RecordTable, RecordTableError};
 
 #[cfg(test)]
 mod tests;

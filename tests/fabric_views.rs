@@ -284,7 +284,7 @@ fn links_of_iblinkinfo(text: &str) -> BTreeSet<String> {
     let mut links = BTreeSet::new();
     for line in text.lines().filter(|line| line.contains(" Gbps ")) {
         let quoted: Vec<&str> = line.split('"').collect();
-        let [_, near, middle, far, ..] = quoted[..] else { panic!("{line}") };
+        let [_, near, middle, far, ..] = quoted[..] else { unreachable!("{line}") };
         let (near_port, rest) = middle.split_once("==(").expect("an arrow");
         let (link, far_port) = rest.split_once(")==>").expect("the end of the arrow");
         let port = |text: &str| {
@@ -292,7 +292,7 @@ fn links_of_iblinkinfo(text: &str) -> BTreeSet<String> {
             words.split_whitespace().last().unwrap_or_default().to_owned()
         };
         let words: Vec<&str> = link.split_whitespace().collect();
-        let [width, speed, _, state, physical] = words[..] else { panic!("{line}") };
+        let [width, speed, _, state, physical] = words[..] else { unreachable!("{line}") };
         let ends = [(near.trim(), port(near_port)), (far, port(far_port))];
         links.insert(link_text(ends, [width, speed, &format!("{state} {physical}")]));
     }
@@ -456,11 +456,10 @@ fn tree_with_bad_cables(is_bad: impl Fn(&str, &str) -> bool) -> String {
 
 /// Runs a ping of the same hosts and leaf switches with a fault; returns its output.
 fn simulated_ping(simulator: &Simulator, fault: &str) -> String {
-    let leaves: String = (0..4)
-        .map(|leaf| format!("leaf leaf{leaf} node[{}-{}]\n", leaf * 4, leaf * 4 + 3))
-        .collect();
+    let leaves = (0..4).map(|leaf| format!("leaf leaf{leaf} node[{}-{}]", leaf * 4, leaf * 4 + 3));
+    let leaves = leaves.collect::<Vec<_>>().join("\n");
     let file = simulator.folder.path().join("ping.txt");
-    fs::write(&file, format!("hosts node[0-15]\n{leaves}noise 2%\nfault {fault}\n"))
+    fs::write(&file, format!("hosts node[0-15]\n{leaves}\nnoise 2%\nfault {fault}\n"))
         .expect("a file");
     let (code, out, errors) =
         simulator.runs(RDMACTL, &["ping", "--simulate", file.to_str().expect("a path")]);
@@ -475,8 +474,10 @@ fn a_bad_leaf_switch_is_named_by_fabric_and_by_ping() {
     let is_bad = |near: &str, far: &str| near == leaf && far.starts_with("S-");
     let simulator = Simulator::start(&tree_with_bad_cables(is_bad));
     let _manager = simulator.manage();
-    let out = simulator.fabric(0, &["problems", "-f", "csv", "-n", "-o", "subject,code"]);
-    assert_eq!(out, "leaf2,fabric.width\n");
+    let out = simulator.fabric(0, &["problems", "-f", "csv", "-n", "-o", "subject,code,what"]);
+    let expected =
+        "leaf2,fabric.width,4 of 4 links to switches are 1X although both ends support 4X\n";
+    assert_eq!(out, expected);
     let out = simulated_ping(&simulator, "leaf leaf2 slow 4");
     let findings: Vec<&str> = out.lines().filter(|line| line.starts_with("~ ")).collect();
     assert!(

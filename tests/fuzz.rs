@@ -62,12 +62,13 @@ fn apply(seeds: &[Vec<u8>], first: Index, other: Index, edits: &[(Index, u8)]) -
 /// much as the others.
 const MUTATIONS: u32 = 256;
 const MUTATIONS_OF_MACHINES: u32 = 24;
-const READ_MACHINES: [&str; 10] = [
+const READ_MACHINES: [&str; 11] = [
     "capture",
     "compat",
     "connections",
     "dcb",
     "ethtool",
+    "fabric",
     "netlink",
     "redact",
     "report",
@@ -104,6 +105,16 @@ fn seeds_of_reports_are_reports() {
         serde_json::from_slice::<rdmactl::model::HostReport>(line).is_ok()
     });
     assert!(readable.count() >= 7, "run fuzz/make_seeds.py");
+}
+
+#[test]
+fn seeds_of_fabrics_are_subnets() {
+    // Three hosts on a switch, then two pods: as ibsim had them; the third seed has tables.
+    let seed = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/fabric").join(name);
+        targets::fabric::nodes(&fs::read(path).expect("a seed"))
+    };
+    assert_eq!([seed("01"), seed("02"), seed("03")], [[4, 0, 4], [8, 0, 8], [0, 3, 3]]);
 }
 
 #[test]

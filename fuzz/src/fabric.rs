@@ -1,47 +1,51 @@
-//! Made-up fabrics, of any content.
+//! Sweeps of a subnet whose nodes and subnet manager answer anything.
 
-use rdmactl::fleet::HostSet;
-use rdmactl::model::ping::Code;
-use rdmactl::ping::fabric::Fabric;
-use rdmactl::ping::simulation;
-use rdmactl::render::{render_findings, render_matrix};
+use rdmactl::analyse::fabric::errors::Thresholds;
+use rdmactl::collect::host_report;
+use rdmactl::model::{HostReport, Part, Parts, Via};
 
-use super::shown;
+use super::answers::Answers;
+use super::subnet;
 
-/// Reads a fabric and, where it is small, runs it: each pair is counted once, all that fails is
-/// explained, and who is named is there.
+/// Most bytes of JSON for an answer, and for the forwarding table of a switch, whose size is one
+/// answer.
+const PER_ANSWER: usize = 8_192;
+const PER_TABLE: usize = 2 * 0xc000;
+
+/// Ways to sweep: by directed routes, by tables of subnet administration, and by tables with
+/// directed routes where the tables are rejected.
+const WAYS: [&[Part]; 3] = [&[Part::FabricSmp], &[Part::FabricSa], &[]];
+
+/// Sweeps in each way, then judges and prints the result.
 pub fn run(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let expand = |set: &str| match HostSet::parse(set) {
-        Ok(set) => Ok(set.iter().map(ToString::to_string).collect()),
-        Err(error) => Err(error.to_string()),
-    };
-    let fabric = match Fabric::parse(text, &expand) {
-        Ok(fabric) => fabric,
-        Err(error) => {
-            let lines = text.lines().count();
-            assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)), "{error:?}");
-            assert!(!error.fix.is_empty() && error.what.len() <= 8 * text.len() + 1_000);
-            return;
+    for way in WAYS {
+        let answers = Answers::new(data);
+        let report = sweep(&answers, way);
+        let fabrics = report.fabrics.iter().flatten();
+        let nodes = fabrics.clone().flat_map(|fabric| &fabric.nodes);
+        let tables = nodes.clone().filter(|node| node.forwarding.is_some()).count();
+        // Each node of a sweep is one answer, and each of a table 112 bytes.
+        assert!(nodes.count() <= answers.given.get() + data.len() / 112);
+        for fabric in fabrics.filter(|fabric| way == [Part::FabricSa] && !fabric.nodes.is_empty()) {
+            assert_eq!(fabric.rejected_tables, Vec::<String>::new());
         }
-    };
-    let (hosts, rails) = (fabric.hosts().len(), fabric.rails());
-    assert!((1..=Fabric::MAX_HOSTS).contains(&hosts) && (1..=Fabric::MAX_RAILS).contains(&rails));
-    if hosts > 20 || rails > 2 {
-        return;
+        let length = subnet::check(report, &Thresholds::default());
+        let most = PER_ANSWER * (answers.given.get() + 16 + data.len() / 64) + PER_TABLE * tables;
+        assert!(length <= most, "{length} bytes of JSON, and {most} are expected at most");
     }
-    let report = simulation::run(&fabric, "fabric.txt");
-    let summary = report.summary;
-    assert_eq!(summary.pairs, hosts * (hosts - 1) * rails);
-    assert_eq!(summary.pairs, summary.ok + summary.failed);
-    assert_eq!(report.pairs.len(), summary.pairs);
-    assert_eq!(summary.failed == 0, report.findings.is_empty());
-    assert!(report.findings.iter().all(|found| found.code != Code::Ok));
-    let slow = report.outliers.iter();
-    assert!(slow.clone().all(|slow| slow.host.is_none_or(|host| host < hosts)));
-    assert!(slow.clone().all(|slow| slow.rails.iter().all(|&rail| rail < rails)));
-    assert!(hosts >= 4 || report.outliers.is_empty());
-    for text in [render_matrix(&report, true), render_findings(&report)] {
-        assert!(shown::is_harmless(&text), "{text:?}");
-    }
+}
+
+/// Returns the number of nodes that each way finds.
+#[must_use]
+pub fn nodes(data: &[u8]) -> [usize; 3] {
+    WAYS.map(|way| {
+        let report = sweep(&Answers::new(data), way);
+        report.fabrics.iter().flatten().map(|fabric| fabric.nodes.len()).sum()
+    })
+}
+
+fn sweep(answers: &Answers<'_>, way: &[Part]) -> HostReport {
+    let parts = [Part::Fabric, Part::FabricRoutes, Part::FabricPartitions, Part::FabricCounters];
+    let parts: Parts = parts.iter().chain(way).copied().collect();
+    host_report(answers, &parts, "fuzzed", Via::File)
 }

@@ -3,6 +3,7 @@
 //! The program's own tests replay the committed corpus through the same functions
 //! (`tests/fuzz.rs`), so that they hold on any toolchain, without a fuzzer.
 
+mod answers;
 pub mod capture;
 mod changes;
 pub mod compat;
@@ -21,6 +22,7 @@ pub mod hosts_file;
 pub mod known_hosts;
 mod machine;
 pub mod mad;
+pub mod mad_record;
 mod made_up;
 mod messages;
 pub mod names;
@@ -30,8 +32,12 @@ pub mod ping_run;
 pub mod recording;
 pub mod redact;
 pub mod report;
+pub mod sa;
 mod shown;
+pub mod simulated_fabric;
 pub mod ssh_config;
+mod subnet;
+pub mod subnet_files;
 pub mod sysfs;
 pub mod upload;
 pub mod verbs;
@@ -41,7 +47,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// Each target by its name, which is that of its file and of its corpus.
-pub const TARGETS: [(&str, Target); 28] = [
+pub const TARGETS: [(&str, Target); 32] = [
     ("capture", capture::run),
     ("compat", compat::run),
     ("config", config::run),
@@ -58,6 +64,7 @@ pub const TARGETS: [(&str, Target); 28] = [
     ("hosts_file", hosts_file::run),
     ("known_hosts", known_hosts::run),
     ("mad", mad::run),
+    ("mad_record", mad_record::run),
     ("names", names::run),
     ("netlink", netlink::run),
     ("ping", ping::run),
@@ -65,7 +72,10 @@ pub const TARGETS: [(&str, Target); 28] = [
     ("recording", recording::run),
     ("redact", redact::run),
     ("report", report::run),
+    ("sa", sa::run),
+    ("simulated_fabric", simulated_fabric::run),
     ("ssh_config", ssh_config::run),
+    ("subnet_files", subnet_files::run),
     ("sysfs", sysfs::run),
     ("upload", upload::run),
     ("verbs", verbs::run),

@@ -182,10 +182,11 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns the LIDs of a port: 2^LMC from the first one on.
+/// Returns the LIDs of a port: 2^LMC from the first one on; none of a port without a LID.
 pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
-    let count = 1_u16 << port.lmc.min(7);
-    (port.lid..=port.lid.saturating_add(count - 1)).filter(|lid| *lid != 0)
+    let first = u32::from(port.lid);
+    let count = if first == 0 { 0 } else { 1 << port.lmc.min(7) };
+    (first..first + count).map_while(|lid| u16::try_from(lid).ok())
 }
 
 /// Node descriptions that no administrator has set.

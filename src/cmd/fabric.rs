@@ -11,6 +11,7 @@ use crate::analyse::fabric::errors::{Thresholds, above};
 use crate::analyse::fabric::routes::{self, Route};
 use crate::analyse::fabric::{find_port, findings};
 use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
+use crate::collect::parse_node_names;
 use crate::model::{HostReport, Part, Parts};
 use crate::query::{
     FabricErrors, FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems,
@@ -288,25 +289,8 @@ impl Fabric<'_> {
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;
-    let mut names = HashMap::new();
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let (guid, name) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let digits = guid.strip_prefix("0x").unwrap_or(guid);
-        let name = name.trim().trim_matches('"');
-        match u64::from_str_radix(digits, 16) {
-            Ok(guid) if !name.is_empty() => names.insert(guid, name.to_owned()),
-            _ => {
-                let what = format!("{}: line {}: no GUID and name", path.display(), at + 1);
-                return Err(Advice::error(
-                    what,
-                    "write lines such as 0x0002c90200000001 \"leaf001\"",
-                ));
-            }
-        };
-    }
-    Ok(names)
+    parse_node_names(&text).map_err(|error| {
+        let what = format!("{}: {error}", path.display());
+        Advice::error(what, "write lines such as 0x0002c90200000001 \"leaf001\"")
+    })
 }

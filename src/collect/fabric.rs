@@ -1,33 +1,35 @@
 //! Reads the InfiniBand subnets of a machine: nodes, ports, links, subnet managers, and on request
 //! forwarding tables, partitions and counters.
 //!
-//! Each subnet is swept once, from the best of the ports that lead to it. The tables of subnet
-//! administration come first (`administration`); directed routes (`sweep`) replace them where the
-//! tables are rejected. The result goes to `analyse::fabric` and `query`.
+//! Each subnet is swept once, from the best of the ports that lead to it (`ports`). The tables of
+//! subnet administration come first (`administration`); directed routes (`sweep`) replace tables
+//! that are rejected. The result goes to `analyse::fabric` and `query`.
 
 mod administration;
 mod clear;
 mod counters;
 mod import;
 mod managers;
+mod paired;
 mod partitions;
 mod peers;
 mod port_info;
+mod ports;
 mod requests;
 mod routes;
 mod sweep;
 
 use std::collections::BTreeSet;
 
-use crate::mad::{DirectedPath, NodeInfo, directed_smp, smp_attribute};
 use crate::model::{Fabric, FabricEnd, HostReport, Part, SweepMethod};
-use crate::source::{MadPortFacts, Mads, Question, ReadError, Source, parse_mad_ports};
+use crate::source::{Mads as _, Question, ReadError, parse_mad_ports};
 
 use super::reader::Reader;
 use counters::Wanted;
+use ports::SweepPort;
 
 pub use clear::{NotCleared, PortToClear, clear_counters};
-pub use import::{ImportError, import_fabric};
+pub use import::{ImportError, import_fabric, parse_node_names};
 pub(super) use peers::read_peers;
 pub use sweep::sweep;
 
@@ -35,15 +37,10 @@ pub use sweep::sweep;
 const NO_IB_UMAD: &str = "the kernel module ib_umad is not loaded";
 /// Key of problems with the fabric.
 const KEY: &str = "fabric";
-/// Logical state of a port that carries traffic.
-const ACTIVE: u8 = 4;
-/// Most ports of a machine from which sweeps begin.
-const MOST_PORTS: usize = 64;
 
 /// Reads the subnets of a machine into the report.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     let question = Question::MadPorts;
-    let source = reader.source();
     let ports = match reader.ask(&question) {
         Ok(answer) => parse_mad_ports(&answer),
         Err(error) => {
@@ -57,32 +54,13 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
             return;
         }
     };
+    let Some(opened) = ports::open(reader, report, ports) else { return };
     let mut fabrics: Vec<Fabric> = Vec::new();
-    let (mut usable, others): (Vec<_>, Vec<_>) =
-        ports.into_iter().take(MOST_PORTS).partition(MadPortFacts::is_infiniband);
-    if usable.is_empty() {
-        let why = match others.first() {
-            Some(port) => format!(
-                "{} port {}: link layer {}: there is no subnet manager and no fabric to read",
-                port.device, port.port, port.link_layer
-            ),
-            None => "no port sends management datagrams (MADs)".to_owned(),
-        };
-        let fix = "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
-        reader.lacking(KEY, &question.to_string(), &why, fix);
-        return;
-    }
-    // The best port of each subnet is swept; the others are found to be in it.
-    usable.sort_by_key(|port| (port.state != ACTIVE, port.physical_state != 5));
-    for facts in usable {
-        match of_port(source, report, &facts, &fabrics) {
+    for mut port in opened {
+        match of_port(reader, report, &mut port, &fabrics) {
             Ok(Some(fabric)) => fabrics.push(fabric),
-            Ok(None) => {}
-            Err(error) => {
-                let key = format!("{KEY}/{}/{}", facts.device, facts.port);
-                let path = format!("/dev/infiniband/{}", facts.umad);
-                reader.unreadable(&key, &path, &error, None);
-            }
+            Ok(None) => ports::note_plane(reader, &port),
+            Err(error) => ports::note_error(reader, &port.facts, &error),
         }
     }
     for fabric in &fabrics {
@@ -127,14 +105,13 @@ fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
 
 /// Reads the subnet of a port; `None` if one of the fabrics holds the port.
 fn of_port(
-    source: &dyn Source,
+    reader: &mut Reader<'_>,
     report: &HostReport,
-    facts: &MadPortFacts,
+    port: &mut SweepPort<'_>,
     known: &[Fabric],
 ) -> Result<Option<Fabric>, ReadError> {
-    let mut mads = source.mads(&facts.umad)?;
-    let mads = &mut *mads;
-    let own = own_node(mads)?;
+    let SweepPort { facts, own, mads, .. } = port;
+    let own = *own;
     let holds = |fabric: &Fabric| {
         let is_own = |guid: u64| own.is_some_and(|own| own.port_guid == guid);
         let ports = fabric.nodes.iter().flat_map(|node| &node.ports);
@@ -171,10 +148,15 @@ fn of_port(
     if parts.has(Part::FabricPartitions) {
         partitions::read(mads, &mut fabric)?;
     }
-    if parts.has(Part::FabricCounters) {
-        counters::read(mads, &mut fabric, Wanted::All)?;
-    } else if parts.has(Part::FabricErrors) {
-        counters::read(mads, &mut fabric, Wanted::Errors)?;
+    let wanted = match (parts.has(Part::FabricCounters), parts.has(Part::FabricErrors)) {
+        (true, _) => Some(Wanted::All),
+        (false, true) => Some(Wanted::Errors),
+        (false, false) => None,
+    };
+    if let Some(wanted) = wanted
+        && own.is_none_or(|own| ports::can_count(reader, facts, &own, &fabric))
+    {
+        counters::read(mads, &mut fabric, wanted)?;
     }
     if mads.is_stopped() {
         fabric.is_partial = true;
@@ -182,16 +164,6 @@ fn of_port(
         fabric.nodes.iter_mut().for_each(|node| node.forwarding = None);
     }
     Ok(Some(fabric))
-}
-
-/// Asks the own port for its node; `None` if it does not answer.
-fn own_node(mads: &mut dyn Mads) -> Result<Option<NodeInfo>, ReadError> {
-    mads.ask(None, directed_smp::<NodeInfo>(&DirectedPath::own(), 0))?;
-    let mut own = None;
-    while let Some((_, answer)) = mads.next_answer()? {
-        own = answer.ok().and_then(|mad| smp_attribute::<NodeInfo>(&mad));
-    }
-    Ok(own)
 }
 
 /// Returns every port of every node, with its place.

@@ -17,7 +17,7 @@ impl Class {
     pub const PERFORMANCE: Self = Self(0x04);
     /// Vendor class of ibping.
     pub const PING: Self = Self(0x32);
-    /// Directed routes of Omni-Path use class version 0x80, which this is not.
+    /// Base version and class version of Omni-Path, whose datagrams have 2,048 bytes.
     pub const OMNI_PATH_VERSION: u8 = 0x80;
 
     /// Returns the class version that InfiniBand uses: 2 for subnet administration, else 1.
@@ -108,12 +108,18 @@ pub enum HeaderError {
     /// Fewer bytes than a MAD has.
     #[error("a MAD has {MAD_BYTES} bytes, and {0} arrived")]
     Short(usize),
+    /// Fewer bytes than the header has.
+    #[error("the header of a MAD has 24 bytes, and {0} arrived")]
+    ShortHeader(usize),
     /// Another base version: 0x80 is Omni-Path.
     #[error("a MAD of base version {0:#04x}, and 0x01 is InfiniBand")]
     BaseVersion(u8),
 }
 
 impl Header {
+    /// Bytes of the header.
+    const BYTES: usize = 24;
+
     /// Base version of InfiniBand MADs.
     const BASE_VERSION: u8 = 1;
 
@@ -138,8 +144,20 @@ impl Header {
     /// # Errors
     /// There are fewer bytes than a MAD has, or the base version is not that of InfiniBand.
     pub fn decode(mad: &[u8]) -> Result<Self, HeaderError> {
-        let Some(mad) = mad.first_chunk::<MAD_BYTES>() else {
+        if mad.len() < MAD_BYTES {
             return Err(HeaderError::Short(mad.len()));
+        }
+        Self::decode_joined(mad)
+    }
+
+    /// Decodes the header of an answer that the kernel joined from segments. Without the padding of
+    /// the last segment it may be shorter than a MAD.
+    ///
+    /// # Errors
+    /// There are fewer bytes than the header has, or the base version is not that of InfiniBand.
+    pub fn decode_joined(answer: &[u8]) -> Result<Self, HeaderError> {
+        let Some(mad) = answer.first_chunk::<{ Self::BYTES }>() else {
+            return Err(HeaderError::ShortHeader(answer.len()));
         };
         if mad[0] != Self::BASE_VERSION {
             return Err(HeaderError::BaseVersion(mad[0]));
@@ -217,6 +235,19 @@ mod tests {
     fn other_bytes_are_refused() {
         assert_eq!(Header::decode(&[1; 255]), Err(HeaderError::Short(255)));
         assert_eq!(Header::decode(&[0x80; MAD_BYTES]), Err(HeaderError::BaseVersion(0x80)));
+    }
+
+    #[test]
+    fn a_joined_answer_may_be_shorter_than_a_mad() {
+        let mut answer = [0; 72];
+        answer[..4].copy_from_slice(&[1, 3, 2, 0x92]);
+        assert_eq!(Header::decode(&answer), Err(HeaderError::Short(72)));
+        let header = Header::decode_joined(&answer).unwrap();
+        assert_eq!((header.class, header.method), (Class::SUBNET_ADMINISTRATION, Method(0x12)));
+        let short = Header::decode_joined(&answer[..23]).unwrap_err();
+        assert_eq!(short.to_string(), "the header of a MAD has 24 bytes, and 23 arrived");
+        answer[0] = 0x80;
+        assert_eq!(Header::decode_joined(&answer), Err(HeaderError::BaseVersion(0x80)));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Records of subnet administration (specification 15.2.4 and 15.2.5): a table of records in one
-//! answer, which the kernel puts together from its segments (RMPP).
+//! Records of subnet administration (specification 15.2.5), the header of their tables, and the
+//! request of a table. `table` decodes the answer.
 
 use super::MAD_BYTES;
 use super::attribute::{Attribute, Short, attributes};
@@ -114,119 +114,13 @@ pub fn table_request<A: Attribute>() -> [u8; MAD_BYTES] {
     mad
 }
 
-/// An answer that is no table of the requested records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RecordTableError {
-    /// The answer is shorter than its headers.
-    #[error("an answer of subnet administration has 56 bytes at least, and {0} arrived")]
-    Short(usize),
-    /// Records would lie over each other.
-    #[error("records of {needed} bytes lie {distance} bytes apart")]
-    Distance {
-        /// Bytes of a record.
-        needed: usize,
-        /// Distance of two records in bytes.
-        distance: usize,
-    },
-}
-
-/// The records of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordTable<A> {
-    /// The records that are whole.
-    pub records: Vec<A>,
-    /// Bytes behind the last whole record: 0, unless the answer was cut.
-    pub left_bytes: usize,
-}
-
-impl<A: Attribute> RecordTable<A> {
-    /// Bytes before the header of subnet administration, and before the records.
-    const HEADER: usize = 24;
-    const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
-
-    /// Decodes a whole answer: headers, then records at the distance that the header tells.
-    ///
-    /// # Errors
-    /// The answer is shorter than its headers, or its records would lie over each other.
-    pub fn decode(answer: &[u8]) -> Result<Self, RecordTableError> {
-        let short = RecordTableError::Short(answer.len());
-        let header = answer.get(Self::HEADER..).ok_or(short)?;
-        let header = SaHeader::decode(header).map_err(|_short| short)?;
-        let bytes = answer.get(Self::RECORDS..).ok_or(short)?;
-        let distance = usize::from(header.record_words) * 8;
-        if distance == 0 {
-            // A table without records has no distance, and neither has a single record.
-            return Ok(Self { records: Vec::new(), left_bytes: 0 });
-        }
-        if distance < A::BYTES {
-            return Err(RecordTableError::Distance { needed: A::BYTES, distance });
-        }
-        let chunks = bytes.chunks_exact(distance);
-        let left_bytes = chunks.remainder().len();
-        let records = chunks.filter_map(|record| A::decode(record).ok()).collect();
-        Ok(Self { records, left_bytes })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn answer(record_words: u16, records: &[NodeRecord]) -> Vec<u8> {
-        let mut bytes = vec![0; 56];
-        let header = SaHeader { record_words, ..SaHeader::default() };
-        header.encode(&mut bytes[24..]).unwrap();
-        for record in records {
-            let mut place = vec![0; usize::from(record_words) * 8];
-            record.encode(&mut place).unwrap();
-            bytes.extend(place);
-        }
-        bytes
-    }
-
-    fn record(lid: u16) -> NodeRecord {
-        let info = NodeInfo { node_type: 1, ports: 1, node_guid: 7, ..NodeInfo::default() };
-        NodeRecord { lid, info, description: NodeDescription(format!("node{lid}")) }
-    }
-
-    #[test]
-    fn every_record_of_a_table_is_read() {
-        let records = [record(1), record(2), record(0xffff)];
-        // 108 bytes, in 14 words of 8.
-        let table = RecordTable::<NodeRecord>::decode(&answer(14, &records)).unwrap();
-        assert_eq!((table.records.as_slice(), table.left_bytes), (records.as_slice(), 0));
-        let empty = RecordTable::<NodeRecord>::decode(&answer(0, &[])).unwrap();
-        assert!(empty.records.is_empty());
-    }
-
-    #[test]
-    fn a_table_that_was_cut_says_so() {
-        let mut bytes = answer(14, &[record(1), record(2)]);
-        bytes.truncate(bytes.len() - 1);
-        let table = RecordTable::<NodeRecord>::decode(&bytes).unwrap();
-        assert_eq!((table.records.len(), table.left_bytes), (1, 111));
-    }
-
-    #[test]
-    fn an_answer_that_is_no_table_is_refused() {
-        let error = RecordTable::<NodeRecord>::decode(&[0; 55]).unwrap_err();
-        assert_eq!(error, RecordTableError::Short(55));
-        let mut bytes = answer(14, &[record(1)]);
-        bytes[24 + 21] = 13;
-        let error = RecordTable::<NodeRecord>::decode(&bytes).unwrap_err();
-        assert_eq!(error.to_string(), "records of 108 bytes lie 104 bytes apart");
-    }
-
     proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-            let _ = RecordTable::<NodeRecord>::decode(&bytes);
-            let _ = RecordTable::<PortInfoRecord>::decode(&bytes);
-            let _ = RecordTable::<LinkRecord>::decode(&bytes);
-        }
-
         #[test]
         fn records_are_read_back(bytes in proptest::collection::vec(any::<u8>(), 112)) {
             let mut written = bytes.clone();
@@ -234,9 +128,42 @@ mod tests {
             prop_assert_eq!(&written, &bytes);
             LinkRecord::decode(&bytes).unwrap().encode(&mut written).unwrap();
             prop_assert_eq!(&written, &bytes);
+            SaHeader::decode(&bytes).unwrap().encode(&mut written).unwrap();
+            prop_assert_eq!(&written, &bytes);
             let node = NodeRecord::decode(&bytes).unwrap();
             node.encode(&mut written).unwrap();
             prop_assert_eq!(NodeRecord::decode(&written).unwrap().info, node.info);
         }
+
+        #[test]
+        fn a_node_record_with_text_is_read_back(
+            lid: u16,
+            bytes in proptest::collection::vec(any::<u8>(), 40),
+            name in "[ -~]{0,64}",
+        ) {
+            let info = NodeInfo::decode(&bytes).unwrap();
+            let record = NodeRecord { lid, info, description: NodeDescription(name) };
+            let mut written = [0xff; NodeRecord::BYTES];
+            record.encode(&mut written).unwrap();
+            prop_assert_eq!(NodeRecord::decode(&written).unwrap(), record);
+        }
+
+        #[test]
+        fn short_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..112)) {
+            let length = bytes.len();
+            prop_assert_eq!(NodeRecord::decode(&bytes).is_err(), length < 108);
+            prop_assert_eq!(PortInfoRecord::decode(&bytes).is_err(), length < 68);
+            prop_assert_eq!(LinkRecord::decode(&bytes).is_err(), length < 6);
+            prop_assert_eq!(SaHeader::decode(&bytes).is_err(), length < 32);
+        }
+    }
+
+    #[test]
+    fn a_request_names_the_record_and_the_class() {
+        let mad = table_request::<LinkRecord>();
+        let header = Header::decode(&mad).unwrap();
+        assert_eq!((header.class, header.class_version), (Class::SUBNET_ADMINISTRATION, 2));
+        assert_eq!((header.method, header.attribute), (Method::GET_TABLE, 0x20));
+        assert_eq!(mad[24..], [0; 232], "no RMPP, no key and no condition");
     }
 }

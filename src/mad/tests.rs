@@ -1,4 +1,7 @@
 //! Compares the places of all fields with those of libibmad, which `libibmad.tsv` has recorded.
+//! Reads every attribute back.
+
+use proptest::prelude::*;
 
 use super::*;
 
@@ -55,5 +58,119 @@ fn fields_lie_where_libibmad_reads_them() {
         let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
         let ours: Vec<&str> = ours.iter().map(|(_, place)| place.as_str()).collect();
         assert_eq!(ours, theirs, "{attribute}: {names:?}");
+    }
+}
+
+/// Bytes of the longest attribute.
+const LONGEST: usize = 184;
+
+/// Decodes an attribute and encodes it over zeros, over ones and over its own bytes.
+fn is_read_back<A: Attribute + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+    let decoded = A::decode(bytes).unwrap();
+    for reserved in [0, 0xff] {
+        let mut written = vec![reserved; A::BYTES + 1];
+        decoded.encode(&mut written).unwrap();
+        assert_eq!(A::decode(&written).unwrap(), decoded, "{}", A::NAME);
+        assert_eq!(written[A::BYTES], reserved, "{} writes beyond its end", A::NAME);
+    }
+    let mut kept = bytes.to_vec();
+    decoded.encode(&mut kept).unwrap();
+    assert_eq!(kept, bytes, "{} changes reserved bits", A::NAME);
+}
+
+/// Decodes and encodes with each number of bytes that is too small, and with enough bytes.
+fn needs_its_bytes<A: Attribute + std::fmt::Debug>() {
+    let whole = A::decode(&[0; LONGEST]).unwrap();
+    for length in 0..=A::BYTES {
+        let mut bytes = vec![0; length];
+        let short = Short { name: A::NAME, needed: A::BYTES, found: length };
+        let expected = if length < A::BYTES { Err(short) } else { Ok(()) };
+        assert_eq!(A::decode(&bytes).map(|_| ()), expected);
+        assert_eq!(whole.encode(&mut bytes), expected);
+    }
+}
+
+/// Calls a function for each attribute whose bytes are numbers.
+macro_rules! for_each_attribute {
+    ($function:ident($($argument:expr)?)) => {
+        $function::<ClassPortInfo>($($argument)?);
+        $function::<ForwardingBlock>($($argument)?);
+        $function::<LinkRecord>($($argument)?);
+        $function::<NodeInfo>($($argument)?);
+        $function::<PartitionBlock>($($argument)?);
+        $function::<PortCounters>($($argument)?);
+        $function::<PortCountersExtended>($($argument)?);
+        $function::<PortInfo>($($argument)?);
+        $function::<PortInfoRecord>($($argument)?);
+        $function::<PortReceiveErrorDetails>($($argument)?);
+        $function::<PortTransmitDiscardDetails>($($argument)?);
+        $function::<SaHeader>($($argument)?);
+        $function::<SmInfo>($($argument)?);
+        $function::<SwitchInfo>($($argument)?);
+    };
+}
+
+#[test]
+fn every_attribute_needs_its_bytes() {
+    for_each_attribute!(needs_its_bytes());
+    needs_its_bytes::<NodeDescription>();
+    needs_its_bytes::<NodeRecord>();
+}
+
+proptest! {
+    #[test]
+    fn every_attribute_is_read_back(bytes in prop::collection::vec(any::<u8>(), LONGEST)) {
+        for_each_attribute!(is_read_back(&bytes));
+    }
+
+    #[test]
+    fn a_description_is_read_back(name in "[^\\x00]{0,80}", bytes: [u8; 64]) {
+        let mut written = bytes;
+        NodeDescription(name.clone()).encode(&mut written).unwrap();
+        let read = NodeDescription::decode(&written).unwrap().0;
+        // A longer name is cut, perhaps within a letter.
+        if name.len() <= 64 {
+            prop_assert_eq!(read, name);
+        } else {
+            let whole = read.trim_end_matches(char::REPLACEMENT_CHARACTER);
+            prop_assert!(name.starts_with(whole));
+        }
+        prop_assert!(NodeDescription::decode(&bytes).unwrap().0.chars().count() <= 64);
+    }
+
+    #[test]
+    fn requests_are_read_back(
+        ports in prop::collection::vec(any::<u8>(), 0..=LONGEST_PATH),
+        modifier: u32,
+        port: u8,
+    ) {
+        let path = ports.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port));
+        let path = path.unwrap();
+        prop_assert_eq!(path.ports(), &ports[..]);
+        let mad = directed_smp::<PortInfo>(&path, modifier);
+        let header = Header::decode(&mad).unwrap();
+        prop_assert_eq!((header.class, header.method), (Class::SUBNET_DIRECTED, Method::GET));
+        prop_assert_eq!((header.attribute, header.modifier), (PortInfo::ID, modifier));
+        prop_assert_eq!(usize::from(header.class_specific), ports.len());
+        prop_assert_eq!(&mad[129..129 + ports.len()], &ports[..]);
+        prop_assert_eq!(smp_attribute::<PortInfo>(&mad), Some(PortInfo::default()));
+        let header = Header::decode(&smp::<PortInfo>(modifier)).unwrap();
+        prop_assert_eq!((header.class, header.modifier), (Class::SUBNET_LID, modifier));
+        let mad = performance_request::<PortCounters>(port);
+        prop_assert_eq!(performance_attribute::<PortCounters>(&mad).unwrap().port, port);
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fn decode<A: Attribute>(bytes: &[u8]) {
+            let _ = A::decode(bytes);
+            let _ = smp_attribute::<A>(bytes);
+            let _ = performance_attribute::<A>(bytes);
+            let _ = RecordTable::<A>::decode(bytes);
+        }
+        for_each_attribute!(decode(&bytes));
+        decode::<NodeDescription>(&bytes);
+        decode::<NodeRecord>(&bytes);
+        let _ = (Header::decode(&bytes), Header::decode_joined(&bytes), smp_data(&bytes));
     }
 }

@@ -350,6 +350,8 @@ impl FabricPort {
     pub const ACTIVE: u8 = 4;
     /// Physical state of a port with a link.
     pub const LINK_UP: u8 = 5;
+    /// Largest LID of a port; those above are of multicast groups, and 0xffff is no LID.
+    pub const LARGEST_LID: u16 = 0xbfff;
     /// Capability bit: the port has a subnet manager.
     pub const IS_SM: u32 = 1 << 1;
 

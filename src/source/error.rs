@@ -53,6 +53,12 @@ impl ReadError {
         )
     }
 
+    /// Returns true if a port does not have the management class of a request.
+    #[must_use]
+    pub fn is_missing_class(&self) -> bool {
+        *self == Self::Errno(Errno::PROTOCOL_NOT_SUPPORTED)
+    }
+
     /// Whether the kernel said that the question makes no sense here (EINVAL).
     #[must_use]
     pub fn is_invalid(&self) -> bool {

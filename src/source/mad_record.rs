@@ -41,7 +41,11 @@ fn without_zeros(bytes: &[u8]) -> &[u8] {
 /// Appends an exchange to a record.
 fn write(record: &mut Vec<u8>, (lid, request): &Asked, answer: &MadAnswer) {
     let (outcome, detail, bytes): (u8, u32, &[u8]) = match answer {
-        Ok(mad) => (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), without_zeros(mad)),
+        Ok(mad) => {
+            // No more zeros than a MAD has are left out: a reader allocates no more for them.
+            let kept = without_zeros(mad).len().max(mad.len().saturating_sub(MAD_BYTES));
+            (0, u32::try_from(mad.len()).unwrap_or(u32::MAX), &mad[..kept])
+        }
         Err(MadError::NoReply) => (1, 0, &[]),
         Err(MadError::Failed(errno)) => (2, errno.code().unsigned_abs(), &[]),
         Err(MadError::Refused(status)) => (3, status.0.into(), &[]),
@@ -286,7 +290,47 @@ mod tests {
         assert!(RecordedMads::read(&huge).is_err(), "an answer of zeros is bounded");
     }
 
+    fn exchange() -> impl Strategy<Value = (Asked, MadAnswer)> {
+        let bytes = proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..80);
+        let zeros = prop_oneof![Just(0_usize), Just(1), 200..300_usize, Just(5000)];
+        let mad = (bytes.clone(), zeros).prop_map(|(mut mad, zeros)| {
+            mad.resize(mad.len() + zeros, 0);
+            mad
+        });
+        let answer = prop_oneof![
+            mad.prop_map(Ok),
+            Just(Err(MadError::NoReply)),
+            (0..200_i32).prop_map(|code| Err(MadError::Failed(Errno::from_code(code)))),
+            any::<u16>().prop_map(|status| Err(MadError::Refused(Status(status)))),
+        ];
+        ((any::<u16>(), bytes), answer)
+    }
+
     proptest! {
+        #[test]
+        fn a_record_is_read_back_and_written_again(
+            exchanges in proptest::collection::vec(exchange(), 0..12),
+        ) {
+            let written = record(&exchanges);
+            let mut cursor = Cursor { record: &written, at: MAGIC.len() };
+            let mut read = Vec::new();
+            while cursor.at < written.len() {
+                read.push(cursor.exchange().unwrap());
+            }
+            prop_assert_eq!(&read, &exchanges);
+            prop_assert_eq!(record(&read), written);
+        }
+
+        #[test]
+        fn a_cut_record_is_refused(
+            exchange in exchange(),
+            cut in any::<proptest::sample::Index>(),
+        ) {
+            let written = record(&[exchange]);
+            let end = cut.index(written.len());
+            prop_assert_eq!(RecordedMads::read(&written[..end]).is_ok(), end == MAGIC.len());
+        }
+
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut record = MAGIC.to_vec();

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::mad::{Class, Header, MAD_BYTES, Status};
 use crate::sys::Errno;
 use crate::sys::umad::{
-    HeaderSize, MadAddress, Registration, Sending, UmadError, UmadPort, read_start,
+    HeaderSize, MadAddress, Received, Registration, Sending, UmadError, UmadPort, read_start,
 };
 
 /// Q_Key of queue pair 1 (specification 3.5.3).
@@ -215,6 +215,25 @@ impl MadPort {
         self.agents.insert(class.0, agent);
         Ok(agent)
     }
+
+    /// Takes a received MAD as the answer to its request; `None` if it belongs to no request.
+    fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
+        // A joined table of few records is shorter than a MAD.
+        let header = Header::decode_joined(&received.mad).ok()?;
+        let ticket = MadTicket(header.low_transaction());
+        let request = self.flying.get(&ticket)?;
+        let is_joined = header.class == Class::SUBNET_ADMINISTRATION;
+        let answer = match received.failure {
+            Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
+            Some(errno) => Err(MadError::Failed(errno)),
+            None if !header.answers(&request.header) => return None,
+            None if !header.status.is_ok() => Err(MadError::Refused(header.status)),
+            None if received.mad.len() < MAD_BYTES && !is_joined => return None,
+            None => Ok(received.mad),
+        };
+        self.end(ticket);
+        Some((ticket, answer))
+    }
 }
 
 /// Opens a port of this machine by the name of its device file.
@@ -267,23 +286,85 @@ impl Mads for MadPort {
             // A millisecond more than nothing: the system's timer has no finer steps.
             let wait = wait + Duration::from_millis(1);
             let Some(received) = self.port.receive(wait)? else { continue };
-            // Bytes without a header belong to no request.
-            let Ok(header) = Header::decode(&received.mad) else { continue };
-            let ticket = MadTicket(header.low_transaction());
-            let Some(request) = self.flying.get(&ticket) else { continue };
-            let answer = match received.failure {
-                Some(Errno::TIMED_OUT) => Err(MadError::NoReply),
-                Some(errno) => Err(MadError::Failed(errno)),
-                None if !header.answers(&request.header) => continue,
-                None if !header.status.is_ok() => Err(MadError::Refused(header.status)),
-                None => Ok(received.mad),
-            };
-            self.end(ticket);
-            return Ok(Some((ticket, answer)));
+            if let Some(answered) = self.take(received) {
+                return Ok(Some(answered));
+            }
         }
     }
 
     fn is_stopped(&self) -> bool {
         STOPPED.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mad::{Attribute as _, LinkRecord, Method, NodeInfo, smp, table_request};
+
+    /// A port with one request in flight, which is number 7. The device receives nothing.
+    fn port(mad: &[u8; MAD_BYTES]) -> MadPort {
+        let device = UmadPort::open(Path::new("/dev/null"), HeaderSize::Old).unwrap();
+        let mut port = MadPort::new(device, MadLimits::default());
+        let header = Header { transaction: 7, ..Header::decode(mad).unwrap() };
+        let deadline = clock::now() + GRACE;
+        port.flying.insert(MadTicket(7), Flying { header, deadline });
+        port
+    }
+
+    /// An answer to the request, of so many bytes.
+    fn received(mad: &[u8; MAD_BYTES], length: usize) -> Received {
+        let mut mad = *mad;
+        let header = Header::decode(&mad).unwrap();
+        Header { transaction: 0xabcd_0000_0000_0007, is_response: true, ..header }.encode(&mut mad);
+        let mut mad = mad.to_vec();
+        mad.resize(length, 0);
+        Received { agent: 0, failure: None, address: MadAddress::default(), mad }
+    }
+
+    #[test]
+    fn a_short_table_is_an_answer() {
+        // Two links: the kernel cuts off the padding of a segment.
+        let request = table_request::<LinkRecord>();
+        for length in [56 + 16, 56, 1000] {
+            let (ticket, answer) = port(&request).take(received(&request, length)).unwrap();
+            assert_eq!((ticket, answer.unwrap().len()), (MadTicket(7), length));
+        }
+    }
+
+    #[test]
+    fn a_short_mad_of_another_class_is_no_answer() {
+        let request = smp::<NodeInfo>(0);
+        assert!(port(&request).take(received(&request, MAD_BYTES)).is_some());
+        assert!(port(&request).take(received(&request, 255)).is_none());
+        assert!(port(&request).take(received(&request, 23)).is_none());
+    }
+
+    #[test]
+    fn what_belongs_to_no_request_is_dropped() {
+        let request = smp::<NodeInfo>(0);
+        let other = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut received = received(&request, MAD_BYTES);
+            change(&mut received.mad);
+            port(&request).take(received).is_none()
+        };
+        assert!(other(&|mad| mad[15] = 8), "another transaction");
+        assert!(other(&|mad| mad[3] = Method::GET.0), "a request");
+        assert!(other(&|mad| mad[1] = Class::PERFORMANCE.0), "another class");
+        assert!(other(&|mad| mad[0] = 0x80), "Omni-Path");
+    }
+
+    #[test]
+    fn a_failure_is_told_by_the_kernel_or_by_the_status() {
+        let request = table_request::<LinkRecord>();
+        let answer = |failure, status: [u8; 2]| {
+            let mut received = Received { failure, ..received(&request, 56) };
+            received.mad[4..6].copy_from_slice(&status);
+            port(&request).take(received).unwrap().1.unwrap_err()
+        };
+        assert_eq!(answer(Some(Errno::TIMED_OUT), [0, 0]), MadError::NoReply);
+        assert_eq!(answer(Some(Errno::IO), [0, 0]), MadError::Failed(Errno::IO));
+        assert_eq!(answer(None, [0, 0x0c]).to_string(), "the node replied: unsupported attribute");
+        assert_eq!(LinkRecord::ID, 0x20);
     }
 }

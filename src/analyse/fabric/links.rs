@@ -28,39 +28,39 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
             of_node.entry((end.node, link.code)).or_default().push(link);
         }
     }
-    let links_of =
-        |node: usize| fabric.nodes[node].ports.iter().filter(|port| port.peer.is_some()).count();
-    let is_cause = |node: usize, code| {
-        let bad = of_node.get(&(node, code)).map_or(0, Vec::len);
-        bad >= MANY && bad * 2 > links_of(node)
-    };
-    for ((node, code), links) in &of_node {
-        if !is_cause(*node, *code) {
-            continue;
-        }
-        let first = links[0];
+    let causes: BTreeMap<(usize, &'static str), Cause> = of_node
+        .iter()
+        .filter_map(|((node, code), bad)| Some(((*node, *code), Cause::of(fabric, *node, bad)?)))
+        .collect();
+    for ((node, code), cause) in &causes {
+        let first = of_node[&(*node, *code)][0];
+        let name = fabric.nodes[*node].title();
         found.push(Found {
             severity: Severity::Warn,
             code,
-            subject: fabric.nodes[*node].title(),
+            subject: name.clone(),
             what: format!(
-                "{} of {} links are {} although both ends support {}",
-                links.len(),
-                links_of(*node),
+                "{} of {} links{} are {} although both ends support {}",
+                cause.bad,
+                cause.links,
+                if cause.only_switches { " to switches" } else { "" },
                 first.is,
                 first.could_be
             ),
             fix: Some(format!(
-                "check power, modules and firmware of {}; list its links: rdmactl fabric links -w 'node~\"{}\"'",
-                fabric.nodes[*node].title(),
-                fabric.nodes[*node].title()
+                "check power, modules and firmware of {name}; list its links: \
+                 rdmactl fabric links -w 'node~\"{name}\"'"
             )),
         });
     }
-    for link in &slow {
-        if is_cause(link.near.node, link.code) || is_cause(link.far.node, link.code) {
-            continue;
-        }
+    let is_explained = |link: &&Slow| {
+        let by = |node: usize, peer: usize| {
+            let cause = causes.get(&(node, link.code));
+            cause.is_some_and(|cause| !cause.only_switches || fabric.nodes[peer].is_switch())
+        };
+        by(link.near.node, link.far.node) || by(link.far.node, link.near.node)
+    };
+    for link in slow.iter().filter(|link| !is_explained(link)) {
         found.push(Found {
             severity: Severity::Warn,
             code: link.code,
@@ -77,6 +77,32 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
                 title(fabric, link.far)
             )),
         });
+    }
+}
+
+/// A node most of whose links are bad.
+struct Cause {
+    /// True if only the links to switches are mostly bad: the uplinks of a leaf switch.
+    only_switches: bool,
+    /// Number of bad links.
+    bad: usize,
+    /// Number of links.
+    links: usize,
+}
+
+impl Cause {
+    /// Returns the node as a cause of its bad links; `None` if the links themselves are named.
+    fn of(fabric: &Fabric, node: usize, bad: &[&Slow]) -> Option<Self> {
+        let leads_to_switch = |peer: FabricEnd| fabric.nodes[peer.node].is_switch();
+        [false, true].into_iter().find_map(|only_switches| {
+            let counts = |peer: FabricEnd| !only_switches || leads_to_switch(peer);
+            let peers = fabric.nodes[node].ports.iter().filter_map(|port| port.peer);
+            let links = peers.filter(|peer| counts(*peer)).count();
+            let far = |link: &&&Slow| if link.near.node == node { link.far } else { link.near };
+            let bad = bad.iter().filter(|link| counts(far(link))).count();
+            let is_cause = bad >= MANY && bad * 2 > links;
+            is_cause.then_some(Self { only_switches, bad, links })
+        })
     }
 }
 

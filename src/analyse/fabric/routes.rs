@@ -1,6 +1,6 @@
 //! Routes through the linear forwarding tables: hop by hop, and entries that lead nowhere or loop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Found, lids_of, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricNodeKind, Severity};
@@ -124,12 +124,14 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
         Some("let the subnet manager compute the routes again: kill -HUP $(pidof opensm)".into())
     };
     let Faults { dead, loops } = faults(fabric);
+    let owners = owners(fabric);
+    let targets_of = |lids: &[u16]| targets_of(fabric, &owners, lids);
     for ((node, failure), lids) in dead {
         found.push(Found {
             severity: Severity::Fail,
             code: "fabric.route_missing",
             subject: fabric.nodes[node].title(),
-            what: format!("{failure} for {}: {}", count(lids.len()), targets_of(fabric, &lids)),
+            what: format!("{failure} for {}: {}", count(lids.len()), targets_of(&lids)),
             fix: fix(),
         });
     }
@@ -143,7 +145,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
                 "packets loop between {} switches for {}: {}",
                 members.len(),
                 count(lids.len()),
-                targets_of(fabric, &lids)
+                targets_of(&lids)
             ),
             fix: fix(),
         });
@@ -213,12 +215,21 @@ fn count(lids: usize) -> String {
     if lids == 1 { "1 LID".into() } else { format!("{lids} LIDs") }
 }
 
-/// Returns the first target of some LIDs by name, and the number of the others.
-fn targets_of(fabric: &Fabric, lids: &[u16]) -> String {
-    let name = |lid: &u16| {
-        let has = ports(fabric).find(|(_, port)| lids_of(port).any(|one| one == *lid));
-        has.map_or_else(|| format!("LID {lid}"), |(end, _)| title(fabric, end))
-    };
+/// Returns the first port of each LID.
+fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
+    let mut owners = HashMap::new();
+    for (end, port) in ports(fabric) {
+        for lid in lids_of(port) {
+            owners.entry(lid).or_insert(end);
+        }
+    }
+    owners
+}
+
+/// Returns the first targets of some LIDs by name, and the number of the others.
+fn targets_of(fabric: &Fabric, owners: &HashMap<u16, FabricEnd>, lids: &[u16]) -> String {
+    let name =
+        |lid: &u16| owners.get(lid).map_or_else(|| format!("LID {lid}"), |end| title(fabric, *end));
     let names: Vec<String> = lids.iter().take(3).map(name).collect();
     let more = lids.len().saturating_sub(names.len());
     let rest = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -282,3 +282,13 @@ fn counters_above_their_thresholds_are_found() {
     assert_eq!(names("SymbolErrorCounter=5"), [""; 0]);
     assert_eq!(names("SymbolErrorCounter=5\nPortXmitWait=8"), ["PortXmitWait"]);
 }
+
+#[test]
+fn a_port_has_the_lids_of_its_mask() {
+    let lids = |lid, lmc| lids_of(&FabricPort { lmc, ..port(1, lid) }).collect::<Vec<u16>>();
+    assert_eq!(lids(8, 0), [8]);
+    assert_eq!(lids(8, 2), [8, 9, 10, 11]);
+    assert_eq!(lids(0xfffe, 7), [0xfffe, 0xffff]);
+    assert_eq!(lids(0, 3), [0; 0], "a port without a LID has none above it");
+    assert_eq!(lids(1, 255).len(), 128, "the mask has at most seven bits");
+}

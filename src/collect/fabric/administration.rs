@@ -54,7 +54,7 @@ pub(super) fn read(
     requests.ask(None, directed_smp::<PortInfo>(&DirectedPath::own(), own_port), "PortInfo")?;
     let info = requests.next()?.and_then(|(_, answer)| smp_attribute::<PortInfo>(&answer.ok()?));
     let Some(info) = info else { return Ok(Err(Rejected::OwnPort)) };
-    if info.sm_lid == 0 {
+    if port_info::unicast(info.sm_lid) == 0 {
         return Ok(Err(Rejected::NoManager));
     }
     requests.ask(Some(info.sm_lid), smp::<SmInfo>(0), SmInfo::NAME)?;
@@ -192,12 +192,12 @@ fn table<A: Attribute>(answer: MadAnswer) -> Result<Vec<A>, Rejected> {
     let why = |why: String| Rejected::NoTable { table: A::NAME, why };
     let bytes = answer.map_err(|error| why(error.to_string()))?;
     let table = RecordTable::<A>::decode(&bytes).map_err(|error| why(error.to_string()))?;
-    if table.records.is_empty() {
-        return Err(why("the table is empty".into()));
-    }
     // The last segment of a table is padded to 8 bytes at most.
     if table.left_bytes > 8 {
         return Err(Rejected::Cut { table: A::NAME, bytes: table.left_bytes });
+    }
+    if table.records.is_empty() {
+        return Err(why("the table is empty".into()));
     }
     Ok(table.records)
 }
@@ -235,6 +235,7 @@ mod tests {
         let distance = A::BYTES.div_ceil(8) * 8;
         let mut bytes = vec![0; 56];
         let words = u16::try_from(distance / 8).unwrap();
+        bytes[16..18].copy_from_slice(&A::ID.to_be_bytes());
         let header = SaHeader { record_words: words, ..SaHeader::default() };
         header.encode(&mut bytes[24..]).unwrap();
         for record in records {
@@ -330,6 +331,10 @@ mod tests {
     #[test]
     fn tables_that_contradict_are_rejected() {
         assert_eq!(rejected(|it| it.sm_lid = 0), "no subnet manager has configured the own port");
+        assert_eq!(
+            rejected(|it| it.sm_lid = 0xffff),
+            "no subnet manager has configured the own port"
+        );
         assert_eq!(
             rejected(|it| it.manager_state = 2),
             "the subnet manager at LID 2 is not the master"

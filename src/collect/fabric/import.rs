@@ -1,11 +1,15 @@
-//! Fabrics from files of other tools: the output of ibnetdiscover, and opensm-subnet.lst of opensm.
+//! Fabrics from files of other tools: the output of ibnetdiscover, and opensm-subnet.lst of
+//! opensm. Names of nodes from node name maps.
 //!
-//! Both are bounded, and a line of another form is an error with its number.
+//! All are bounded, and a line of another form is an error with its number.
 
 mod ibnetdiscover;
+mod node_names;
 mod opensm;
 
 use crate::model::Fabric;
+
+pub use node_names::parse_node_names;
 
 /// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use super::requests::Requests;
 use crate::mad::{
     Attribute as _, DirectedPath, NodeDescription, NodeInfo, directed_smp, smp_attribute,
 };
-use crate::model::{Device, FabricNodeKind, FabricPort, Guid, HostReport, LinkPeer, key};
+use crate::model::{Device, FabricNodeKind, FabricPort, Guid, HostReport, LinkPeer, Protocol, key};
 use crate::source::{Mads, Question, ReadError, parse_mad_ports};
 
 use super::super::reader::Reader;
@@ -42,6 +42,10 @@ pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostR
         let ports = device.into_iter().flat_map(|device| &mut device.ports);
         let Some(port) = ports.into_iter().find(|port| port.number == facts.port) else { continue };
         let Ok(number) = u8::try_from(facts.port) else { continue };
+        // Omni-Path has management datagrams of its own.
+        if port.protocol == Some(Protocol::Opa) {
+            continue;
+        }
         let key = key::port(&facts.device, facts.port, "link_peer");
         let path = format!("/dev/infiniband/{}", facts.umad);
         match source.mads(&facts.umad).and_then(|mut mads| peer(&mut *mads, number)) {

@@ -14,7 +14,7 @@ pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
     *port = FabricPort {
         number: port.number,
         guid: port.guid,
-        lid: info.lid,
+        lid: unicast(info.lid),
         lmc: info.lmc,
         state: info.state,
         physical_state: info.physical_state,
@@ -41,6 +41,12 @@ pub(super) fn fill(port: &mut FabricPort, info: &PortInfo) {
     };
 }
 
+/// Returns the LID of a port; 0 for one that no port can have. Adapters of the driver `mlx5_core`
+/// have the LID 0xffff until a subnet manager assigns another.
+pub(super) fn unicast(lid: u16) -> u16 {
+    if lid > FabricPort::LARGEST_LID { 0 } else { lid }
+}
+
 /// Returns the codes of a port's speeds as one mask: 1 SDR, 2 DDR, 4 QDR, then from 16 the extended
 /// speeds, then from 256 those of the second extension.
 fn speeds(first: u8, extended: u8, extended_2: u8) -> u16 {
@@ -62,4 +68,14 @@ fn speeds_of_all_generations_have_one_code() {
     assert_eq!(filled(xdr).speed_active, 256);
     let disabled = PortInfo { speed_ext_enabled: 30, speed_enabled: 7, ..qdr };
     assert_eq!(filled(disabled).speed_enabled, 7);
+}
+
+#[test]
+fn a_lid_that_no_port_can_have_is_none() {
+    let lid = |lid| {
+        let mut port = FabricPort::default();
+        fill(&mut port, &PortInfo { lid, ..PortInfo::default() });
+        port.lid
+    };
+    assert_eq!([0, 1, 0xbfff, 0xc000, 0xffff].map(lid), [0, 1, 0xbfff, 0, 0]);
 }

@@ -2,7 +2,7 @@
 
 use super::requests::{Requests, silent_node, to_node};
 use crate::mad::{Attribute as _, ForwardingBlock, SwitchInfo, smp_attribute, smp_data};
-use crate::model::{Fabric, ForwardingTable};
+use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
 
 /// Entries of a block.
@@ -31,7 +31,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             (What::Top, Ok(mad)) => {
                 let Some(info) = smp_attribute::<SwitchInfo>(&mad) else { continue };
                 switch.enhanced_port_0 = Some(info.enhanced_port_0 == 1);
-                let entries = usize::from(info.linear_top) + 1;
+                // A larger top is invalid: it would cost memory and requests for LIDs of no port.
+                let entries = usize::from(info.linear_top.min(FabricPort::LARGEST_LID)) + 1;
                 switch.forwarding = Some(ForwardingTable(vec![ForwardingTable::NO_PORT; entries]));
                 for (block, first) in (0..entries).step_by(BLOCK).enumerate() {
                     let modifier = u32::try_from(block).unwrap_or(u32::MAX);
@@ -62,5 +63,57 @@ fn name(what: What) -> String {
     match what {
         What::Top => SwitchInfo::NAME.to_owned(),
         What::Block(first) => format!("{} from LID {first}", ForwardingBlock::NAME),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::collect::fabric::sweep::node_of;
+    use crate::mad::{MAD_BYTES, NodeInfo};
+    use crate::model::SweepMethod;
+    use crate::source::{MadAnswer, MadTicket};
+
+    /// A switch with a highest LID, and one port for every LID.
+    #[derive(Default)]
+    struct Switch {
+        top: u16,
+        waiting: VecDeque<(MadTicket, [u8; MAD_BYTES])>,
+        asked: u32,
+    }
+
+    impl Mads for Switch {
+        fn ask(&mut self, _: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+            self.asked += 1;
+            self.waiting.push_back((MadTicket::new(self.asked), mad));
+            Ok(MadTicket::new(self.asked))
+        }
+
+        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+            let Some((ticket, mut mad)) = self.waiting.pop_front() else { return Ok(None) };
+            if u16::from_be_bytes([mad[16], mad[17]]) == SwitchInfo::ID {
+                let info = SwitchInfo { linear_top: self.top, ..SwitchInfo::default() };
+                info.encode(&mut mad[64..]).unwrap();
+            } else {
+                mad[64..128].fill(1);
+            }
+            Ok(Some((ticket, Ok(mad.to_vec()))))
+        }
+    }
+
+    #[test]
+    fn a_table_ends_with_the_largest_lid() {
+        for (top, entries) in [(0, 1), (64, 65), (0xbfff, 0xc000), (0xffff, 0xc000)] {
+            let mut fabric = Fabric::empty("", 0, SweepMethod::Smp);
+            let info = NodeInfo { node_type: 2, ..NodeInfo::default() };
+            fabric.nodes.push(node_of(&info, Some(Vec::new())));
+            let mut switch = Switch { top, ..Switch::default() };
+            read(&mut switch, &mut fabric).unwrap();
+            let table = fabric.nodes[0].forwarding.as_ref().unwrap();
+            assert_eq!((table.0.len(), table.0.iter().all(|port| *port == 1)), (entries, true));
+            assert_eq!(fabric.requests, 1 + u32::try_from(entries.div_ceil(64)).unwrap());
+        }
     }
 }

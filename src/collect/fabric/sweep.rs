@@ -181,7 +181,7 @@ impl Sweep<'_> {
     ) -> Result<(), ReadError> {
         if self.fabric.subnet_prefix.is_none() && path.ports().is_empty() {
             self.fabric.subnet_prefix = Some(Guid(info.gid_prefix));
-            self.fabric.sm_lid = info.sm_lid;
+            self.fabric.sm_lid = port_info::unicast(info.sm_lid);
         }
         let port = self.port_mut(end);
         port_info::fill(port, info);

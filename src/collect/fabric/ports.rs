@@ -1,0 +1,261 @@
+//! Chooses the ports from which sweeps begin, and says why others are left out.
+//!
+//! A port needs an InfiniBand link and subnet management. Omni-Path has its own datagrams and
+//! tools. An XDR port with planes has two kinds of devices (Linux 6.12). `smi1` has subnet
+//! management; its ports are the planes. `mlx5_0` has the other classes. They are paired by their
+//! port GUID. `read` sweeps from the ports in the order of this module.
+
+use std::net::Ipv6Addr;
+
+use super::paired::PairedMads;
+use super::{KEY, Reader};
+use crate::mad::{Class, DirectedPath, NodeInfo, directed_smp, smp_attribute};
+use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, Protocol};
+use crate::source::{MadError, MadPortFacts, Mads, Question, ReadError};
+
+/// Most ports of a machine from which sweeps begin.
+const MOST_PORTS: usize = 64;
+/// Fix of a host without an InfiniBand port.
+const USE_OTHERS: &str =
+    "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
+/// Fix of an Omni-Path port.
+const USE_OPA: &str = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
+/// Fix of a port that no subnet manager has configured.
+const START_MANAGER: &str =
+    "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
+
+/// A port from which a sweep can begin.
+pub(super) struct SweepPort<'source> {
+    /// Names and states.
+    pub(super) facts: MadPortFacts,
+    /// The own node as this port sees it; `None` if the port did not answer.
+    pub(super) own: Option<NodeInfo>,
+    /// The open device, or the pair of devices.
+    pub(super) mads: PairedMads<'source>,
+    /// True if another port of the list is a plane of the same port.
+    is_plane: bool,
+}
+
+/// Opens the ports that can begin a sweep, the best first; `None` if the machine has no such
+/// port, which a note explains.
+pub(super) fn open<'source>(
+    reader: &mut Reader<'source>,
+    report: &HostReport,
+    ports: Vec<MadPortFacts>,
+) -> Option<Vec<SweepPort<'source>>> {
+    let (opa, ports): (Vec<_>, Vec<_>) =
+        ports.into_iter().partition(|port| is_omni_path(report, port));
+    for port in &opa {
+        note_omni_path(reader, port);
+    }
+    let (mut usable, others): (Vec<_>, Vec<_>) =
+        ports.into_iter().take(MOST_PORTS).partition(MadPortFacts::is_infiniband);
+    if usable.is_empty() {
+        let why = match others.first() {
+            Some(port) => format!(
+                "{}: link layer {}: there is no subnet manager and no fabric to read",
+                title(port),
+                port.link_layer
+            ),
+            None => "no port sends management datagrams (MADs)".to_owned(),
+        };
+        if opa.is_empty() {
+            reader.lacking(KEY, &Question::MadPorts.to_string(), &why, USE_OTHERS);
+        }
+        return None;
+    }
+    if usable.iter().any(has_link) {
+        usable.retain(has_link);
+    } else {
+        let down: Vec<String> = usable.iter().take(4).map(title).collect();
+        let why = format!("no InfiniBand port has a link: {}", down.join(", "));
+        let fix = "check the cables and the ports of the switch; list the ports: rdmactl ports -v";
+        reader.lacking(KEY, &Question::MadPorts.to_string(), &why, fix);
+        return None;
+    }
+    usable.sort_by_key(|port| (port.state != FabricPort::ACTIVE, !has_lid(report, port)));
+    let mut opened = Opened::default();
+    for facts in usable {
+        if let Err(error) = opened.add(reader, facts.clone()) {
+            note_error(reader, &facts, &error);
+        }
+    }
+    Some(opened.pair(reader))
+}
+
+/// The ports that were opened, with and without subnet management.
+#[derive(Default)]
+struct Opened<'source> {
+    ports: Vec<SweepPort<'source>>,
+    /// Ports without subnet management; the error says why nothing is known of it.
+    general: Vec<(MadPortFacts, Box<dyn Mads + 'source>, ReadError)>,
+}
+
+impl<'source> Opened<'source> {
+    fn add(&mut self, reader: &mut Reader<'source>, facts: MadPortFacts) -> Result<(), ReadError> {
+        let mut mads = reader.source().mads(&facts.umad)?;
+        let own = match own_node(&mut *mads) {
+            Ok(Own::Node(own)) if own.base_version == Class::OMNI_PATH_VERSION => {
+                note_omni_path(reader, &facts);
+                return Ok(());
+            }
+            Ok(Own::Node(own)) => Some(own),
+            Ok(Own::Silent) => None,
+            Ok(Own::NotRecorded) => {
+                self.general.push((facts, mads, ReadError::NotRecorded));
+                return Ok(());
+            }
+            Err(error) if error.is_missing_class() => {
+                self.general.push((facts, mads, error));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let mads = PairedMads::new(mads);
+        self.ports.push(SweepPort { facts, own, mads, is_plane: false });
+        Ok(())
+    }
+
+    /// Pairs the ports without subnet management with the planes of the same port.
+    fn pair(self, reader: &mut Reader<'_>) -> Vec<SweepPort<'source>> {
+        let Self { mut ports, general } = self;
+        for (facts, mads, error) in general {
+            let guid = port_guid(reader, &facts);
+            let is_same = |port: &&mut SweepPort<'_>| {
+                guid.is_some() && port.own.map(|own| own.port_guid) == guid
+            };
+            let mut planes: Vec<_> = ports.iter_mut().filter(is_same).collect();
+            for plane in &mut planes {
+                plane.is_plane = true;
+            }
+            match planes.into_iter().next() {
+                Some(best) => best.mads.pair(mads),
+                None if error.is_missing_class() => note_without_planes(reader, &facts),
+                None => note_error(reader, &facts, &error),
+            }
+        }
+        ports
+    }
+}
+
+/// Outcome of the request of the own node.
+enum Own {
+    Node(NodeInfo),
+    /// The port did not answer.
+    Silent,
+    /// The record of the port has no such request: the port had no subnet management.
+    NotRecorded,
+}
+
+fn own_node(mads: &mut dyn Mads) -> Result<Own, ReadError> {
+    mads.ask(None, directed_smp::<NodeInfo>(&DirectedPath::own(), 0))?;
+    let mut own = Own::Silent;
+    while let Some((_, answer)) = mads.next_answer()? {
+        own = match answer {
+            Ok(mad) => smp_attribute::<NodeInfo>(&mad).map_or(Own::Silent, Own::Node),
+            Err(MadError::NotRecorded) => Own::NotRecorded,
+            Err(_) => Own::Silent,
+        };
+    }
+    Ok(own)
+}
+
+fn title(port: &MadPortFacts) -> String {
+    format!("{} port {}", port.device, port.port)
+}
+
+fn key(port: &MadPortFacts) -> String {
+    format!("{KEY}/{}/{}", port.device, port.port)
+}
+
+fn device_file(port: &MadPortFacts) -> String {
+    format!("/dev/infiniband/{}", port.umad)
+}
+
+/// True unless the kernel says that the port has no link.
+fn has_link(port: &MadPortFacts) -> bool {
+    matches!(port.physical_state, 0 | FabricPort::LINK_UP)
+}
+
+/// Returns the port of the report.
+fn port_of<'report>(
+    report: &'report HostReport,
+    facts: &MadPortFacts,
+) -> Option<&'report crate::model::Port> {
+    let device = report.devices.iter().find(|device| device.name == facts.device)?;
+    device.ports.iter().find(|port| port.number == facts.port)
+}
+
+/// True if the driver of the port is that of Omni-Path, which calls its link layer InfiniBand.
+fn is_omni_path(report: &HostReport, facts: &MadPortFacts) -> bool {
+    port_of(report, facts).is_some_and(|port| port.protocol == Some(Protocol::Opa))
+}
+
+fn has_lid(report: &HostReport, facts: &MadPortFacts) -> bool {
+    port_of(report, facts).is_none_or(|port| port.lid.is_some())
+}
+
+/// Returns the GUID of a port: the lower half of its first GID.
+fn port_guid(reader: &Reader<'_>, facts: &MadPortFacts) -> Option<u64> {
+    let MadPortFacts { device, port, .. } = facts;
+    let path = format!("/sys/class/infiniband/{device}/ports/{port}/gids/0");
+    let answer = reader.ask(&Question::File(path)).ok()?;
+    let gid: Ipv6Addr = std::str::from_utf8(&answer).ok()?.trim().parse().ok()?;
+    u64::try_from(gid.to_bits() & u128::from(u64::MAX)).ok().filter(|guid| *guid != 0)
+}
+
+fn note_omni_path(reader: &mut Reader<'_>, port: &MadPortFacts) {
+    let why = format!(
+        "{} is an Omni-Path port: its management datagrams have 2,048 bytes, which rdmactl does \
+         not read",
+        title(port)
+    );
+    reader.lacking(&key(port), &device_file(port), &why, USE_OPA);
+}
+
+/// Notes a port without subnet management whose planes are not there.
+fn note_without_planes(reader: &mut Reader<'_>, port: &MadPortFacts) {
+    let why = format!(
+        "{} has no subnet management, and no device of its planes (smi1) was found",
+        title(port)
+    );
+    let fix = format!("rdma dev add smi1 type SMI parent {}", port.device);
+    reader.lacking(&key(port), &device_file(port), &why, &fix);
+}
+
+/// Notes a plane that carries no traffic, because the sweep shows another plane.
+pub(super) fn note_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
+    if port.is_plane && port.facts.state != FabricPort::ACTIVE {
+        let state = FabricPort { state: port.facts.state, ..FabricPort::default() };
+        let why = format!(
+            "{} is a plane in state {}; the sweep shows another plane of the same port",
+            title(&port.facts),
+            state.state_word()
+        );
+        reader.lacking(&key(&port.facts), &device_file(&port.facts), &why, START_MANAGER);
+    }
+}
+
+/// Returns true if the own port has a LID, which requests of counters need; notes a port without.
+pub(super) fn can_count(
+    reader: &mut Reader<'_>,
+    port: &MadPortFacts,
+    own: &NodeInfo,
+    fabric: &Fabric,
+) -> bool {
+    let end = FabricEnd { node: 0, port: own.local_port };
+    let has_none = fabric.port(end).is_some_and(|own| own.lid == 0);
+    if has_none {
+        let why = format!(
+            "{} has no LID, because no subnet manager has configured it: counters are not read",
+            title(port)
+        );
+        reader.lacking(&key(port), &device_file(port), &why, START_MANAGER);
+    }
+    !has_none
+}
+
+/// Notes a port that cannot be used.
+pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
+    reader.unreadable(&key(port), &device_file(port), error, None);
+}

@@ -1,0 +1,193 @@
+//! Tables of subnet administration: the records of one answer, which the kernel joins from its
+//! segments (RMPP, specification 13.6 and 15.2.1).
+//!
+//! The header of a joined answer is that of the first segment. The kernel acknowledges segments,
+//! puts them in order and requests lost ones again (`drivers/infiniband/core/mad_rmpp.c`): this
+//! module receives no segments. Answers that cannot be a whole table are refused.
+
+use super::attribute::Attribute;
+use super::header::Status;
+use super::records::SaHeader;
+
+/// An answer that is no table of the requested records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecordTableError {
+    /// The answer is shorter than its headers.
+    #[error("an answer of subnet administration has 56 bytes at least, and {0} arrived")]
+    Short(usize),
+    /// Subnet administration refused the request.
+    #[error("subnet administration replied: {}", .0.text())]
+    Refused(Status),
+    /// The records are of another kind.
+    #[error("attribute {found:#06x} arrived, and {needed:#06x} was requested")]
+    Attribute {
+        /// Attribute id of the request.
+        needed: u16,
+        /// Attribute id of the answer.
+        found: u16,
+    },
+    /// The answer is of another version of RMPP.
+    #[error("the answer has RMPP version {0}, and version 1 is known")]
+    Version(u8),
+    /// The answer has no data, because the transfer ended or because it is no answer.
+    #[error("the answer is an RMPP {} packet (status {status}: {}), and has no data", packet(*.kind), reason(*.status))]
+    NoData {
+        /// Type of the packet.
+        kind: u8,
+        /// Status of RMPP.
+        status: u8,
+    },
+    /// The transfer failed.
+    #[error("the transfer failed with RMPP status {status}: {}", reason(*.status))]
+    Transfer {
+        /// Status of RMPP.
+        status: u8,
+    },
+    /// The length of the payload does not cover the header of subnet administration.
+    #[error("a payload of {0} bytes has no room for the header of 20 bytes")]
+    Payload(u32),
+    /// The first segment announces more bytes than arrived.
+    #[error("{announced} bytes of records were announced, and {found} arrived")]
+    Cut {
+        /// Bytes of records that the first segment announces.
+        announced: usize,
+        /// Bytes of records that arrived.
+        found: usize,
+    },
+    /// Records would lie over each other, or too far apart.
+    #[error("records of {needed} bytes lie {distance} bytes apart")]
+    Distance {
+        /// Bytes of a record.
+        needed: usize,
+        /// Distance of two records in bytes.
+        distance: usize,
+    },
+}
+
+/// Returns the word of an RMPP type.
+fn packet(kind: u8) -> String {
+    match kind {
+        2 => "acknowledgement".into(),
+        3 => "stop".into(),
+        4 => "abort".into(),
+        other => format!("type {other}"),
+    }
+}
+
+/// Returns the words of an RMPP status.
+fn reason(status: u8) -> &'static str {
+    match status {
+        0 => "normal",
+        1 => "resources exhausted",
+        118 => "total time too long",
+        119 => "last segment and payload length contradict",
+        120 => "first segment and segment number contradict",
+        121 => "invalid RMPP type",
+        122 => "window too small",
+        123 => "segment number too large",
+        124 => "invalid status",
+        125 => "unsupported version",
+        126 => "too many retries",
+        127 => "unspecified",
+        128..=191 => "defined by the class",
+        192..=254 => "defined by the vendor",
+        _ => "reserved",
+    }
+}
+
+/// The records of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordTable<A> {
+    /// The records that are whole.
+    pub records: Vec<A>,
+    /// Bytes behind the last whole record: 0, unless the answer was cut.
+    pub left_bytes: usize,
+}
+
+impl<A: Attribute> RecordTable<A> {
+    /// Bytes before the header of subnet administration, and before the records.
+    const HEADER: usize = 24;
+    const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
+
+    /// Largest distance of two records. The largest record has 108 bytes; later versions of the
+    /// specification may add fields.
+    const LARGEST_DISTANCE: usize = 1024;
+
+    /// Decodes a whole answer: headers, then records at the distance that the header tells.
+    ///
+    /// # Errors
+    /// The answer is shorter than its headers or than they announce, is a refusal or has no data, or
+    /// its records have another kind or an impossible distance.
+    pub fn decode(answer: &[u8]) -> Result<Self, RecordTableError> {
+        let short = RecordTableError::Short(answer.len());
+        let (common, rest) = answer.split_first_chunk::<24>().ok_or(short)?;
+        let header = SaHeader::decode(rest).map_err(|_short| short)?;
+        let bytes = answer.get(Self::RECORDS..).ok_or(short)?;
+        let status = Status(u16::from_be_bytes([common[4], common[5]]));
+        if !status.is_ok() {
+            return Err(RecordTableError::Refused(status));
+        }
+        let found = u16::from_be_bytes([common[16], common[17]]);
+        if found != A::ID {
+            return Err(RecordTableError::Attribute { needed: A::ID, found });
+        }
+        let bytes = payload(&header, bytes)?;
+        let distance = usize::from(header.record_words) * 8;
+        if distance == 0 && bytes.iter().all(|byte| *byte == 0) {
+            // A table without records has no distance.
+            return Ok(Self { records: Vec::new(), left_bytes: 0 });
+        }
+        if !(A::BYTES..=Self::LARGEST_DISTANCE).contains(&distance) {
+            return Err(RecordTableError::Distance { needed: A::BYTES, distance });
+        }
+        let chunks = bytes.chunks_exact(distance);
+        let left_bytes = chunks.remainder().len();
+        let records = chunks.filter_map(|record| A::decode(record).ok()).collect();
+        Ok(Self { records, left_bytes })
+    }
+}
+
+/// Bytes of RMPP data in a segment, and those of them before the records.
+const SEGMENT: usize = 220;
+const SA_HEADER: usize = 20;
+
+/// Returns the bytes of records without the padding of the last segment.
+///
+/// A length of 0 is unknown: nothing is cut off then. The length in the first of several segments
+/// is that of all segments. A manager may set a smaller one: no record is left out for it.
+fn payload<'bytes>(
+    header: &SaHeader,
+    bytes: &'bytes [u8],
+) -> Result<&'bytes [u8], RecordTableError> {
+    const ACTIVE: u8 = 1;
+    const DATA: u8 = 1;
+
+    let is_active = header.rmpp_flags & ACTIVE != 0;
+    if header.rmpp_version > 1 {
+        return Err(RecordTableError::Version(header.rmpp_version));
+    }
+    // An answer of one segment may have no RMPP header.
+    if header.rmpp_type != DATA && (is_active || header.rmpp_type != 0) {
+        let (kind, status) = (header.rmpp_type, header.rmpp_status);
+        return Err(RecordTableError::NoData { kind, status });
+    }
+    if header.rmpp_status != 0 {
+        return Err(RecordTableError::Transfer { status: header.rmpp_status });
+    }
+    if !is_active || header.payload_bytes == 0 {
+        return Ok(bytes);
+    }
+    let length = usize::try_from(header.payload_bytes).unwrap_or(usize::MAX);
+    let segments = length.div_ceil(SEGMENT);
+    let announced = length
+        .checked_sub(segments * SA_HEADER)
+        .ok_or(RecordTableError::Payload(header.payload_bytes))?;
+    if announced > bytes.len() {
+        return Err(RecordTableError::Cut { announced, found: bytes.len() });
+    }
+    let is_single = bytes.len() <= SEGMENT - SA_HEADER;
+    Ok(if is_single { &bytes[..announced] } else { bytes })
+}
+
+#[cfg(test)]
+mod tests;
