@@ -31,6 +31,7 @@ mod progress;
 mod resources;
 mod summary;
 mod top;
+mod upload_notes;
 mod usage;
 mod view;
 mod watch;

@@ -21,6 +21,7 @@ use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
 
 use super::outcome::say;
+use super::upload_notes::UploadNotes;
 use super::{interrupt, launcher, terminal};
 pub(super) use crate::fleet::cancelled;
 
@@ -81,9 +82,17 @@ fn reach_by(
         ..Resolver::default()
     };
     let is_verbose = global.verbose > 0;
-    let tell = move |host: &Host, notice: &Notice| {
-        if is_verbose || !matches!(notice, Notice::ByProgram { .. }) {
-            tell(note(host, notice));
+    let notes = UploadNotes::new(Box::new(tell));
+    let tell = move |host: &Host, notice: &Notice| match notice {
+        Notice::Sending { bytes, why } => notes.add(host, *bytes, why),
+        Notice::ByProgram { why } if is_verbose => {
+            notes.tell(note(host, &format!("using the ssh program: {why}")));
+        }
+        Notice::ByProgram { .. } => {}
+        Notice::Unchecked => {
+            let text =
+                "neither sha256sum nor busybox found; only the size of the upload was checked";
+            notes.tell(note(host, text));
         }
     };
     let privilege = if global.sudo { Privilege::Sudo } else { Privilege::Login };
@@ -93,19 +102,9 @@ fn reach_by(
     Ok(reach.by(launcher))
 }
 
-fn note(host: &Host, notice: &Notice) -> Note {
-    let text = match notice {
-        Notice::Sending { bytes, why } => {
-            // Whole tenths of a megabyte are exact enough.
-            let tenths = bytes / 100_000;
-            format!("uploading rdmactl ({}.{} MB) to {host}: {why}", tenths / 10, tenths % 10)
-        }
-        Notice::ByProgram { why } => format!("{host}: using the ssh program: {why}"),
-        Notice::Unchecked => format!(
-            "{host}: neither sha256sum nor busybox found; only the size of the upload was checked"
-        ),
-    };
-    Note { text: escape(&text).into_owned(), fix: None }
+/// Returns the note of one host.
+fn note(host: &Host, text: &str) -> Note {
+    Note { text: escape(&format!("{host}: {text}")).into_owned(), fix: None }
 }
 
 /// What one host gave, and how.
@@ -330,15 +329,5 @@ mod tests {
         let notes = crate::render::notes(&[HostReport { rdma_core: None, ..report }], true, false);
         assert_eq!(notes[0].text, "n1: agent: agent still running on n1 (pid 42)");
         assert_eq!(notes[0].fix.as_deref(), Some("end it: ssh n1 kill 42"));
-    }
-
-    #[test]
-    fn an_upload_is_announced_with_its_size_and_reason() {
-        let notice = Notice::Sending { bytes: 8_123_456, why: "no rdmactl in the PATH".into() };
-        let host = Host::named("n3");
-        assert_eq!(
-            note(&host, &notice).text,
-            "uploading rdmactl (8.1 MB) to n3: no rdmactl in the PATH"
-        );
     }
 }

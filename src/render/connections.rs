@@ -60,6 +60,11 @@ pub fn render_connections(rows: &[ConnectionRow<'_>], hosts_named: bool) -> Stri
     if down > 0 {
         let _ = write!(text, ", {down} down");
     }
+    let unread = rows.iter().filter(|row| row.report.failure.is_some()).count();
+    if unread > 0 {
+        let noun = if unread == 1 { "host" } else { "hosts" };
+        let _ = write!(text, "; {unread} {noun} not read");
+    }
     text.push('\n');
     text
 }
@@ -79,7 +84,7 @@ fn is_advice(connection: &Connection) -> bool {
 fn equal_advice_is_shown_once_with_its_number() {
     use std::borrow::Cow;
 
-    use crate::model::{HostReport, Via};
+    use crate::model::{HostFailure, HostReport, Reason, Via};
 
     let connection = |mount: &str, text: &str| -> Connection {
         let json = serde_json::json!({
@@ -108,4 +113,11 @@ fn equal_advice_is_shown_once_with_its_number() {
     let advice = "\n~ n1 nfs /a and 1 more: rdma_available\n    server x\n    fix: mount again\n\
                   ~ n1 nfs /c: rdma_available\n    server y\n    fix: mount again\n";
     assert!(text.starts_with(advice), "{text}");
+    assert!(text.ends_with("3 connections: 0 over RDMA, 3 over TCP\n"), "{text}");
+    let failure = HostFailure::new(Reason::Timeout, "no answer within 1 s");
+    let unread = HostReport::failed("n2", failure);
+    let mut rows = rows.to_vec();
+    rows.push(ConnectionRow { report: &unread, connection: None, change: None });
+    let text = render_connections(&rows, true);
+    assert!(text.ends_with(" 0 over RDMA, 3 over TCP; 1 host not read\n"), "{text}");
 }

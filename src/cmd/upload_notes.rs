@@ -1,0 +1,117 @@
+//! Announces uploads on stderr: one line for all hosts whose uploads start within a moment.
+//!
+//! `fleet` adds each upload before its first byte is sent. A cluster of 500 hosts gives a few lines
+//! instead of 500.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::fleet::Host;
+use crate::names;
+use crate::render::{Note, escape};
+
+/// Time in which uploads are collected for one line. It is short against the time of an upload.
+const COLLECTED: Duration = Duration::from_millis(300);
+
+/// Uploads that have no line yet. Dropping this value writes the last lines.
+pub(super) struct UploadNotes(Arc<Shared>);
+
+struct Shared {
+    pending: Mutex<Pending>,
+    tell: Box<dyn Fn(Note) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// Hosts by the size of the upload in bytes and its reason.
+    hosts: BTreeMap<(usize, String), Vec<String>>,
+    /// Ends the thread that waits to write the lines; `None` if there is no such thread.
+    end: Option<Sender<()>>,
+}
+
+impl UploadNotes {
+    /// Writes lines with this function.
+    pub(super) fn new(tell: Box<dyn Fn(Note) + Send + Sync>) -> Self {
+        Self(Arc::new(Shared { pending: Mutex::default(), tell }))
+    }
+
+    /// Adds an upload of some bytes.
+    pub(super) fn add(&self, host: &Host, bytes: usize, why: &str) {
+        let mut pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.hosts.entry((bytes, why.to_owned())).or_default().push(host.to_string());
+        if pending.end.is_some() {
+            return;
+        }
+        let (end, ended) = mpsc::channel::<()>();
+        let shared = Arc::downgrade(&self.0);
+        let wait = move || {
+            let _ = ended.recv_timeout(COLLECTED);
+            // At the end of the run the lines are written without this thread.
+            if let Some(shared) = shared.upgrade() {
+                shared.write();
+            }
+        };
+        let thread = thread::Builder::new().name("uploads".into()).stack_size(64 * 1024);
+        pending.end = thread.spawn(wait).ok().map(|_| end);
+        if pending.end.is_none() {
+            drop(pending);
+            self.0.write();
+        }
+    }
+
+    /// Writes another line of a host.
+    pub(super) fn tell(&self, note: Note) {
+        (self.0.tell)(note);
+    }
+}
+
+impl Drop for UploadNotes {
+    fn drop(&mut self) {
+        self.0.write();
+    }
+}
+
+impl Shared {
+    /// Writes the lines of all uploads that have none.
+    fn write(&self) {
+        let pending = {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *pending)
+        };
+        for ((bytes, why), hosts) in pending.hosts {
+            // Tenths of a megabyte are exact enough.
+            let tenths = bytes / 100_000;
+            let size = format!("{}.{} MB", tenths / 10, tenths % 10);
+            let text = format!("uploading rdmactl ({size}) to {}: {why}", names::fold(hosts));
+            (self.tell)(Note { text: escape(&text).into_owned(), fix: None });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uploads_with_one_reason_are_one_line() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&lines);
+        let tell = move |note: Note| written.lock().unwrap().push(note.text);
+        let notes = UploadNotes::new(Box::new(tell));
+        for number in 1..=3 {
+            let host = Host::named(format!("n{number}"));
+            notes.add(&host, 8_123_456, "no rdmactl in the PATH");
+        }
+        notes.add(&Host::named("m1"), 8_123_456, "its rdmactl is older");
+        drop(notes);
+        let lines = lines.lock().unwrap();
+        let expected = [
+            "uploading rdmactl (8.1 MB) to m1: its rdmactl is older",
+            "uploading rdmactl (8.1 MB) to n[1-3]: no rdmactl in the PATH",
+        ];
+        assert_eq!(*lines, expected);
+    }
+}
