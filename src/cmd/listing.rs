@@ -244,7 +244,7 @@ pub(super) fn read_with_progress(
 }
 
 /// Reads what the flags name.
-fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
+pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
     let hosts = if let Some(path) = &global.save {

@@ -9,7 +9,7 @@ use crate::render::{escape, notes};
 use crate::term::Term;
 
 use super::Outcome;
-use super::local::read;
+use super::listing::read;
 use super::outcome::say;
 use super::view::{Hosts, View};
 
