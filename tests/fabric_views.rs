@@ -191,6 +191,8 @@ fn only_the_listed_counters_are_cleared() {
     let all =
         "SymbolErrorCounter,9\nLinkDownedCounter,5\nPortRcvErrors,7\nPortMalformedPktErrors,6\n";
     assert_eq!(listed(&simulator, &[]).1, all);
+    let (code, out, _) = listed(&simulator, &["-w", "node=nowhere"]);
+    assert_eq!((code, out.as_str()), (0, ""), "errors of other nodes are not listed");
     let filter = ["-w", "counter!=LinkDownedCounter", "--clear"];
     let (code, out, errors) = listed(&simulator, &filter);
     assert_eq!((code, out), (1, all.replace("LinkDownedCounter,5\n", "")), "{errors}");
@@ -198,6 +200,7 @@ fn only_the_listed_counters_are_cleared() {
     assert_eq!(listed(&simulator, &[]).1, "LinkDownedCounter,5\n");
     for (args, error) in [
         (&["links", "--clear"][..], "--clear has no effect on this view"),
+        (&["links", "--format", "dot"], "--format tree and --format dot draw the whole subnet"),
         (&["errors", "--clear", "-H", "n1"], "--clear works from this host only, without -H"),
         (&["errors", "--clear", "-j"], "--clear lists counters as rows, and JSON has no rows"),
         (&["errors", "--clear", "--watch"], "--clear contradicts --watch"),
@@ -262,6 +265,12 @@ fn files_of_other_tools_are_fabrics() {
     fs::write(&file, netdiscover).expect("a file");
     for file in [file, simulator.folder.path().join("opensm-subnet.lst")] {
         let file = file.to_str().expect("a path");
+        for view in [&["errors"][..], &["sm"], &["partitions"], &["routes", "node1", "node2"]] {
+            let arguments = [&["fabric"], view, &["--from", file]].concat();
+            let (code, out, errors) = simulator.runs(RDMACTL, &arguments);
+            assert_eq!((code, out.as_str()), (2, ""), "{view:?}");
+            assert!(errors.contains(": a file of this kind has no "), "{errors}");
+        }
         let imported =
             simulator.fabric(0, &["links", "--from", file, "-f", "csv", "-n", "-o", columns]);
         assert_eq!(links(&imported), live, "{file}");

@@ -134,6 +134,17 @@ fn an_other_end_that_is_not_read_is_a_problem() {
     assert!(why.ends_with(": the kernel module ib_umad is not loaded"), "{why}");
 }
 
+#[test]
+fn a_missing_device_file_is_no_healthy_subnet() {
+    let missing = Err(ReadError::Errno(Errno::NO_ENTRY));
+    let host = Host { open: missing, ..Host::healthy() };
+    let report = host_report(&host, &[Part::Fabric].into(), "n1", Via::Local);
+    assert_eq!(report.fabrics, None);
+    let problem = report.problems.iter().find(|problem| problem.key == "fabric/mlx5_0/2");
+    let why = "cannot open /dev/infiniband/umad1: ENOENT (no such file or directory)";
+    assert_eq!(problem.map(|problem| &*problem.detail), Some(why), "{:?}", report.problems);
+}
+
 /// Exit code, stdout and stderr of rdmactl.
 fn rdmactl(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))

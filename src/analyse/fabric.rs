@@ -99,7 +99,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
                 code: "fabric.no_manager",
                 subject: "subnet manager".into(),
                 what: format!(
-                    "no master subnet manager answers; LID {} configured the subnet before",
+                    "no master subnet manager replies; LID {} configured the subnet before",
                     fabric.sm_lid
                 ),
                 fix: Some(start.into()),
@@ -193,7 +193,8 @@ pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
 fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
     let is_default = |name: &str| {
         name.is_empty()
-            || name.contains("Mellanox Technologies")
+            // Aggregation nodes (SHARP) belong to switches and always have this name.
+            || name.contains("Mellanox Technologies") && !name.contains("Aggregation Node")
             || name.starts_with("MT") && name.contains("ConnectX")
     };
     let nodes = fabric.nodes.iter().filter(|node| !node.is_switch());
@@ -209,14 +210,14 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
         code: "fabric.default_description",
         subject: format!("{}{rest}", first.guid),
         what: format!(
-            "the node description is that of the vendor (\"{}\"), so that nobody sees the host",
+            "the node description is the default of the vendor (\"{}\") and does not name the host",
             first.name.as_deref().unwrap_or_default()
         ),
         fix: Some("on the host: systemctl enable --now rdma-ndd".into()),
     });
 }
 
-/// Requests without an answer, one finding for each place.
+/// Adds a finding for each place of requests without a reply.
 fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
     let mut places: BTreeMap<String, Vec<&SilentRoute>> = BTreeMap::new();
     for silent in &fabric.silent {
@@ -233,7 +234,7 @@ fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
             code: "fabric.no_answer",
             subject: place,
             what: format!(
-                "no answer to {}{rest} ({}; {})",
+                "no reply to {}{rest} ({}; {})",
                 attributes.join(", "),
                 silent[0],
                 silent[0].detail

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 /// The arguments of `fabric`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Views: subnets (default), nodes, links, switches, routes A B, partitions, sm, problems, errors.\n\nExamples:\n  rdmactl fabric\n  rdmactl fabric -H sm1 --upload\n  rdmactl fabric links -w 'state!=active or width==1X'\n  rdmactl fabric routes n1 n2\n  rdmactl fabric errors --thresholds /etc/infiniband-diags/error_thresholds\n  rdmactl fabric errors -w 'node=leaf001' --clear\n  rdmactl fabric --save monday.ndjson\n  rdmactl fabric links --from ibnetdiscover.txt\n  rdmactl fabric --format dot | dot -Tsvg > fabric.svg\n\nExit codes: 0 the subnet was read; 1 errors found a counter above its threshold, or a route does not reach its target; 2 usage error, or no subnet could be read; 3 a node did not answer, or a host could not be read."
+    after_help = "Views: subnets (default), nodes, links, switches, routes A B, partitions, sm, problems, errors.\n\nExamples:\n  rdmactl fabric\n  rdmactl fabric -H sm1 --upload\n  rdmactl fabric links -w 'state!=active or width==1X'\n  rdmactl fabric routes n1 n2\n  rdmactl fabric errors --thresholds /etc/infiniband-diags/error_thresholds\n  rdmactl fabric errors -w 'node=leaf001' --clear\n  rdmactl fabric --save monday.ndjson\n  rdmactl fabric links --from ibnetdiscover.txt\n  rdmactl fabric --format dot | dot -Tsvg > fabric.svg\n\nExit codes: 0 the subnet was read; 1 errors found a counter above its threshold, or a route does not reach its target; 2 usage error, or no subnet could be read; 3 a node did not reply, or a host could not be read."
 )]
 pub struct FabricArgs {
     /// nodes, links, switches, routes, sm, errors, ...

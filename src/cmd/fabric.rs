@@ -23,23 +23,18 @@ use crate::render::{
     FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
     to_json_lines,
 };
-use crate::source::{set_mad_window, stop_mads};
+use crate::source::set_mad_window;
 use crate::term::Term;
 
 use super::fabric_clear::{Listed, refuse_clear};
-use super::interrupt;
 use super::listing::{self, Recipe, Rows};
 use super::outcome::say;
-use super::{Advice, Outcome};
+use super::{Advice, Outcome, local};
 
 /// Lists the subnets of what the flags name.
 pub(super) fn run(global: &Global, args: &FabricArgs, term: Term) -> anyhow::Result<Outcome> {
     check(global, args)?;
     let names = args.node_name_map.as_deref().map(read_names).transpose()?;
-    // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
-    if !global.queries_hosts() && global.from.is_none() {
-        interrupt::end_on_signals(stop_mads)?;
-    }
     if let Some(window) = args.window {
         set_mad_window(window.into());
     }
@@ -80,6 +75,24 @@ fn check(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     if args.thresholds.is_some() && args.view != FabricView::Errors {
         let fix = "write rdmactl fabric errors --thresholds FILE, or remove it";
         return Err(Advice::error("--thresholds has no effect on this view", fix));
+    }
+    let needed = match args.view {
+        FabricView::Errors => Some("counters"),
+        FabricView::Partitions => Some("partition tables"),
+        FabricView::Routes => Some("forwarding tables"),
+        FabricView::Sm => Some("subnet managers"),
+        _ => None,
+    };
+    if let Some((needed, file)) = needed.zip(global.from.as_deref())
+        && local::imported(file)?.is_some()
+    {
+        let what = format!("{}: a file of this kind has no {needed}", file.display());
+        return Err(Advice::error(what, "save a sweep: rdmactl fabric --save FILE"));
+    }
+    let is_drawing = matches!(global.output(), Format::Tree | Format::Dot);
+    if is_drawing && args.view != FabricView::Subnets {
+        let fix = "omit the view, or use another format";
+        return Err(Advice::error("--format tree and --format dot draw the whole subnet", fix));
     }
     if args.window.is_some() && (global.queries_hosts() || global.from.is_some()) {
         let fix = "omit --window";
@@ -194,10 +207,11 @@ impl Fabric<'_> {
                 })?
             }
         };
-        // A file holds the requests for all counters, which are others than those for errors.
+        // A capture holds the requests for all counters; the requests for errors alone differ.
         let needs_all = thresholds.name_traffic() || self.global.from.is_some();
         let mut parts = self.parts();
         parts.extend([if needs_all { Part::FabricCounters } else { Part::FabricErrors }]);
+        let is_document = matches!(self.global.output(), Format::Json | Format::Ndjson);
         let found = Cell::new(false);
         let listed = RefCell::new(Listed::default());
         let outcome = listing::run(
@@ -207,6 +221,7 @@ impl Fabric<'_> {
                 parts,
                 nothing: "no error counter is above its threshold",
                 footer: &|rows, _| {
+                    found.set(rows.iter().any(|row| row.counter.is_some()));
                     listed.replace(Listed::of(rows));
                     String::new()
                 },
@@ -214,7 +229,8 @@ impl Fabric<'_> {
             },
             |report| {
                 self.rename(report);
-                let mut fabrics = report.fabrics.iter().flatten();
+                // JSON has no rows, and no filter.
+                let mut fabrics = report.fabrics.iter().flatten().filter(|_| is_document);
                 if fabrics.any(|fabric| above(fabric, &thresholds).next().is_some()) {
                     found.set(true);
                 }
@@ -246,7 +262,8 @@ impl Fabric<'_> {
                         Ok((from, to)) => {
                             let routes = routes::routes(fabric, from, to);
                             let is_broken = |route: &Route| route.failure.is_some();
-                            failed.set(failed.get() || routes.iter().any(is_broken));
+                            let has_none = routes.is_empty() || routes.iter().any(is_broken);
+                            failed.set(failed.get() || has_none);
                             rows.extend(hop_rows(place, &routes));
                         }
                         Err(error) => missing = Some(error),

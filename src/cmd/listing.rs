@@ -4,18 +4,18 @@ use crate::analyse::rate::Counted;
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::fleet::Host;
-use crate::model::{HostReport, Parts};
+use crate::model::{HostReport, Part, Parts};
 use crate::names;
 use crate::query::Listing;
 use crate::render::{Note, ReportDocument, column_help, escape, notes, to_json, to_json_lines};
-use crate::source::ended_mads;
+use crate::source::{ended_mads, stop_mads};
 use crate::term::Term;
 
 use super::local::{self, Reports};
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::watch::Watch;
-use super::{Advice, Outcome, asked, fleet, progress};
+use super::{Advice, Outcome, asked, fleet, interrupt, progress};
 
 /// What makes one listing different from the others.
 pub(super) struct Recipe<'recipe, L: Listing> {
@@ -236,6 +236,10 @@ pub(super) fn read_with_progress(
     term: Term,
     parts: &Parts,
 ) -> anyhow::Result<Reports> {
+    // With -H the fan-out ends on a signal; a sweep from this host prints what it found.
+    if parts.has(Part::Fabric) && !global.queries_hosts() && global.from.is_none() {
+        interrupt::end_on_signals(stop_mads)?;
+    }
     let line = || {
         let requests = ended_mads();
         (requests > 0).then(|| format!("reading the subnet: {requests} requests"))
@@ -262,7 +266,7 @@ const NOTHING_READ: &str = "no entry in the readable data; some data could not b
 
 /// Whether all that could be listed was read.
 fn is_whole(host: &HostReport) -> bool {
-    let parts = ["connections", "consumers", "resources"];
+    let parts = ["connections", "consumers", "resources", "fabric"];
     host.failure.is_none() && !parts.iter().any(|part| host.problems.touch(part))
 }
 

@@ -94,7 +94,7 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 ///
 /// # Errors
 /// The file cannot be read, or a line of it has another form.
-fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
+pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
     let mut text = Vec::new();
     let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;

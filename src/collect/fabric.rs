@@ -66,7 +66,9 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
     for fabric in &fabrics {
         add_problems(reader, fabric);
     }
-    report.fabrics = Some(fabrics);
+    if !fabrics.is_empty() {
+        report.fabrics = Some(fabrics);
+    }
 }
 
 /// Notes what is missing of a fabric.

@@ -20,6 +20,12 @@ impl Class {
     /// Base version and class version of Omni-Path, whose datagrams have 2,048 bytes.
     pub const OMNI_PATH_VERSION: u8 = 0x80;
 
+    /// True for the classes of subnet management, which use queue pair 0.
+    #[must_use]
+    pub fn is_subnet_management(self) -> bool {
+        [Self::SUBNET_LID, Self::SUBNET_DIRECTED].contains(&self)
+    }
+
     /// Returns the class version that InfiniBand uses: 2 for subnet administration, else 1.
     #[must_use]
     pub fn version(self) -> u8 {

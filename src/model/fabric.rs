@@ -4,6 +4,7 @@
 //! their words. Speeds have one code for all generations, that of `active_speed` in verbs.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,19 +26,21 @@ pub struct Fabric {
     /// LID of the subnet manager that configured the first port; 0 if there was none.
     pub sm_lid: u16,
     /// Nodes; the first one has the port from which the sweep began.
+    #[serde(deserialize_with = "nodes_with_sound_links")]
     pub nodes: Vec<FabricNode>,
     /// Requests without an answer. A port at the end of such a route has a link.
     pub silent: Vec<SilentRoute>,
     /// Nodes with the GUID of another node.
     pub duplicate_guids: Vec<DuplicateGuid>,
-    /// Why the tables of subnet administration were not used; empty if they were, or were not asked.
+    /// Reasons for rejecting the tables of subnet administration; empty if the tables were used or
+    /// not requested.
     pub rejected_tables: Vec<String>,
     /// Number of requests that were sent.
     pub requests: u32,
     /// Number of requests to which the file of the sweep has no reply; 0 for a live sweep.
     #[serde(default)]
     pub unrecorded: u32,
-    /// True if a signal or the deadline ended the sweep before all nodes were asked.
+    /// True if a signal, an error of the device or the limit of nodes ended the sweep early.
     pub is_partial: bool,
 }
 
@@ -56,7 +59,7 @@ pub enum SweepMethod {
 }
 
 impl SweepMethod {
-    /// Returns the word of the VIA column.
+    /// Returns the word of the METHOD column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -451,11 +454,8 @@ impl FabricNode {
     /// Returns a port by its number.
     #[must_use]
     pub fn port(&self, number: u8) -> Option<&FabricPort> {
-        let at = self.ports.binary_search_by_key(&number, |port| port.number).ok();
-        at.map_or_else(
-            || self.ports.iter().find(|port| port.number == number),
-            |at| self.ports.get(at),
-        )
+        let at = self.ports.binary_search_by_key(&number, |port| port.number).ok()?;
+        self.ports.get(at)
     }
 
     /// True for a switch.
@@ -482,6 +482,27 @@ impl FabricNode {
         let number = if self.is_switch() { 0 } else { port };
         self.port(number).map(|port| port.lid).filter(|lid| *lid != 0)
     }
+}
+
+/// Reads nodes of another host. Ports are sorted, and links to nodes or ports that do not exist are
+/// removed: the rest of the program uses the places of links without checking them.
+fn nodes_with_sound_links<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<FabricNode>, D::Error> {
+    let mut nodes = Vec::<FabricNode>::deserialize(deserializer)?;
+    for node in &mut nodes {
+        node.ports.sort_by_key(|port| port.number);
+        node.ports.dedup_by_key(|port| port.number);
+    }
+    let numbers: Vec<BTreeSet<u8>> =
+        nodes.iter().map(|node| node.ports.iter().map(|port| port.number).collect()).collect();
+    for port in nodes.iter_mut().flat_map(|node| &mut node.ports) {
+        let exists = |end: &FabricEnd| {
+            numbers.get(end.node).is_some_and(|numbers| numbers.contains(&end.port))
+        };
+        port.peer = port.peer.filter(exists);
+    }
+    Ok(nodes)
 }
 
 /// Returns the description of a node, or its GUID if the description is missing or empty.
@@ -562,6 +583,32 @@ mod tests {
         assert_eq!(port(2, 64).link(), "4X HDR");
         assert_eq!(port(3, 512).link(), "width 3 speed 512");
         assert_eq!(port(3, 512).rate_bps(), None);
+    }
+
+    #[test]
+    fn links_to_nowhere_are_removed_from_a_report() {
+        let mut fabric = Fabric::empty("mlx5_0", 1, SweepMethod::Smp);
+        let end = |node, port| Some(FabricEnd { node, port });
+        let port = |number, peer| FabricPort { number, peer, ..FabricPort::default() };
+        let ports = vec![port(3, end(999, 1)), port(1, end(0, 9)), port(2, end(0, 1))];
+        fabric.nodes.push(FabricNode {
+            guid: Guid(1),
+            system_image_guid: Guid(1),
+            kind: FabricNodeKind::Ca,
+            name: None,
+            vendor_id: 0,
+            device_id: 0,
+            revision: 0,
+            port_count: 3,
+            enhanced_port_0: None,
+            route: None,
+            forwarding: None,
+            ports,
+        });
+        let json = serde_json::to_string(&fabric).unwrap();
+        let read: Fabric = serde_json::from_str(&json).unwrap();
+        let peers: Vec<_> = read.nodes[0].ports.iter().map(|port| port.peer).collect();
+        assert_eq!(peers, [None, end(0, 1), None], "sorted by number");
     }
 
     #[test]

@@ -53,8 +53,10 @@ pub fn subnets(reports: &[HostReport]) -> Vec<FabricPlace<'_>> {
     order.sort_by_key(|at| Reverse(size(&places[*at])));
     let (mut known, mut kept) = (HashSet::new(), HashSet::new());
     for at in order {
+        // The ports of one adapter may be in several subnets.
         let nodes = places[at].fabric.iter().flat_map(|fabric| &fabric.nodes);
-        let guids: Vec<u64> = nodes.map(|node| node.guid.0).collect();
+        let ports = nodes.flat_map(|node| &node.ports);
+        let guids: Vec<u64> = ports.filter_map(|port| Some(port.guid?.0)).collect();
         if guids.first().is_none_or(|first| !known.contains(first)) {
             known.extend(guids);
             kept.insert(at);

@@ -115,7 +115,11 @@ pub fn fabric_schema() -> serde_json::Value {
 pub fn render_fabric_findings(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings.iter().take(MOST) {
-        let mark = if finding.severity == Severity::Fail { "!" } else { "~" };
+        let mark = match finding.severity {
+            Severity::Fail => "!",
+            Severity::Unknown => "?",
+            Severity::Warn => "~",
+        };
         let subject = finding.subject.to_string();
         let _ = writeln!(text, "{mark} {}: {}", escape(&subject), finding.code);
         let _ = writeln!(text, "    {}", escape(&finding.what));

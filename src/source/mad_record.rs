@@ -10,13 +10,12 @@ use super::mads::{MadAnswer, MadError, MadTicket, Mads};
 use super::{Answer, Question, ReadError, Recorder, Source};
 use crate::mad::{MAD_BYTES, Status};
 use crate::sys::Errno;
+use crate::sys::umad::LARGEST_ANSWER;
 
 /// First bytes of a record.
 const MAGIC: &[u8; 8] = b"rdmamad1";
 /// LID that stands for "along the directed route of the request".
 const NO_LID: u16 = 0;
-/// Largest answer: a table of all records of the largest subnet is smaller.
-const LARGEST_ANSWER: usize = 64 << 20;
 
 /// Bytes that are no record of MADs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

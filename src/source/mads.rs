@@ -30,8 +30,8 @@ const TABLE: Duration = Duration::from_secs(30);
 /// Limits of the requests of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MadLimits {
-    /// Requests in flight at the same time. A switch answers one after the other; more than 128
-    /// overrun ibsim.
+    /// Requests in flight at the same time. A switch replies to one request at a time; more than 128
+    /// requests overrun ibsim.
     pub window: usize,
     /// Time for one attempt.
     pub timeout: Duration,
@@ -204,7 +204,7 @@ impl MadPort {
         if let Some(agent) = self.agents.get(&class.0) {
             return Ok(*agent);
         }
-        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
+        let is_subnet = class.is_subnet_management();
         let agent = self.port.register(Registration {
             class: class.0,
             version: class.version(),
@@ -260,7 +260,7 @@ impl Mads for MadPort {
         self.agent(class)?;
         self.last = self.last.wrapping_add(1);
         let ticket = MadTicket(self.last);
-        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&class);
+        let is_subnet = class.is_subnet_management();
         let address = MadAddress {
             lid: lid.unwrap_or(PERMISSIVE_LID),
             queue_pair: u32::from(!is_subnet),

@@ -26,7 +26,7 @@ const HEADER: usize = mem::size_of::<ffi::ib_user_mad_hdr>();
 const OLD_HEADER: usize = 56;
 
 /// Largest answer of several segments: a million records of a node have less.
-const LARGEST_ANSWER: usize = 128 * 1024 * 1024;
+pub const LARGEST_ANSWER: usize = 128 * 1024 * 1024;
 
 /// Header that the kernel puts before each MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

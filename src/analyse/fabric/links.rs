@@ -34,7 +34,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
         .collect();
     for ((node, code), cause) in &causes {
         let first = of_node[&(*node, *code)][0];
-        let name = fabric.nodes[*node].title();
+        let (name, guid) = (fabric.nodes[*node].title(), fabric.nodes[*node].guid);
         found.push(Found {
             severity: Severity::Warn,
             code,
@@ -49,7 +49,7 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
             ),
             fix: Some(format!(
                 "check power, modules and firmware of {name}; list its links: \
-                 rdmactl fabric links -w 'node~\"{name}\"'"
+                 rdmactl fabric links -w 'guid==\"{guid}\" or peer_guid==\"{guid}\"'"
             )),
         });
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Found, lids_of, ports, title};
-use crate::model::{Fabric, FabricEnd, FabricNodeKind, Severity};
+use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Severity};
 use crate::names;
 
 /// Most switches that a packet passes (specification: a directed route has 64 ports).
@@ -38,11 +38,14 @@ pub enum RouteFailure {
     #[error("the forwarding table is unknown")]
     NoTable,
     /// The table has no port for the LID.
-    #[error("the forwarding table has no port for the LID")]
+    #[error("the forwarding table has no port")]
     NoEntry,
     /// The port of the table has no link.
     #[error("port {0} of the forwarding table has no link")]
     NoLink(u8),
+    /// The port of the table has a link to a node that did not reply.
+    #[error("the node behind port {0} is unknown")]
+    UnknownPeer(u8),
     /// Packets reach a node that does not have the LID and does not forward.
     #[error("packets reach a node that does not have the LID")]
     WrongNode,
@@ -76,13 +79,15 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
         } else {
             Err(RouteFailure::WrongNode)
         };
-        let step = next.and_then(|port| {
-            let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
-            peer.map(|peer| (port, peer)).ok_or(RouteFailure::NoLink(port))
-        });
+        let step = next
+            .and_then(|port| peer_of(fabric, FabricEnd { node, port }).map(|peer| (port, peer)));
         match step {
             Ok((port, peer)) => {
+                let is_known = route.hops.iter().any(|hop| hop.node == node);
                 route.hops.push(Hop { node, enters, leaves: Some(port) });
+                if is_known {
+                    break;
+                }
                 (node, enters) = (peer.node, Some(peer.port));
             }
             Err(failure) => {
@@ -94,6 +99,16 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
     }
     route.failure = Some(RouteFailure::Loop);
     route
+}
+
+/// Returns the other end of the link of a port.
+fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
+    let found = fabric.port(end);
+    if let Some(peer) = found.and_then(|port| port.peer) {
+        return Ok(peer);
+    }
+    let has_link = found.is_some_and(|port| port.physical_state == FabricPort::LINK_UP);
+    Err(if has_link { RouteFailure::UnknownPeer(end.port) } else { RouteFailure::NoLink(end.port) })
 }
 
 /// Returns the port for a LID. Port 0 is the switch itself, which does not have the LID here.
@@ -193,7 +208,7 @@ fn faults(fabric: &Fabric) -> Faults {
 }
 
 /// Returns the next switch on the way to a LID; `None` where the walk ends without a fault: at the
-/// target, at a router, and at a switch whose table is unknown.
+/// target, at a router, at a switch whose table is unknown, and at a node that did not reply.
 fn step(
     fabric: &Fabric,
     node: usize,
@@ -201,8 +216,12 @@ fn step(
     target: usize,
 ) -> Result<Option<usize>, RouteFailure> {
     let port = next_port(fabric, node, lid)?;
-    let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
-    let next = peer.ok_or(RouteFailure::NoLink(port))?.node;
+    let next = match peer_of(fabric, FabricEnd { node, port }) {
+        Ok(peer) => peer.node,
+        // The node without a reply is a finding of its own.
+        Err(RouteFailure::UnknownPeer(_)) => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
     match fabric.nodes[next].kind {
         _ if next == target => Ok(None),
         FabricNodeKind::Switch => Ok(fabric.nodes[next].forwarding.as_ref().map(|_| next)),

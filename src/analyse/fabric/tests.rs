@@ -116,6 +116,21 @@ fn a_switch_whose_links_are_mostly_slow_is_named_once() {
 }
 
 #[test]
+fn a_route_to_a_node_without_a_reply_is_no_missing_route() {
+    let mut fabric = fabric();
+    // The link from leaf1 to spine1 is up, and spine1 did not reply.
+    let port = change(&mut fabric, 4, 3);
+    port.peer = None;
+    port.physical_state = FabricPort::LINK_UP;
+    assert!(codes(&fabric).iter().all(|(code, _)| *code != "fabric.route_missing"));
+    let from = FabricEnd { node: 0, port: 1 };
+    let to = FabricEnd { node: 2, port: 1 };
+    let routes = routes::routes(&fabric, from, to);
+    let failure = routes[0].failure.map(|failure| failure.to_string());
+    assert_eq!(failure.as_deref(), Some("the node behind port 3 is unknown"));
+}
+
+#[test]
 fn a_speed_that_one_end_lacks_is_no_finding() {
     let mut fabric = fabric();
     for (node, port) in [(4, 1), (0, 1)] {
@@ -170,7 +185,7 @@ fn entries_that_lead_nowhere_are_found_where_they_are() {
     let told: Vec<_> =
         found.iter().map(|one| (one.subject.to_string(), one.what.as_str())).collect();
     let expected = [
-        ("spine1", "the forwarding table has no port for the LID for 1 LID: n3 HCA-1 port 1"),
+        ("spine1", "the forwarding table has no port for 1 LID: n3 HCA-1 port 1"),
         ("spine1", "port 3 of the forwarding table has no link for 1 LID: n4 HCA-1 port 1"),
     ];
     assert_eq!(told, expected.map(|(subject, what)| (subject.to_owned(), what)));

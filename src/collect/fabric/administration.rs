@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::managers::manager_of;
 use super::port_info;
 use super::requests::Requests;
 use super::sweep::{node_of, port_mut};
@@ -12,16 +13,18 @@ use crate::mad::{
     Attribute, DirectedPath, LinkRecord, NodeInfo, NodeRecord, PortInfo, PortInfoRecord,
     RecordTable, SmInfo, directed_smp, smp, smp_attribute, table_request,
 };
-use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SubnetManager, SweepMethod};
+use crate::model::{Fabric, FabricEnd, FabricNode, Guid, SweepMethod};
 use crate::source::{MadAnswer, MadError, Mads, ReadError};
 
 /// Why the tables are not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejected {
-    #[error("the own port does not answer")]
+    #[error("the local port does not reply")]
     OwnPort,
     #[error("no subnet manager has configured the own port")]
     NoManager,
+    #[error("the subnet manager at LID {0} does not reply")]
+    SilentManager(u16),
     #[error("the subnet manager at LID {0} is not the master")]
     NotMaster(u16),
     #[error("no {table}: {why}")]
@@ -59,9 +62,10 @@ pub(super) fn read(
     }
     requests.ask(Some(info.sm_lid), smp::<SmInfo>(0), SmInfo::NAME)?;
     let manager = requests.next()?.and_then(|(_, answer)| smp_attribute::<SmInfo>(&answer.ok()?));
-    let is_master = |info: &SmInfo| manager_of(info).is_master();
-    if !manager.as_ref().is_some_and(is_master) {
-        return Ok(Err(Rejected::NotMaster(info.sm_lid)));
+    match manager.map(|manager| manager_of(&manager).is_master()) {
+        Some(true) => {}
+        Some(false) => return Ok(Err(Rejected::NotMaster(info.sm_lid))),
+        None => return Ok(Err(Rejected::SilentManager(info.sm_lid))),
     }
     // One table after the other: the first one that is cut or missing ends the attempt.
     let lid = Some(info.sm_lid);
@@ -93,16 +97,6 @@ fn next_table<A: Attribute>(
     requests.ask(lid, table_request::<A>(), A::NAME)?;
     let answer = requests.next()?.map(|(_, answer)| answer);
     Ok(table(answer.unwrap_or(Err(MadError::NoReply))))
-}
-
-/// Returns the manager of an `SMInfo`.
-fn manager_of(info: &SmInfo) -> SubnetManager {
-    SubnetManager {
-        guid: Guid(info.guid),
-        priority: info.priority,
-        state: info.state,
-        activity: info.activity,
-    }
 }
 
 /// The nodes by their GUIDs, and the ports by their LIDs.

@@ -4,14 +4,18 @@
 //! A request names the counters of one attribute of one port by select bits. Other counters keep
 //! their values.
 
+use super::super::reader::Reader;
+use super::ports::{self, SweepPort};
 use super::requests::Requests;
 use crate::mad::{
     MAD_BYTES, PortCounters, PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_clear,
 };
+use crate::model::{HostReport, Via};
 use crate::source::{Mads, Question, ReadError, Source, parse_mad_ports};
 
-/// Counters of `PortCounters` in the order of the bits of `CounterSelect` (specification 16.1.3.5).
-const PORT_COUNTERS: [&str; 16] = [
+/// Error counters of `PortCounters` in the order of the bits of `CounterSelect` (specification
+/// 16.1.3.5). The bits of traffic follow.
+const PORT_COUNTERS: [&str; 12] = [
     "SymbolErrorCounter",
     "LinkErrorRecoveryCounter",
     "LinkDownedCounter",
@@ -24,10 +28,6 @@ const PORT_COUNTERS: [&str; 16] = [
     "LocalLinkIntegrityErrors",
     "ExcessiveBufferOverrunErrors",
     "VL15Dropped",
-    "PortXmitData",
-    "PortRcvData",
-    "PortXmitPkts",
-    "PortRcvPkts",
 ];
 
 /// Counters of `PortCounters` in the order of the bits of `CounterSelect2`.
@@ -83,12 +83,15 @@ pub fn clear_counters(
     source: &dyn Source,
     device: &str,
     port: u32,
-    ports: &[PortToClear],
+    to_clear: &[PortToClear],
 ) -> Result<Vec<NotCleared>, ReadError> {
     let known = parse_mad_ports(&source.ask(&Question::MadPorts)?);
-    let own = known.into_iter().find(|facts| facts.device == device && facts.port == port);
-    let own = own.ok_or(ReadError::NotRecorded)?;
-    clear(&mut *source.mads(&own.umad)?, ports)
+    let mut reader = Reader::new(source);
+    let report = HostReport::empty("", Via::Local);
+    let opened = ports::open(&mut reader, &report, known).unwrap_or_default();
+    let is_own = |one: &SweepPort<'_>| one.facts.device == device && one.facts.port == port;
+    let own = opened.into_iter().find(is_own);
+    clear(&mut own.ok_or(ReadError::NotRecorded)?.mads, to_clear)
 }
 
 fn clear(mads: &mut dyn Mads, ports: &[PortToClear]) -> Result<Vec<NotCleared>, ReadError> {
@@ -100,13 +103,16 @@ fn clear(mads: &mut dyn Mads, ports: &[PortToClear]) -> Result<Vec<NotCleared>, 
             requests.ask(Some(port.lid), mad, (port, counters))?;
         }
         if !rest.is_empty() {
-            kept.push(not_cleared(port, rest, "the specification has no request that clears it"));
+            kept.push(not_cleared(port, rest, "rdmactl has no request that clears it"));
         }
     }
     while let Some(((port, counters), answer)) = requests.next()? {
         if let Err(error) = answer {
             kept.push(not_cleared(port, counters, &error.to_string()));
         }
+    }
+    for (port, counters) in requests.into_unanswered() {
+        kept.push(not_cleared(port, counters, "interrupted"));
     }
     Ok(kept)
 }
@@ -211,6 +217,26 @@ mod tests {
         assert_eq!((details.port, details.select), (7, 1 << 1));
     }
 
+    /// A port whose requests a signal ends before the first answer.
+    struct Stopped;
+
+    impl Mads for Stopped {
+        fn ask(&mut self, _: Option<u16>, _: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
+            Ok(MadTicket::new(1))
+        }
+
+        fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_signal_leaves_the_counters_as_they_are() {
+        let kept = clear(&mut Stopped, &[port(3, 1, &["PortRcvErrors"])]).unwrap();
+        let [one] = &kept[..] else { panic!("{kept:?}") };
+        assert_eq!((one.port, &*one.why), (1, "interrupted"));
+    }
+
     #[test]
     fn counters_that_keep_their_values_are_returned() {
         let mut mads = Port::default();
@@ -220,7 +246,7 @@ mod tests {
         assert_eq!(
             kept.iter().map(text).collect::<Vec<_>>(),
             [
-                "3 [\"QP1Dropped\"]: the specification has no request that clears it",
+                "3 [\"QP1Dropped\"]: rdmactl has no request that clears it",
                 "9 [\"PortRcvErrors\"]: no reply"
             ]
         );

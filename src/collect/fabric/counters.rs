@@ -1,7 +1,7 @@
 //! Counters of performance management, of all ports at the same time.
 //!
-//! A node is first asked for its capabilities: 64-bit counters, and one request for the sum of all
-//! ports. Details of receive errors and discards are requested only from ports that have counted
+//! The first request to a node reads its capabilities: 64-bit counters, and one request for the sum
+//! of all ports. Details of receive errors and discards are requested only from ports that have counted
 //! some. Error counters alone take fewer requests: no capabilities of adapters, no 64-bit counters,
 //! and one request for a switch whose sum has no error.
 
@@ -14,7 +14,7 @@ use crate::mad::{
     performance_request,
 };
 use crate::model::{Counter, CounterGroup, CounterUnit, Fabric, FabricEnd, FabricNode, FabricPort};
-use crate::source::{Mads, ReadError};
+use crate::source::{MadError, Mads, ReadError};
 
 /// Number of a port that stands for the sum of all ports of a node.
 const ALL_PORTS: u8 = 255;
@@ -28,27 +28,35 @@ pub(super) enum Wanted {
     Errors,
 }
 
-/// What was requested of a port.
+/// Attribute of a request.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum CounterRequest {
     Capabilities,
     /// The sum of all ports of a switch.
     Sum,
     Counters(ClassPortInfo),
-    Extended,
+    /// 64-bit counters; unicast and multicast packets if the node counts them.
+    Extended {
+        has_casts: bool,
+    },
     ReceiveErrors,
     Discards,
 }
 
-impl What {
+impl CounterRequest {
     fn name(self) -> &'static str {
         match self {
             Self::Capabilities => "ClassPortInfo of performance management",
             Self::Sum | Self::Counters(_) => PortCounters::NAME,
-            Self::Extended => PortCountersExtended::NAME,
+            Self::Extended { .. } => PortCountersExtended::NAME,
             Self::ReceiveErrors => PortReceiveErrorDetails::NAME,
             Self::Discards => PortTransmitDiscardDetails::NAME,
         }
+    }
+
+    /// True for an attribute that a node need not have.
+    fn is_optional(self) -> bool {
+        !matches!(self, Self::Counters(_))
     }
 }
 
@@ -68,9 +76,9 @@ pub(super) fn read(
             let end = FabricEnd { node, port: port.number };
             let needs_capabilities = found.is_switch() || wanted == Wanted::All;
             if needs_capabilities {
-                reading.ask::<ClassPortInfo>(port.lid, 0, end, What::Capabilities)?;
+                reading.ask::<ClassPortInfo>(port.lid, 0, end, CounterRequest::Capabilities)?;
             } else {
-                let what = What::Counters(ClassPortInfo::default());
+                let what = CounterRequest::Counters(ClassPortInfo::default());
                 reading.ask::<PortCounters>(port.lid, port.number, end, what)?;
             }
         }
@@ -80,6 +88,9 @@ pub(super) fn read(
         let Some(lid) = node.lid_of(end.port) else { continue };
         match answer {
             Ok(mad) => reading.answered(node, lid, end, what, &mad)?,
+            Err(MadError::Refused(_)) if what.is_optional() => {
+                reading.refused(node, lid, end, what)?;
+            }
             Err(error) => {
                 let attribute = format!("{} of port {}", what.name(), end.port);
                 let silent = silent_node(node, attribute, &error);
@@ -93,7 +104,7 @@ pub(super) fn read(
 
 /// Requests for counters, each with its port.
 struct Reading<'mads> {
-    requests: Requests<'mads, (FabricEnd, What)>,
+    requests: Requests<'mads, (FabricEnd, CounterRequest)>,
     wanted: Wanted,
 }
 
@@ -104,7 +115,7 @@ impl Reading<'_> {
         lid: u16,
         port: u8,
         end: FabricEnd,
-        what: What,
+        what: CounterRequest,
     ) -> Result<(), ReadError> {
         self.requests.ask(Some(lid), performance_request::<A>(port), (end, what))
     }
@@ -119,9 +130,28 @@ impl Reading<'_> {
     ) -> Result<(), ReadError> {
         for port in counted_ports(node, end.port) {
             let end = FabricEnd { port, ..end };
-            self.ask::<PortCounters>(lid, port, end, What::Counters(capabilities))?;
+            self.ask::<PortCounters>(lid, port, end, CounterRequest::Counters(capabilities))?;
         }
         Ok(())
+    }
+
+    /// Goes on without an optional attribute that the node does not have.
+    fn refused(
+        &mut self,
+        node: &FabricNode,
+        lid: u16,
+        end: FabricEnd,
+        what: CounterRequest,
+    ) -> Result<(), ReadError> {
+        match what {
+            CounterRequest::Capabilities | CounterRequest::Sum => {
+                self.ask_ports(node, lid, end, ClassPortInfo::default())
+            }
+            CounterRequest::Counters(_)
+            | CounterRequest::Extended { .. }
+            | CounterRequest::ReceiveErrors
+            | CounterRequest::Discards => Ok(()),
+        }
     }
 
     /// Adds the counters of an answer to the node, and requests what follows.
@@ -130,27 +160,27 @@ impl Reading<'_> {
         node: &mut FabricNode,
         lid: u16,
         end: FabricEnd,
-        what: What,
+        what: CounterRequest,
         mad: &[u8],
     ) -> Result<(), ReadError> {
         match what {
-            What::Capabilities => {
+            CounterRequest::Capabilities => {
                 let capabilities = performance_attribute::<ClassPortInfo>(mad);
                 let capabilities = capabilities.unwrap_or_default();
                 if self.wanted == Wanted::Errors && capabilities.has_all_ports() {
-                    self.ask::<PortCounters>(lid, ALL_PORTS, end, What::Sum)
+                    self.ask::<PortCounters>(lid, ALL_PORTS, end, CounterRequest::Sum)
                 } else {
                     self.ask_ports(node, lid, end, capabilities)
                 }
             }
-            What::Sum => {
+            CounterRequest::Sum => {
                 let sum = performance_attribute::<PortCounters>(mad);
                 if sum.is_some_and(|sum| !has_errors(&sum)) {
                     return Ok(());
                 }
                 self.ask_ports(node, lid, end, ClassPortInfo::default())
             }
-            What::Counters(capabilities) => {
+            CounterRequest::Counters(capabilities) => {
                 let Some(counters) = performance_attribute::<PortCounters>(mad) else {
                     return Ok(());
                 };
@@ -159,44 +189,60 @@ impl Reading<'_> {
                 }
                 let port = port_mut(node, end.port);
                 add(port, counters.fields(), capabilities.has_transmit_wait());
-                let has_wide = capabilities.has_extended_width()
-                    || capabilities.has_extended_width_without_casts();
+                let has_casts = capabilities.has_extended_width();
+                let has_wide = has_casts || capabilities.has_extended_width_without_casts();
                 if self.wanted == Wanted::All && has_wide {
-                    self.ask::<PortCountersExtended>(lid, end.port, end, What::Extended)?;
+                    let what = CounterRequest::Extended { has_casts };
+                    self.ask::<PortCountersExtended>(lid, end.port, end, what)?;
                 }
                 if counters.receive_errors != 0 {
-                    self.ask::<PortReceiveErrorDetails>(lid, end.port, end, What::ReceiveErrors)?;
+                    self.ask::<PortReceiveErrorDetails>(
+                        lid,
+                        end.port,
+                        end,
+                        CounterRequest::ReceiveErrors,
+                    )?;
                 }
                 if counters.transmit_discards != 0 {
-                    self.ask::<PortTransmitDiscardDetails>(lid, end.port, end, What::Discards)?;
+                    self.ask::<PortTransmitDiscardDetails>(
+                        lid,
+                        end.port,
+                        end,
+                        CounterRequest::Discards,
+                    )?;
                 }
                 Ok(())
             }
-            What::Extended => {
+            CounterRequest::Extended { has_casts } => {
                 let counters = performance_attribute::<PortCountersExtended>(mad);
-                // Errors of 64 bits are zero where the node does not have them.
                 let fields = counters.map(|counters| counters.fields()).unwrap_or_default();
+                // Errors of 64 bits are zero where the node does not have them.
                 let is_traffic = |field: &FieldValue| {
-                    field.name.ends_with("_words") || field.name.ends_with("_packets")
+                    field.name.ends_with("_words")
+                        || field.name.ends_with("_packets")
+                            && (has_casts || !field.name.contains("cast_"))
                 };
                 let fields = fields.into_iter().filter(is_traffic).collect();
                 add(port_mut(node, end.port), fields, true);
                 Ok(())
             }
-            What::ReceiveErrors => {
+            CounterRequest::ReceiveErrors => {
                 let details = performance_attribute::<PortReceiveErrorDetails>(mad);
-                let fields = details.map(|details| details.fields()).unwrap_or_default();
-                add(port_mut(node, end.port), fields, true);
+                add_details(node, end, details.map(|details| details.fields()));
                 Ok(())
             }
-            What::Discards => {
+            CounterRequest::Discards => {
                 let details = performance_attribute::<PortTransmitDiscardDetails>(mad);
-                let fields = details.map(|details| details.fields()).unwrap_or_default();
-                add(port_mut(node, end.port), fields, true);
+                add_details(node, end, details.map(|details| details.fields()));
                 Ok(())
             }
         }
     }
+}
+
+/// Adds the details of an error counter to a port.
+fn add_details(node: &mut FabricNode, end: FabricEnd, fields: Option<Vec<FieldValue>>) {
+    add(port_mut(node, end.port), fields.unwrap_or_default(), true);
 }
 
 /// True if a counter of errors is not 0. Traffic and waiting are no errors.

@@ -45,7 +45,7 @@ impl Mads for PairedMads<'_> {
     fn ask(&mut self, lid: Option<u16>, mad: [u8; MAD_BYTES]) -> Result<MadTicket, ReadError> {
         self.last = self.last.wrapping_add(1);
         let ticket = MadTicket::new(self.last);
-        let is_subnet = [Class::SUBNET_LID, Class::SUBNET_DIRECTED].contains(&Class(mad[1]));
+        let is_subnet = Class(mad[1]).is_subnet_management();
         let asked = match &mut self.general {
             Some(general) if !is_subnet => (Device::General, general.ask(lid, mad)),
             _ => (Device::Subnet, self.subnet.ask(lid, mad)),

@@ -1,7 +1,7 @@
 //! The partition tables: `P_KeyTable` of channel adapter ports and of port 0 of switches.
 
 use super::ends;
-use super::requests::{Requests, silent_node, to_node};
+use super::requests::{Requests, silent_node, to_port};
 use super::sweep::port_mut;
 use crate::mad::{Attribute as _, PartitionBlock, smp_data};
 use crate::model::{Fabric, FabricEnd};
@@ -15,7 +15,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     let mut requests = Requests::new(mads);
     let is_member = |end: &FabricEnd| !fabric.nodes[end.node].is_switch() || end.port == 0;
     for end in ends(fabric).filter(is_member) {
-        if let Some((lid, mad)) = to_node::<PartitionBlock>(&fabric.nodes[end.node], 0) {
+        if let Some((lid, mad)) = to_port::<PartitionBlock>(&fabric.nodes[end.node], end.port, 0) {
             requests.ask(lid, mad, (end, 0))?;
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 port_mut(node, end.port).p_keys.get_or_insert_default().extend(keys);
                 if is_full && block + 1 < MOST_BLOCKS {
                     let next = u32::try_from(block + 1).unwrap_or(u32::MAX);
-                    if let Some((lid, mad)) = to_node::<PartitionBlock>(node, next) {
+                    if let Some((lid, mad)) = to_port::<PartitionBlock>(node, end.port, next) {
                         requests.ask(lid, mad, (end, block + 1))?;
                     }
                 }

@@ -255,7 +255,15 @@ pub(super) fn can_count(
     !has_none
 }
 
-/// Notes a port that cannot be used.
+/// Notes a port that cannot be used. Every error is noted: a listed port without its device file is
+/// no absent port.
 pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
-    reader.unreadable(&key(port), &device_file(port), error, None);
+    let file = device_file(port);
+    if error.is_absent() {
+        let why = format!("cannot open {file}: {error}");
+        let fix = "modprobe ib_umad; in a container, make /dev/infiniband visible";
+        reader.lacking(&key(port), &file, &why, fix);
+    } else {
+        reader.unreadable(&key(port), &file, error, None);
+    }
 }

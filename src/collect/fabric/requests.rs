@@ -48,6 +48,11 @@ impl<'mads, T> Requests<'mads, T> {
         Ok(None)
     }
 
+    /// Returns what the requests without an answer were for, after the last answer.
+    pub(super) fn into_unanswered(self) -> impl Iterator<Item = T> {
+        self.waiting.into_values()
+    }
+
     /// Adds the numbers of these requests to those of a fabric.
     pub(super) fn count_in(&self, fabric: &mut Fabric) {
         fabric.requests = fabric.requests.saturating_add(self.sent);
@@ -55,16 +60,21 @@ impl<'mads, T> Requests<'mads, T> {
     }
 }
 
-/// Returns a request of subnet management to a node: along its directed route, or by LID. `None` if
-/// neither is known.
-pub(super) fn to_node<A: Attribute>(
+/// Returns a request of subnet management to a port of a node: along the directed route of the node,
+/// or by LID. `None` if neither is known.
+pub(super) fn to_port<A: Attribute>(
     node: &FabricNode,
+    port: u8,
     modifier: u32,
 ) -> Option<(Option<u16>, [u8; MAD_BYTES])> {
-    match &node.route {
-        Some(route) => Some((None, directed_smp::<A>(&directed_path(route).ok()?, modifier))),
-        None => Some((Some(node.lid()?), smp::<A>(modifier))),
-    }
+    // The route of a channel adapter with several ports leads to one of them only.
+    let is_only_one = node.is_switch() || node.ports.len() == 1;
+    let by_lid = || Some((Some(node.lid_of(port)?), smp::<A>(modifier)));
+    let by_route = || {
+        let path = directed_path(node.route.as_ref()?).ok()?;
+        Some((None, directed_smp::<A>(&path, modifier)))
+    };
+    if is_only_one { by_route().or_else(by_lid) } else { by_lid().or_else(by_route) }
 }
 
 /// Returns the directed route that leaves by these ports.

@@ -1,6 +1,6 @@
 //! The linear forwarding tables of the switches, in blocks of 64 LIDs.
 
-use super::requests::{Requests, silent_node, to_node};
+use super::requests::{Requests, silent_node, to_port};
 use crate::mad::{Attribute as _, ForwardingBlock, SwitchInfo, smp_attribute, smp_data};
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
@@ -8,9 +8,9 @@ use crate::source::{Mads, ReadError};
 /// Entries of a block.
 const BLOCK: usize = ForwardingBlock::ENTRIES;
 
-/// What was requested of a switch.
+/// Attribute of a request to a switch.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum TableRequest {
     /// The highest LID of the table.
     Top,
     /// The block that begins with this LID.
@@ -21,14 +21,14 @@ enum What {
 pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadError> {
     let mut requests = Requests::new(mads);
     for (node, switch) in fabric.nodes.iter().enumerate().filter(|(_, node)| node.is_switch()) {
-        if let Some((lid, mad)) = to_node::<SwitchInfo>(switch, 0) {
-            requests.ask(lid, mad, (node, What::Top))?;
+        if let Some((lid, mad)) = to_port::<SwitchInfo>(switch, 0, 0) {
+            requests.ask(lid, mad, (node, TableRequest::Top))?;
         }
     }
     while let Some(((node, what), answer)) = requests.next()? {
         let switch = &mut fabric.nodes[node];
         match (what, answer) {
-            (What::Top, Ok(mad)) => {
+            (TableRequest::Top, Ok(mad)) => {
                 let Some(info) = smp_attribute::<SwitchInfo>(&mad) else { continue };
                 switch.enhanced_port_0 = Some(info.enhanced_port_0 == 1);
                 // A larger top is invalid: it would cost memory and requests for LIDs of no port.
@@ -36,12 +36,12 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 switch.forwarding = Some(ForwardingTable(vec![ForwardingTable::NO_PORT; entries]));
                 for (block, first) in (0..entries).step_by(BLOCK).enumerate() {
                     let modifier = u32::try_from(block).unwrap_or(u32::MAX);
-                    if let Some((lid, mad)) = to_node::<ForwardingBlock>(switch, modifier) {
-                        requests.ask(lid, mad, (node, What::Block(first)))?;
+                    if let Some((lid, mad)) = to_port::<ForwardingBlock>(switch, 0, modifier) {
+                        requests.ask(lid, mad, (node, TableRequest::Block(first)))?;
                     }
                 }
             }
-            (What::Block(first), Ok(mad)) => {
+            (TableRequest::Block(first), Ok(mad)) => {
                 if let (Some(table), Some(ports)) = (&mut switch.forwarding, smp_data(&mad)) {
                     let places = table.0.iter_mut().skip(first).take(BLOCK);
                     places.zip(ports).for_each(|(place, port)| *place = *port);
@@ -59,10 +59,10 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
     Ok(())
 }
 
-fn name(what: What) -> String {
+fn name(what: TableRequest) -> String {
     match what {
-        What::Top => SwitchInfo::NAME.to_owned(),
-        What::Block(first) => format!("{} from LID {first}", ForwardingBlock::NAME),
+        TableRequest::Top => SwitchInfo::NAME.to_owned(),
+        TableRequest::Block(first) => format!("{} from LID {first}", ForwardingBlock::NAME),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sweep of a subnet by directed routes: from one port to every node that answers.
 //!
-//! Every answer may lead to further requests. A port with a link leads to the node behind it, unless
-//! the link is known from the other end. A switch is first asked for the ports that may have a link
-//! to an unknown node. What does not answer is listed with its route, and delays nothing else.
+//! Every reply may lead to further requests. A port with a link leads to the node behind it, unless
+//! the link is known from the other end. The ports of a switch are requested one by one, port 0
+//! first. The sweep lists a node without a reply with its route, and continues.
 
 use std::collections::HashMap;
 
@@ -32,11 +32,13 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
         nodes: HashMap::new(),
     };
     sweep.ask_node(&DirectedPath::own(), None)?;
-    while let Some((asked, answer)) = sweep.requests.next()? {
-        match answer {
-            Ok(mad) => sweep.answered(&asked, &mad)?,
-            Err(error) => sweep.silent(&asked, &error),
+    if let Err(error) = sweep.run() {
+        // The nodes that were found before the error are kept.
+        if sweep.fabric.nodes.is_empty() {
+            return Err(error);
         }
+        sweep.fabric.is_partial = true;
+        sweep.add_silent(&DirectedPath::own(), "further nodes".to_owned(), error.to_string());
     }
     let Sweep { requests, mut fabric, .. } = sweep;
     requests.count_in(&mut fabric);
@@ -45,14 +47,14 @@ pub fn sweep(mads: &mut dyn Mads) -> Result<Fabric, ReadError> {
 
 /// A request in flight.
 #[derive(Debug)]
-struct Asked {
+struct PendingRequest {
     path: DirectedPath,
-    what: What,
+    what: NodeRequest,
 }
 
-/// What was requested.
+/// Attribute of a request, and its target.
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum NodeRequest {
     /// The node at the end of the route, and the port that leads to it.
     Node(Option<FabricEnd>),
     /// The description of a node.
@@ -64,56 +66,67 @@ enum What {
 }
 
 struct Sweep<'mads> {
-    requests: Requests<'mads, Asked>,
+    requests: Requests<'mads, PendingRequest>,
     fabric: Fabric,
     /// Index of a node by its GUID.
     nodes: HashMap<u64, usize>,
 }
 
 impl Sweep<'_> {
+    /// Handles answers until no request is in flight.
+    fn run(&mut self) -> Result<(), ReadError> {
+        while let Some((asked, answer)) = self.requests.next()? {
+            match answer {
+                Ok(mad) => self.answered(&asked, &mad)?,
+                Err(error) => self.silent(&asked, &error),
+            }
+        }
+        Ok(())
+    }
+
     fn ask_node(&mut self, path: &DirectedPath, from: Option<FabricEnd>) -> Result<(), ReadError> {
-        self.ask::<NodeInfo>(path, 0, What::Node(from))
+        self.ask::<NodeInfo>(path, 0, NodeRequest::Node(from))
     }
 
     fn ask<A: Attribute>(
         &mut self,
         path: &DirectedPath,
         modifier: u32,
-        what: What,
+        what: NodeRequest,
     ) -> Result<(), ReadError> {
-        let asked = Asked { path: path.clone(), what };
+        let asked = PendingRequest { path: path.clone(), what };
         self.requests.ask(None, directed_smp::<A>(path, modifier), asked)
     }
 
-    fn answered(&mut self, asked: &Asked, mad: &[u8]) -> Result<(), ReadError> {
+    fn answered(&mut self, asked: &PendingRequest, mad: &[u8]) -> Result<(), ReadError> {
         match asked.what {
-            What::Node(from) => match smp_attribute::<NodeInfo>(mad) {
+            NodeRequest::Node(from) => match smp_attribute::<NodeInfo>(mad) {
                 Some(info) => self.node(&asked.path, from, &info),
                 None => Ok(()),
             },
-            What::Name(node) => {
+            NodeRequest::Name(node) => {
                 self.fabric.nodes[node].name = smp_attribute(mad).map(|NodeDescription(name)| name);
                 Ok(())
             }
-            What::Switch(node) => {
+            NodeRequest::Switch(node) => {
                 let info = smp_attribute::<SwitchInfo>(mad);
                 self.fabric.nodes[node].enhanced_port_0 =
                     info.map(|info| info.enhanced_port_0 == 1);
                 Ok(())
             }
-            What::Port(end) => match smp_attribute::<PortInfo>(mad) {
+            NodeRequest::Port(end) => match smp_attribute::<PortInfo>(mad) {
                 Some(info) => self.port(&asked.path, end, &info),
                 None => Ok(()),
             },
         }
     }
 
-    fn silent(&mut self, asked: &Asked, error: &MadError) {
+    fn silent(&mut self, asked: &PendingRequest, error: &MadError) {
         let attribute = match asked.what {
-            What::Node(_) => NodeInfo::NAME.to_owned(),
-            What::Name(_) => NodeDescription::NAME.to_owned(),
-            What::Switch(_) => SwitchInfo::NAME.to_owned(),
-            What::Port(end) => format!("{} of port {}", PortInfo::NAME, end.port),
+            NodeRequest::Node(_) => NodeInfo::NAME.to_owned(),
+            NodeRequest::Name(_) => NodeDescription::NAME.to_owned(),
+            NodeRequest::Switch(_) => SwitchInfo::NAME.to_owned(),
+            NodeRequest::Port(end) => format!("{} of port {}", PortInfo::NAME, end.port),
         };
         self.add_silent(&asked.path, attribute, error.to_string());
     }
@@ -159,15 +172,19 @@ impl Sweep<'_> {
             self.port_mut(end).peer = Some(from);
         }
         if known.is_none() {
-            self.ask::<NodeDescription>(path, 0, What::Name(node))?;
+            self.ask::<NodeDescription>(path, 0, NodeRequest::Name(node))?;
         }
         if is_switch && known.is_none() {
-            self.ask::<SwitchInfo>(path, 0, What::Switch(node))?;
+            self.ask::<SwitchInfo>(path, 0, NodeRequest::Switch(node))?;
             for port in 0..=info.ports {
-                self.ask::<PortInfo>(path, port.into(), What::Port(FabricEnd { node, port }))?;
+                self.ask::<PortInfo>(
+                    path,
+                    port.into(),
+                    NodeRequest::Port(FabricEnd { node, port }),
+                )?;
             }
         } else if !is_switch {
-            self.ask::<PortInfo>(path, end.port.into(), What::Port(end))?;
+            self.ask::<PortInfo>(path, end.port.into(), NodeRequest::Port(end))?;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Listing for FabricCounters {
         [fabric_host(), subnet(), node_name(), node_guid(), node_kind().shown(super::Shown::Asked), node_lid().shown(super::Shown::Verbose)]
         "counter.port" "PORT" Right Always ["fabric_counters"] "Port of the node"
             |row| Value::int(row.counter.map(|(end, _)| end.port.into()));
-        "counter.name" "COUNTER" Left Always ["fabric_counters"] "Kernel name of the counter; for an unreachable host the reason"
+        "counter.name" "COUNTER" Left Always ["fabric_counters"] "Name of the counter in the InfiniBand specification"
             |row| Value::text(row.counter().map(|counter| &counter.name));
         "counter.value" "VALUE" Right Always ["fabric_counters"] "Value since the counter was cleared; `!` if stuck at its maximum"
             |row| row.counter().map_or(Value::Absent, value);

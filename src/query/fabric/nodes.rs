@@ -95,7 +95,7 @@ impl Listing for FabricSwitches {
         "node.uplinks" "SWITCH_LINKS" Right Always ["fabric"] "Number of links to switches"
             |row| number(row, |fabric, node| peers(fabric, node, true));
         "node.down_ports" "DOWN" Right Always ["fabric"] "Number of ports without a link"
-            |row| number(row, |_, node| down(node));
+            |row| row.node().and_then(down).map_or(Value::Absent, |ports| Value::int(Some(ports)));
         "node.enhanced" "ENHANCED_PORT_0" Left Verbose ["fabric"] "True if port 0 is an endpoint with a link of its own: on, off"
             |row| Value::switch(row.node().and_then(|node| node.enhanced_port_0));
         "node.routes" "ROUTES" Right Verbose ["fabric_routes"] "Number of LIDs with a port in the forwarding table"
@@ -152,9 +152,13 @@ fn peers(fabric: &Fabric, node: &FabricNode, are_switches: bool) -> usize {
     kinds.filter(|peer| peer.is_switch() == are_switches).count()
 }
 
-fn down(node: &FabricNode) -> usize {
+/// Returns the number of ports without a link; `None` if a file lists only ports with links.
+fn down(node: &FabricNode) -> Option<u32> {
+    if node.ports.len() <= usize::from(node.port_count) {
+        return None;
+    }
     let is_down = |port: &&FabricPort| port.number != 0 && port.state == FabricPort::DOWN;
-    node.ports.iter().filter(is_down).count()
+    u32::try_from(node.ports.iter().filter(is_down).count()).ok()
 }
 
 fn of_leaf(row: &FabricNodeRow<'_>, get: impl Fn(&Fabric, usize, u8) -> Value) -> Value {

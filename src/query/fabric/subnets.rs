@@ -54,7 +54,7 @@ impl Listing for FabricSubnets {
             |row| count(row, |fabric| fabric.links().count());
         "subnet.problems" "PROBLEMS" Right Always ["fabric"] "Number of findings"
             |row| count(row, |_| row.problems);
-        "subnet.silent" "NO_ANSWER" Right Verbose ["fabric"] "Number of requests without an answer"
+        "subnet.silent" "NO_REPLY" Right Verbose ["fabric"] "Number of requests without a reply"
             |row| count(row, |fabric| fabric.silent.len());
         "subnet.via" "METHOD" Left Always ["fabric"] "How the subnet was read: sa (tables of subnet administration), smp (directed routes), or the kind of the imported file"
             |row| Value::text(row.place.fabric.map(|fabric| fabric.via.word()));
