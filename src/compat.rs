@@ -6,6 +6,7 @@
 //! docs/compat.md for what is offered.
 
 mod beegfs_net;
+mod diags;
 mod error;
 mod getopt;
 mod ibdev2netdev;
@@ -14,9 +15,11 @@ mod ibstatus;
 mod ibv_devices;
 mod ibv_devinfo;
 mod number;
+mod perfquery;
 mod reading;
 mod release;
 mod show_gids;
+mod sminfo;
 mod transcript;
 mod umad;
 
@@ -50,11 +53,15 @@ pub enum Tool {
     ShowGids,
     /// `beegfs-net` of beegfs-utils, up to version 7.
     BeegfsNet,
+    /// `sminfo` of infiniband-diags.
+    Sminfo,
+    /// `perfquery` of infiniband-diags.
+    Perfquery,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -62,6 +69,8 @@ impl Tool {
         Self::Ibdev2netdev,
         Self::ShowGids,
         Self::BeegfsNet,
+        Self::Sminfo,
+        Self::Perfquery,
     ];
 
     /// The name of the original.
@@ -75,7 +84,24 @@ impl Tool {
             Self::Ibdev2netdev => "ibdev2netdev",
             Self::ShowGids => "show_gids",
             Self::BeegfsNet => "beegfs-net",
+            Self::Sminfo => "sminfo",
+            Self::Perfquery => "perfquery",
         }
+    }
+
+    /// True for a tool that sends management datagrams to the fabric.
+    #[must_use]
+    pub fn queries_fabric(self) -> bool {
+        let local = [
+            Self::Ibstat,
+            Self::Ibstatus,
+            Self::IbvDevices,
+            Self::IbvDevinfo,
+            Self::Ibdev2netdev,
+            Self::ShowGids,
+            Self::BeegfsNet,
+        ];
+        !local.contains(&self)
     }
 
     /// The tool of that name.
@@ -126,6 +152,8 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
             Ok(())
         }
         Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
+        Tool::Sminfo => sminfo::run(&job, &mut out),
+        Tool::Perfquery => perfquery::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {
@@ -136,13 +164,14 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
 
 /// Asks everything that the tools ask, so that a recording can answer in their place.
 ///
-/// Left out is what only root may read and what says more of a machine than its RDMA: the product
+/// Tools of the fabric are left out: a capture of a host sends no requests to other nodes.
+/// Left out is also what only root may read and what says more of a machine than its RDMA: the product
 /// data of the cards, which `ibdev2netdev -v` prints.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);
     let verbose = ["-v".to_owned()];
-    for tool in Tool::ALL {
+    for tool in Tool::ALL.into_iter().filter(|tool| !tool.queries_fabric()) {
         let args = match tool {
             Tool::IbvDevinfo | Tool::Ibdev2netdev => &verbose[..],
             _ => &[],

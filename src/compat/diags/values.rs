@@ -1,0 +1,188 @@
+//! Values of fields in the words of libibmad.
+//!
+//! Reads no bytes. Used by `fields`, and by the tools that print values of fields.
+
+/// Format of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::compat) enum Show {
+    Unsigned,
+    Hex,
+    Capabilities,
+    Capabilities2,
+    Width,
+    WidthEnabled,
+    WidthSupported,
+    Speed,
+    Speeds,
+    ExtendedSpeed,
+    ExtendedSpeeds,
+    ExtendedSpeedsEnabled,
+    State,
+    PhysicalState,
+    DownDefault,
+    Mtu,
+    VlCapability,
+    OperationalVls,
+    NodeType,
+}
+
+/// Returns a value of so many bits as text.
+pub(in crate::compat) fn value(show: Show, number: u64, bits: usize) -> String {
+    match show {
+        Show::Unsigned => number.to_string(),
+        Show::Hex => format!("0x{number:0digits$x}", digits = bits.div_ceil(8) * 2),
+        Show::Capabilities => flags(number, &CAPABILITIES),
+        Show::Capabilities2 => flags(number, &CAPABILITIES_2),
+        Show::Width => one_of(number, &WIDTHS, |code| format!("undefined ({code})")),
+        Show::WidthEnabled => widths(number),
+        Show::WidthSupported => {
+            let is_usual = [1, 3, 7, 11, 15, 17, 19, 23, 27, 31].contains(&number);
+            let extension = if is_usual || number >> 5 != 0 { "" } else { " (IBA extension)" };
+            format!("{}{extension}", widths(number))
+        }
+        Show::Speed => one_of(number, &SPEEDS, |code| format!("undefined ({code})")),
+        Show::Speeds => {
+            let extension =
+                if number >> 3 != 0 || number % 2 == 1 { "" } else { " (IBA extension)" };
+            format!("{}{extension}", any_of(number, &SPEEDS[1..], 3))
+        }
+        Show::ExtendedSpeed => {
+            one_of(number, &EXTENDED_SPEEDS, |code| format!("undefined ({code})"))
+        }
+        Show::ExtendedSpeedsEnabled if number == 30 => "Extended link speeds disabled".into(),
+        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled if number == 0 => "0".into(),
+        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled => {
+            any_of(number, &EXTENDED_SPEEDS[1..], 4)
+        }
+        Show::State => listed(number, &["NoChange", "Down", "Initialize", "Armed", "Active"]),
+        Show::PhysicalState => listed(
+            number,
+            &[
+                "NoChange",
+                "Sleep",
+                "Polling",
+                "Disabled",
+                "PortConfigurationTraining",
+                "LinkUp",
+                "LinkErrorRecovery",
+                "PhyTest",
+            ],
+        ),
+        Show::DownDefault => listed(number, &["NoChange", "Sleep", "Polling"]),
+        Show::Mtu => listed(number, &["?(0)", "256", "512", "1024", "2048", "4096"]),
+        Show::VlCapability => listed(number, &["?(0)", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"]),
+        Show::OperationalVls => {
+            listed(number, &["No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"])
+        }
+        Show::NodeType => match number {
+            1 => "Channel Adapter".into(),
+            2 => "Switch".into(),
+            3 => "Router".into(),
+            other => format!("?({other})?"),
+        },
+    }
+}
+
+const WIDTHS: [(u64, &str); 5] = [(1, "1X"), (2, "4X"), (4, "8X"), (8, "12X"), (16, "2X")];
+const SPEEDS: [(u64, &str); 4] =
+    [(0, "Extended speed"), (1, "2.5 Gbps"), (2, "5.0 Gbps"), (4, "10.0 Gbps")];
+const EXTENDED_SPEEDS: [(u64, &str); 5] = [
+    (0, "No Extended Speed"),
+    (1, "14.0625 Gbps"),
+    (2, "25.78125 Gbps"),
+    (4, "53.125 Gbps"),
+    (8, "106.25 Gbps"),
+];
+
+/// Names of the bits of the capability mask, spelled as libibmad spells them.
+const CAPABILITIES: [(u32, &str); 30] = [
+    (1, "IsSM"),
+    (2, "IsNoticeSupported"),
+    (3, "IsTrapSupported"),
+    (4, "IsOptionalIPDSupported"),
+    (5, "IsAutomaticMigrationSupported"),
+    (6, "IsSLMappingSupported"),
+    (7, "IsMKeyNVRAM"),
+    (8, "IsPKeyNVRAM"),
+    (9, "IsLedInfoSupported"),
+    (10, "IsSMdisabled"),
+    (11, "IsSystemImageGUIDsupported"),
+    (12, "IsPkeySwitchExternalPortTrapSupported"),
+    (14, "IsExtendedSpeedsSupported"),
+    (15, "IsCapabilityMask2Supported"),
+    (16, "IsCommunicatonManagementSupported"),
+    (17, "IsSNMPTunnelingSupported"),
+    (18, "IsReinitSupported"),
+    (19, "IsDeviceManagementSupported"),
+    (20, "IsVendorClassSupported"),
+    (21, "IsDRNoticeSupported"),
+    (22, "IsCapabilityMaskNoticeSupported"),
+    (23, "IsBootManagementSupported"),
+    (24, "IsLinkRoundTripLatencySupported"),
+    (25, "IsClientRegistrationSupported"),
+    (26, "IsOtherLocalChangesNoticeSupported"),
+    (27, "IsLinkSpeedWidthPairsTableSupported"),
+    (28, "IsVendorSpecificMadsTableSupported"),
+    (29, "IsMcastPkeyTrapSuppressionSupported"),
+    (30, "IsMulticastFDBTopSupported"),
+    (31, "IsHierarchyInfoSupported"),
+];
+const CAPABILITIES_2: [(u32, &str); 11] = [
+    (0, "IsSetNodeDescriptionSupported"),
+    (1, "IsPortInfoExtendedSupported"),
+    (2, "IsVirtualizationSupported"),
+    (3, "IsSwitchPortStateTableSupported"),
+    (4, "IsLinkWidth2xSupported"),
+    (5, "IsLinkSpeedHDRSupported"),
+    (6, "IsMKeyProtectBitsExtSupported"),
+    (7, "IsEnhancedTrap128Supported"),
+    (8, "IsPartitionTopSupported"),
+    (9, "IsEnhancedQoSArbiterSupported"),
+    (10, "IsLinkSpeedNDRSupported"),
+];
+
+fn flags(mask: u64, names: &[(u32, &str)]) -> String {
+    let set = names.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
+    let lines: String = set.map(|(_, name)| format!("\n\t\t\t\t{name}")).collect();
+    format!("0x{mask:x}{lines}")
+}
+
+fn one_of(code: u64, names: &[(u64, &str)], other: impl Fn(u64) -> String) -> String {
+    let found = names.iter().find(|(known, _)| *known == code);
+    found.map_or_else(|| other(code), |(_, name)| (*name).to_owned())
+}
+
+fn listed(code: u64, names: &[&str]) -> String {
+    let name = usize::try_from(code).ok().and_then(|code| names.get(code));
+    name.map_or_else(|| format!("?({code})"), |name| (*name).to_owned())
+}
+
+/// Joins the names of the bits; a mask without a known bit, or with others, is undefined.
+fn any_of(mask: u64, names: &[(u64, &str)], known_bits: u32) -> String {
+    let set: Vec<&str> =
+        names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
+    if mask == 0 || mask >> known_bits != 0 {
+        let before: String = set.iter().map(|name| format!("{name} or ")).collect();
+        return format!("{before}undefined ({mask})");
+    }
+    set.join(" or ")
+}
+
+fn widths(mask: u64) -> String {
+    any_of(mask, &WIDTHS, 5)
+}
+
+#[test]
+fn values_are_in_the_words_of_libibmad() {
+    assert_eq!(value(Show::WidthSupported, 31, 8), "1X or 4X or 8X or 12X or 2X");
+    assert_eq!(value(Show::WidthSupported, 2, 8), "4X (IBA extension)");
+    assert_eq!(value(Show::WidthEnabled, 0x23, 8), "1X or 4X or undefined (35)");
+    assert_eq!(value(Show::Speeds, 6, 4), "5.0 Gbps or 10.0 Gbps (IBA extension)");
+    assert_eq!(value(Show::ExtendedSpeedsEnabled, 30, 5), "Extended link speeds disabled");
+    assert_eq!(value(Show::Hex, 5, 24), "0x000005");
+    assert_eq!(
+        value(Show::Capabilities, 0x12, 32),
+        "0x12\n\t\t\t\tIsSM\n\t\t\t\tIsOptionalIPDSupported"
+    );
+    assert_eq!(value(Show::State, 9, 4), "?(9)");
+}
