@@ -10,8 +10,10 @@ mod diags;
 mod error;
 mod getopt;
 mod ibdev2netdev;
+mod ibroute;
 mod ibstat;
 mod ibstatus;
+mod ibtracert;
 mod ibv_devices;
 mod ibv_devinfo;
 mod number;
@@ -20,6 +22,7 @@ mod reading;
 mod release;
 mod show_gids;
 mod sminfo;
+mod smpquery;
 mod transcript;
 mod umad;
 
@@ -57,11 +60,17 @@ pub enum Tool {
     Sminfo,
     /// `perfquery` of infiniband-diags.
     Perfquery,
+    /// `smpquery` of infiniband-diags.
+    Smpquery,
+    /// `ibroute` of infiniband-diags.
+    Ibroute,
+    /// `ibtracert` of infiniband-diags.
+    Ibtracert,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -71,6 +80,9 @@ impl Tool {
         Self::BeegfsNet,
         Self::Sminfo,
         Self::Perfquery,
+        Self::Smpquery,
+        Self::Ibroute,
+        Self::Ibtracert,
     ];
 
     /// The name of the original.
@@ -86,6 +98,9 @@ impl Tool {
             Self::BeegfsNet => "beegfs-net",
             Self::Sminfo => "sminfo",
             Self::Perfquery => "perfquery",
+            Self::Smpquery => "smpquery",
+            Self::Ibroute => "ibroute",
+            Self::Ibtracert => "ibtracert",
         }
     }
 
@@ -154,6 +169,9 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
         Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
         Tool::Sminfo => sminfo::run(&job, &mut out),
         Tool::Perfquery => perfquery::run(&job, &mut out),
+        Tool::Smpquery => smpquery::run(&job, &mut out),
+        Tool::Ibroute => ibroute::run(&job, &mut out),
+        Tool::Ibtracert => ibtracert::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {

@@ -11,9 +11,9 @@ mod values;
 
 pub(super) use destination::PortId;
 pub(super) use fields::{Field, dump, dump_port_info, dump_values, tables};
-pub(super) use names::NodeNames;
+pub(super) use names::{NodeNames, clean};
 pub(super) use options::{Common, DestinationKind, Own, Parsed, Usage, parse, show_usage};
-pub(super) use session::Session;
+pub(super) use session::{Session, fail};
 pub(super) use values::{Show, value};
 
 use super::CompatError;

@@ -6,7 +6,7 @@ mod details;
 mod options;
 mod ports;
 
-use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, parse, tables};
+use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, fail, parse, tables};
 use super::{CompatError, Job, Transcript};
 use crate::mad::{Class, Header, MAD_BYTES, Method, read_bits};
 use details::Detail;
@@ -33,9 +33,8 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
 
 fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     let parsed = parse(job, &options::USAGE, out)?;
-    let asked = Asked::new(&parsed);
+    let asked = Asked::new(&parsed).map_err(|message| fail(job, out, message))?;
     let mut session = Session::open_or_fail(job, parsed.common, out)?;
-    let asked = asked.map_err(|message| session.fail(message))?;
     let (to, port) = match &asked.address {
         Some(address) => match session.resolve(address) {
             Some(to) => (to, asked.port),

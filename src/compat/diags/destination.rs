@@ -26,6 +26,11 @@ impl PortId {
         Self { lid, ..Self::default() }
     }
 
+    /// Returns the directed route to the own node.
+    pub(in crate::compat) fn own() -> Self {
+        Self::default()
+    }
+
     /// Parses a directed route: `0,1,23`. `None` if it is empty or too long.
     pub(in crate::compat) fn parse_route(text: &str) -> Option<Self> {
         let mut parts = text.split(',').collect::<Vec<_>>();

@@ -110,21 +110,30 @@ impl<'job> Session<'job> {
         lid: Option<u16>,
         mad: [u8; MAD_BYTES],
     ) -> Option<Vec<u8>> {
+        self.call_status(to, lid, mad).ok()
+    }
+
+    /// Sends one request and waits for its answer; the status of a refusal, or 0 without a reply.
+    pub(in crate::compat) fn call_status(
+        &mut self,
+        to: &PortId,
+        lid: Option<u16>,
+        mad: [u8; MAD_BYTES],
+    ) -> Result<Vec<u8>, u16> {
         match self.answer(lid, mad) {
-            Ok(answer) => Some(answer),
+            Ok(answer) => Ok(answer),
             Err(MadError::Refused(status)) => {
+                let status = status.0 & 0x7fff;
                 if self.common.shows_errors {
-                    let text = format!(
-                        "MAD completed with error status 0x{:x}; dport ({to})",
-                        status.0 & 0x7fff
-                    );
+                    let text =
+                        format!("MAD completed with error status 0x{status:x}; dport ({to})");
                     self.warn("mad_rpc", &text);
                 }
-                None
+                Err(status)
             }
             Err(_) => {
                 self.warn("mad_rpc", &format!("_do_madrpc failed; dport ({to})"));
-                None
+                Err(0)
             }
         }
     }
@@ -154,9 +163,19 @@ impl<'job> Session<'job> {
         attribute: u16,
         modifier: u32,
     ) -> Option<[u8; 64]> {
-        let (lid, mad) = smp_to(to, attribute, modifier, self.common.m_key)?;
-        let answer = self.call(to, lid, mad)?;
-        smp_data(&answer)?.try_into().ok()
+        self.smp_status(to, attribute, modifier).ok()
+    }
+
+    /// Requests an attribute of subnet management; the status of a refusal, or 0 without a reply.
+    pub(in crate::compat) fn smp_status(
+        &mut self,
+        to: &PortId,
+        attribute: u16,
+        modifier: u32,
+    ) -> Result<[u8; 64], u16> {
+        let (lid, mad) = smp_to(to, attribute, modifier, self.common.m_key).ok_or(0_u16)?;
+        let answer = self.call_status(to, lid, mad)?;
+        smp_data(&answer).and_then(|data| data.try_into().ok()).ok_or(0)
     }
 
     /// Requests an attribute of performance management.
@@ -246,7 +265,8 @@ pub(super) fn smp_to(
     Some(((to.lid > 0).then_some(to.lid), mad))
 }
 
-fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> Halt {
+/// Ends a tool with a message before its port is open.
+pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> Halt {
     out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
     out.code = FAILED;
     Halt::Said
