@@ -20,6 +20,7 @@ mod number;
 mod perfquery;
 mod reading;
 mod release;
+mod saquery;
 mod show_gids;
 mod sminfo;
 mod smpquery;
@@ -66,11 +67,13 @@ pub enum Tool {
     Ibroute,
     /// `ibtracert` of infiniband-diags.
     Ibtracert,
+    /// `saquery` of infiniband-diags.
+    Saquery,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -83,6 +86,7 @@ impl Tool {
         Self::Smpquery,
         Self::Ibroute,
         Self::Ibtracert,
+        Self::Saquery,
     ];
 
     /// The name of the original.
@@ -101,6 +105,7 @@ impl Tool {
             Self::Smpquery => "smpquery",
             Self::Ibroute => "ibroute",
             Self::Ibtracert => "ibtracert",
+            Self::Saquery => "saquery",
         }
     }
 
@@ -172,6 +177,7 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
         Tool::Smpquery => smpquery::run(&job, &mut out),
         Tool::Ibroute => ibroute::run(&job, &mut out),
         Tool::Ibtracert => ibtracert::run(&job, &mut out),
+        Tool::Saquery => saquery::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {
