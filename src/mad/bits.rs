@@ -1,7 +1,8 @@
 //! Bit fields in big-endian bytes: bit 0 is the most significant bit of byte 0.
 
 /// Returns a field of at most 64 bits; bits beyond the bytes are 0.
-pub(super) fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
+#[must_use]
+pub fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
     (offset..offset + width).fold(0, |value, bit| {
         let byte = bytes.get(bit / 8).copied().unwrap_or(0);
         value << 1 | u64::from(byte >> (7 - bit % 8) & 1)
