@@ -63,8 +63,7 @@ const OWN: [Own; 16] = [
     Own::flag('\u{6}', "switches-only", "Output only switches"),
     Own::flag('\u{7}', "cas-only", "Output only CAs"),
 ];
-const USAGE: Usage<'_> =
-    Usage { own: &OWN, without: "aDdGgKLlnpRS", operands: "", examples: &[] };
+const USAGE: Usage<'_> = Usage { own: &OWN, without: "aDdGgKLlnpRS", operands: "", examples: &[] };
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
     ended(show(job, out))
