@@ -10,6 +10,10 @@ mod diags;
 mod error;
 mod getopt;
 mod ibdev2netdev;
+mod iblinkinfo;
+mod ibnetdiscover;
+mod ibnodes;
+mod ibqueryerrors;
 mod ibroute;
 mod ibstat;
 mod ibstatus;
@@ -57,12 +61,22 @@ pub enum Tool {
     ShowGids,
     /// `beegfs-net` of beegfs-utils, up to version 7.
     BeegfsNet,
+    /// `ibnetdiscover` of infiniband-diags.
+    Ibnetdiscover,
+    /// `ibhosts` of infiniband-diags.
+    Ibhosts,
+    /// `ibswitches` of infiniband-diags.
+    Ibswitches,
     /// `sminfo` of infiniband-diags.
     Sminfo,
-    /// `perfquery` of infiniband-diags.
-    Perfquery,
     /// `smpquery` of infiniband-diags.
     Smpquery,
+    /// `perfquery` of infiniband-diags.
+    Perfquery,
+    /// `iblinkinfo` of infiniband-diags.
+    Iblinkinfo,
+    /// `ibqueryerrors` of infiniband-diags.
+    Ibqueryerrors,
     /// `ibroute` of infiniband-diags.
     Ibroute,
     /// `ibtracert` of infiniband-diags.
@@ -73,7 +87,7 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -81,9 +95,14 @@ impl Tool {
         Self::Ibdev2netdev,
         Self::ShowGids,
         Self::BeegfsNet,
+        Self::Ibnetdiscover,
+        Self::Ibhosts,
+        Self::Ibswitches,
         Self::Sminfo,
-        Self::Perfquery,
         Self::Smpquery,
+        Self::Perfquery,
+        Self::Iblinkinfo,
+        Self::Ibqueryerrors,
         Self::Ibroute,
         Self::Ibtracert,
         Self::Saquery,
@@ -100,9 +119,14 @@ impl Tool {
             Self::Ibdev2netdev => "ibdev2netdev",
             Self::ShowGids => "show_gids",
             Self::BeegfsNet => "beegfs-net",
+            Self::Ibnetdiscover => "ibnetdiscover",
+            Self::Ibhosts => "ibhosts",
+            Self::Ibswitches => "ibswitches",
             Self::Sminfo => "sminfo",
-            Self::Perfquery => "perfquery",
             Self::Smpquery => "smpquery",
+            Self::Perfquery => "perfquery",
+            Self::Iblinkinfo => "iblinkinfo",
+            Self::Ibqueryerrors => "ibqueryerrors",
             Self::Ibroute => "ibroute",
             Self::Ibtracert => "ibtracert",
             Self::Saquery => "saquery",
@@ -172,9 +196,13 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
             Ok(())
         }
         Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
+        Tool::Ibnetdiscover => ibnetdiscover::run(&job, &mut out),
+        Tool::Ibhosts | Tool::Ibswitches => ibnodes::run(&job, &mut out),
         Tool::Sminfo => sminfo::run(&job, &mut out),
-        Tool::Perfquery => perfquery::run(&job, &mut out),
         Tool::Smpquery => smpquery::run(&job, &mut out),
+        Tool::Perfquery => perfquery::run(&job, &mut out),
+        Tool::Iblinkinfo => iblinkinfo::run(&job, &mut out),
+        Tool::Ibqueryerrors => ibqueryerrors::run(&job, &mut out),
         Tool::Ibroute => ibroute::run(&job, &mut out),
         Tool::Ibtracert => ibtracert::run(&job, &mut out),
         Tool::Saquery => saquery::run(&job, &mut out),

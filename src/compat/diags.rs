@@ -1,20 +1,24 @@
-//! What the tools of infiniband-diags share: options, destinations, requests, fields.
+//! What the tools of infiniband-diags share: options, destinations, requests, discovery, fields.
 //!
 //! Knows no tool. Formats are those of rdma-core 44. Used by the tools of the fabric.
 
 mod destination;
+mod discovery;
 mod fields;
+mod link;
 mod names;
 mod options;
 mod session;
 mod values;
 
 pub(super) use destination::PortId;
+pub(super) use discovery::{Net, Node, Port, discover};
 pub(super) use fields::{Field, dump, dump_port_info, dump_values, tables};
+pub(super) use link::{DOWN, far_text, link_text};
 pub(super) use names::{NodeNames, clean};
 pub(super) use options::{Common, DestinationKind, Own, Parsed, Usage, parse, show_usage};
 pub(super) use session::{Session, fail};
-pub(super) use values::{Show, value};
+pub(super) use values::{Show, could_be, human_readable, value};
 
 use super::CompatError;
 

@@ -1,6 +1,8 @@
 //! Values of fields in the words of libibmad.
 //!
-//! Reads no bytes. Used by `fields`, and by the tools that print values of fields.
+//! Reads no bytes. Used by `fields`, and by the tools that print links.
+
+use super::{Net, Port};
 
 /// Format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,6 +174,79 @@ fn widths(mask: u64) -> String {
     any_of(mask, &WIDTHS, 5)
 }
 
+/// Returns a counter in units of 1024, and the unit; data counters count words of four bytes.
+pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'static str) {
+    const PLAIN: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
+    const DATA: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut unit, mut divisor, mut rest) = (0_usize, 1_f32, count / 1024);
+    while rest != 0 {
+        unit += 1;
+        rest /= 1024;
+        divisor *= 1024.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "the original computes with float")]
+    let mut value = count as f32;
+    if is_data {
+        value *= 4.0;
+        if value / divisor > 1024.0 {
+            unit += 1;
+            divisor *= 1024.0;
+        }
+    }
+    let names = if is_data { DATA } else { PLAIN };
+    (value / divisor, names.get(unit).copied().unwrap_or_default())
+}
+
+/// Returns what the width and the speed of a link could be, where both ends support more.
+pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (String, String) {
+    let Some((far_node, far)) = port
+        .peer
+        .and_then(|(far_node, number)| Some((far_node, net.nodes.get(far_node)?.port(number)?)))
+    else {
+        return Default::default();
+    };
+    let both = port.info.width_supported & far.info.width_supported;
+    // Without a common width the original takes 1X.
+    let widest = [8, 4, 2, 16].into_iter().find(|bit| both & bit != 0).unwrap_or(1);
+    let width = if widest & port.info.width_active == 0 {
+        format!("Could be {}", value(Show::Width, widest.into(), 8))
+    } else {
+        String::new()
+    };
+    (width, faster(net, node, port, far_node, far))
+}
+
+fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> String {
+    let highest = |mask: u8| 1_u8 << mask.checked_ilog2().unwrap_or(0);
+    let (near_info, far_info) = (&port.info, &far.info);
+    let extended = near_info.speed_ext_supported & far_info.speed_ext_supported;
+    let has_extended = net.has_extended_speeds(node, port)
+        && net.has_extended_speeds(far_node, far)
+        && near_info.speed_ext_supported != 0
+        && far_info.speed_ext_supported != 0;
+    if has_extended {
+        let highest = highest(extended);
+        return if highest & near_info.speed_ext_active == 0 {
+            format!("Could be {}", value(Show::ExtendedSpeed, highest.into(), 4))
+        } else {
+            String::new()
+        };
+    }
+    if port.fdr10_supported && far.fdr10_supported {
+        return match (port.fdr10_active, near_info.speed_active) {
+            (true, _) => String::new(),
+            (false, 4) => "Could be FDR10 (Found link at QDR but expected speed is FDR10)".into(),
+            (false, _) => "Could be FDR10".into(),
+        };
+    }
+    let highest = highest(near_info.speed_supported & far_info.speed_supported);
+    if highest & near_info.speed_active == 0 {
+        format!("Could be {}", value(Show::Speed, highest.into(), 4))
+    } else {
+        String::new()
+    }
+}
+
 #[test]
 fn values_are_in_the_words_of_libibmad() {
     assert_eq!(value(Show::WidthSupported, 31, 8), "1X or 4X or 8X or 12X or 2X");
@@ -185,4 +260,15 @@ fn values_are_in_the_words_of_libibmad() {
         "0x12\n\t\t\t\tIsSM\n\t\t\t\tIsOptionalIPDSupported"
     );
     assert_eq!(value(Show::State, 9, 4), "?(9)");
+}
+
+#[test]
+fn counters_have_units() {
+    let text = |count, is_data| {
+        let (value, unit) = human_readable(count, is_data);
+        format!("{value:5.3}{unit}")
+    };
+    assert_eq!(text(576, true), "2.250KB");
+    assert_eq!(text(65_535, false), "63.999K");
+    assert_eq!(text(0, false), "0.000");
 }
