@@ -60,7 +60,12 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     let range =
         Range { first: lid(1), last: lid(2), is_all: parsed.has('a'), is_brief: parsed.has('n') };
     let switch = Switch::read(session, names, to)?;
-    if parsed.has('M') { multicast::run(switch, &range) } else { unicast::run(switch, &range) }
+    if parsed.has('M') {
+        multicast::run(switch, &range);
+    } else {
+        unicast::run(switch, &range);
+    }
+    Ok(())
 }
 
 /// The LIDs to print.

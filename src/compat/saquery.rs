@@ -1,7 +1,7 @@
 //! `saquery`: records of subnet administration.
 //!
-//! Prints nodes, ports, links, paths, switches, subnet managers and multicast groups; other records
-//! are refused by name. Used by `compat`.
+//! Prints nodes, ports, links, paths, switches, subnet managers and multicast groups. Refuses
+//! other records by name. Used by `compat`.
 
 mod options;
 mod queries;
@@ -60,7 +60,7 @@ fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcri
     Halt::Said
 }
 
-/// What the command line asks for.
+/// Query of the command line.
 struct Asked {
     operation: Operation,
     print: Print,
@@ -136,7 +136,7 @@ impl Asked {
             (Print::Lids | Print::FirstLid | Print::Guids, None) => Some("name not specified"),
             (Print::NameOfLid, None) => Some("lid not specified"),
             (Print::NameOfGuid, None) => Some("guid not specified"),
-            (Print::NameOfLid, Some(lid)) if parse_any(lid) & 0xffff == 0 => Some("lid invalid"),
+            (Print::NameOfLid, Some(lid)) if parse_any(lid) % 0x1_0000 == 0 => Some("lid invalid"),
             _ => None,
         }
     }

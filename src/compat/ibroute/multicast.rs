@@ -3,7 +3,6 @@
 //! Used by `ibroute`.
 
 use super::{Range, Switch};
-use crate::compat::diags::Halt;
 use crate::mad::read_bits;
 
 /// Attribute of the table.
@@ -15,28 +14,31 @@ const PORTS: usize = 16;
 const FIRST: u32 = 0xc000;
 const LAST: u32 = 0xfffe;
 
-pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
+pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     let (first, last) = bounds(&mut switch, range);
     let ports = usize::from(switch.ports);
-    let mut head = format!(
+    let title = format!(
         "Multicast mlids [0x{first:x}-0x{last:x}] of switch {} guid 0x{:016x} ({}):\n",
         switch.to, switch.guid, switch.name
     );
-    head += &if range.is_brief { " MLid       Port Mask\n".into() } else { ruler(switch.ports) };
+    switch.session.out.print(title);
+    let columns =
+        if range.is_brief { " MLid       Port Mask\n".into() } else { ruler(switch.ports) };
+    switch.session.out.print(columns);
     if switch.session.common.is_verbose {
-        head += &format!(
+        let text = format!(
             "Switch multicast mlid capability is {} top is 0x{:x}\n",
             switch.info.multicast_entries, switch.info.multicast_top
         );
+        switch.session.out.print(text);
     }
-    switch.session.out.print(head);
     let mut count = 0;
     for block in first / BLOCK..=last / BLOCK {
         let mut masks = Vec::new();
         for chunk in 0..(ports + 1).div_ceil(PORTS) {
             let position = u32::try_from(chunk).unwrap_or(0) << 28;
             let modifier = (block - FIRST / BLOCK) | position;
-            let Some(bytes) = switch.block(MULTICAST_TABLE, modifier) else { return Ok(()) };
+            let Some(bytes) = switch.block(MULTICAST_TABLE, modifier) else { return };
             masks.push(bytes);
         }
         for lid in first.max(block * BLOCK)..=last.min(block * BLOCK + BLOCK - 1) {
@@ -46,7 +48,7 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
                 continue;
             }
             let text = if range.is_brief {
-                masks.iter().map(|mask| format!("{mask:04x}")).collect()
+                masks.iter().map(|mask| format!("{mask:04x}")).collect::<Vec<_>>().concat()
             } else {
                 marks(&masks, ports)
             };
@@ -55,7 +57,6 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
         }
     }
     switch.count(count, range, "mlids");
-    Ok(())
 }
 
 /// Returns the first and the last multicast LID to print.
@@ -85,14 +86,13 @@ fn bounds(switch: &mut Switch<'_>, range: &Range) -> (u32, u32) {
 
 /// Returns the lines with the numbers of the ports.
 fn ruler(ports: u8) -> String {
-    let mut text = String::new();
-    if ports > 9 {
-        let tens = |port: u8| if port % 10 == 0 { char::from(b'0' + port / 10) } else { ' ' };
-        let line: String = (0..=ports).map(|port| format!("{} ", tens(port))).collect();
-        text += &format!("            {line}\n");
-    }
-    let line: String = (0..=ports).map(|port| format!("{} ", port % 10)).collect();
-    text + &format!("     Ports: {line}\n MLid\n")
+    let line = |digit: &dyn Fn(u8) -> char| -> String {
+        (0..=ports).flat_map(|port| [digit(port), ' ']).collect()
+    };
+    let tens = |port: u8| if port % 10 == 0 { char::from(b'0' + port / 10) } else { ' ' };
+    let ones = |port: u8| char::from(b'0' + port % 10);
+    let upper = if ports > 9 { format!("            {}\n", line(&tens)) } else { String::new() };
+    format!("{upper}     Ports: {}\n MLid\n", line(&ones))
 }
 
 /// Returns a mark under the number of each port of the masks.

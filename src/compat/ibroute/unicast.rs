@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{Range, Switch};
-use crate::compat::diags::{Halt, PortId, Show, value};
+use crate::compat::diags::{PortId, Show, value};
 use crate::mad::{Attribute as _, ForwardingBlock, NodeDescription, NodeInfo, PortInfo};
 
 /// LIDs in a block of the table.
@@ -16,7 +16,7 @@ const LAST: u32 = 0xbfff;
 const SHORT: Duration = Duration::from_millis(100);
 const USUAL: Duration = Duration::from_secs(1);
 
-pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
+pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     let top = u32::from(switch.info.linear_top);
     let mut last = if range.last == 0 || range.last > top { top } else { range.last };
     if last > LAST {
@@ -33,7 +33,7 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
     let (mut count, mut paths) = (0, Paths::default());
     // The original leaves out the last LID of the table if it is the first one of a block.
     for block in range.first / BLOCK..=last / BLOCK {
-        let Some(ports) = switch.block(ForwardingBlock::ID, block) else { return Ok(()) };
+        let Some(ports) = switch.block(ForwardingBlock::ID, block) else { return };
         for lid in range.first.max(block * BLOCK)..=last.min(block * BLOCK + BLOCK - 1) {
             let port = ports.get(usize::try_from(lid % BLOCK).unwrap_or(0)).copied().unwrap_or(0);
             let is_valid = port <= switch.ports;
@@ -51,7 +51,6 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) -> Result<(), Halt> {
         }
     }
     switch.count(count, range, "lids");
-    Ok(())
 }
 
 /// LIDs of the port that has several, and was asked last.

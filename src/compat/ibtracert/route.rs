@@ -16,7 +16,7 @@ const ACTIVE: u8 = 4;
 /// Names of node types.
 const KINDS: [&str; 4] = ["???", "ca", "switch", "router"];
 
-/// What is printed of a route.
+/// Form of a printed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Nothing,

@@ -62,7 +62,7 @@ pub(super) const USAGE: Usage<'_> = Usage {
     ],
 };
 
-/// What the command line asks for.
+/// Request of the command line.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Asked {
     /// Address of the node; `None` for the own port.

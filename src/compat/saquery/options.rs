@@ -17,7 +17,7 @@ pub(super) const SERVICE_LEVEL: char = '\u{13}';
 /// Number of paths that asks for all of them.
 pub(super) const MOST_PATHS: u8 = 0x7f;
 
-/// What is requested.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     /// The query that the first operand names.
@@ -29,14 +29,14 @@ pub(super) enum Operation {
     Paths,
     Switches,
     Managers,
-    /// All nodes, of which some are printed.
+    /// All nodes; only the nodes that match are printed.
     ListNodes,
     ManagerPorts,
     MulticastGroups,
     MulticastMembers,
 }
 
-/// What is printed of a node.
+/// Part of a node that is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Print {
     All,
@@ -109,7 +109,7 @@ pub(super) fn query(name: &str) -> Option<&'static Query> {
     QUERIES.iter().find(|query| is_named(query.name) || is_named(query.alias))
 }
 
-/// What gives the facts of options that are not offered.
+/// Advice for options that are not offered.
 const RECORDS: &str = "remove it: saquery then prints all records";
 const KEYS: &str = "remove it: rdmactl sends no key to subnet administration";
 

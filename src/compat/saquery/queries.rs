@@ -20,7 +20,7 @@ const PATH_RECORD: u16 = 0x35;
 const MULTICAST_RECORD: u16 = 0x38;
 /// Bit of the second capability mask: switches have a highest multicast LID.
 const MULTICAST_TOP: u64 = 1 << 3;
-/// Offset of the description in a NodeRecord, and of PortInfo in a PortInfoRecord.
+/// Offset of the description in a `NodeRecord`, and of `PortInfo` in a `PortInfoRecord`.
 const DESCRIPTION: usize = 44;
 const PORT_INFO: usize = 4;
 /// Exit codes: errno of a machine that is not in the network, and of an invalid argument.

@@ -62,7 +62,7 @@ fn node_type(code: u64) -> &'static str {
     }
 }
 
-/// NodeRecord without the description.
+/// `NodeRecord` without the description.
 pub(super) const NODE: &[Line] = &[
     Line("lid.....................", 0, 16, Cell::Decimal),
     Line("reserved................", 16, 16, Cell::Hex),
@@ -80,7 +80,7 @@ pub(super) const NODE: &[Line] = &[
     Line("vendor_id...............", 328, 24, Cell::Hex),
 ];
 
-/// PortInfoRecord in short.
+/// `PortInfoRecord` in short.
 pub(super) const PORT: &[Line] = &[
     Line("EndPortLid..............", 0, 16, Cell::Decimal),
     Line("PortNum.................", 16, 8, Cell::Decimal),
@@ -89,7 +89,7 @@ pub(super) const PORT: &[Line] = &[
     Line("capability_mask.........", 192, 32, Cell::Hex),
 ];
 
-/// Key of a PortInfoRecord.
+/// Key of a `PortInfoRecord`.
 pub(super) const PORT_KEY: &[Line] = &[
     Line("EndPortLid..............", 0, 16, Cell::Decimal),
     Line("PortNum.................", 16, 8, Cell::Decimal),
@@ -122,7 +122,7 @@ pub(super) const PATH: &[Line] = &[
     Line("resv2...................", 464, 48, Cell::Padded(12)),
 ];
 
-/// SMInfoRecord behind its first two lines.
+/// `SMInfoRecord` behind its first two lines.
 pub(super) const MANAGER: &[Line] = &[
     Line("LID...................", 0, 16, Cell::Decimal),
     Line("SMInfo dump:", 0, 0, Cell::Nothing),
@@ -147,7 +147,7 @@ pub(super) const SWITCH: &[Line] = &[
     Line("flags...................................", 160, 8, Cell::Hex),
 ];
 
-/// SwitchInfoRecord of a subnet administration that knows the highest multicast LID.
+/// `SwitchInfoRecord` of a subnet administration that knows the highest multicast LID.
 pub(super) const SWITCH_TOP: &[Line] =
     &[Line("MulticastFDBTop.........................", 176, 16, Cell::Hex)];
 
@@ -160,7 +160,7 @@ pub(super) const GROUP: &[Line] = &[
     Line("SL......................", 352, 4, Cell::Hex),
 ];
 
-/// MCMemberRecord of a member, without the name of the node.
+/// `MCMemberRecord` of a member, without the name of the node.
 pub(super) const MEMBER: &[Line] = &[
     Line("MGID....................", 0, 0, Cell::Gid),
     Line("Mlid....................", 288, 16, Cell::Hex),

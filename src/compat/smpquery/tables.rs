@@ -43,9 +43,10 @@ pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
         // The last line of a table is whole, although the table may end before.
         let shown = (count - first).next_multiple_of(8).min(KEYS);
         for line in (0..shown).step_by(8) {
-            let keys: String = (line..line + 8)
+            let keys = (line..line + 8)
                 .map(|at| format!(" 0x{:04x}", read_bits(&bytes, at * 16, 16)))
-                .collect();
+                .collect::<Vec<_>>()
+                .concat();
             query.session.out.print(format!("{:4}:{keys}\n", first + line));
         }
     }
@@ -55,7 +56,7 @@ pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
 
 pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
     let node = node_with_port(&mut query)?;
-    let levels: String = (0..16).map(|level| format!("{level:2}|")).collect();
+    let levels = (0..16).map(|level| format!("{level:2}|")).collect::<Vec<_>>().concat();
     let head = format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to);
     query.session.out.print(head);
     if node.node_type != SWITCH {
@@ -69,8 +70,8 @@ pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
 fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
     let modifier = (from << 8 | to).cast_unsigned();
     let bytes = query.ask(SL_TO_VL, modifier, "slvl query failed")?;
-    let lanes: String =
-        (0..16).map(|level| format!("{:2}|", read_bits(&bytes, level * 4, 4))).collect();
+    let lane = |level| format!("{:2}|", read_bits(&bytes, level * 4, 4));
+    let lanes = (0..16).map(lane).collect::<Vec<_>>().concat();
     query.session.out.print(format!("ports: in {from:2}, out {to:2}: |{lanes}\n"));
     Ok(())
 }
@@ -118,7 +119,8 @@ fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result
         let cells = |first: usize, width: usize| -> String {
             (0..entries)
                 .map(|at| format!("0x{:<2X}|", read_bits(&bytes, at * 16 + first, width)))
-                .collect()
+                .collect::<Vec<_>>()
+                .concat()
         };
         let text = format!("\nVL    : |{}\nWEIGHT: |{}\n", cells(4, 4), cells(8, 8));
         query.session.out.print(text);

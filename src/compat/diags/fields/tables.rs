@@ -11,7 +11,7 @@ const fn field(bit: usize, bits: usize, name: &'static str, show: Show) -> Field
     Field { bit, bits, name, show }
 }
 
-/// PortInfo up to the round trip time.
+/// `PortInfo` up to the round trip time.
 pub(in crate::compat) const PORT_INFO: &[Field] = &[
     field(0, 64, "Mkey", Show::Hex),
     field(64, 64, "GidPrefix", Show::Hex),
@@ -62,7 +62,7 @@ pub(in crate::compat) const PORT_INFO: &[Field] = &[
     field(456, 24, "RoundTrip", Show::Unsigned),
 ];
 
-/// PortInfo: second capability mask and extended speeds.
+/// `PortInfo`: second capability mask and extended speeds.
 pub(in crate::compat) const PORT_INFO_EXTENDED_SPEEDS: &[Field] = &[
     field(480, 16, "CapabilityMask2", Show::Capabilities2),
     field(496, 4, "LinkSpeedExtActive", Show::ExtendedSpeed),
@@ -70,7 +70,7 @@ pub(in crate::compat) const PORT_INFO_EXTENDED_SPEEDS: &[Field] = &[
     field(507, 5, "LinkSpeedExtEnabled", Show::ExtendedSpeedsEnabled),
 ];
 
-/// NodeInfo.
+/// `NodeInfo`.
 pub(in crate::compat) const NODE_INFO: &[Field] = &[
     field(0, 8, "BaseVers", Show::Unsigned),
     field(8, 8, "ClassVers", Show::Unsigned),
@@ -86,7 +86,7 @@ pub(in crate::compat) const NODE_INFO: &[Field] = &[
     field(296, 24, "VendorId", Show::Hex),
 ];
 
-/// SwitchInfo.
+/// `SwitchInfo`.
 pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
     field(0, 16, "LinearFdbCap", Show::Unsigned),
     field(16, 16, "RandomFdbCap", Show::Unsigned),
@@ -108,7 +108,7 @@ pub(in crate::compat) const SWITCH_INFO: &[Field] = &[
     field(144, 16, "MulticastFDBTop", Show::Hex),
 ];
 
-/// PortCounters.
+/// `PortCounters`.
 pub(in crate::compat) const PORT_COUNTERS: &[Field] = &[
     field(8, 8, "PortSelect", Show::Unsigned),
     field(16, 16, "CounterSelect", Show::Hex),
@@ -133,7 +133,7 @@ pub(in crate::compat) const PORT_COUNTERS: &[Field] = &[
     field(320, 32, "PortXmitWait", Show::Unsigned),
 ];
 
-/// PortCountersExtended: selection, data and packets.
+/// `PortCountersExtended`: selection, data and packets.
 pub(in crate::compat) const EXTENDED: &[Field] = &[
     field(8, 8, "PortSelect", Show::Unsigned),
     field(16, 16, "CounterSelect", Show::Hex),
@@ -143,7 +143,7 @@ pub(in crate::compat) const EXTENDED: &[Field] = &[
     field(256, 64, "PortRcvPkts", Show::Unsigned),
 ];
 
-/// PortCountersExtended: unicast and multicast packets.
+/// `PortCountersExtended`: unicast and multicast packets.
 pub(in crate::compat) const EXTENDED_CASTS: &[Field] = &[
     field(320, 64, "PortUnicastXmitPkts", Show::Unsigned),
     field(384, 64, "PortUnicastRcvPkts", Show::Unsigned),
@@ -151,7 +151,7 @@ pub(in crate::compat) const EXTENDED_CASTS: &[Field] = &[
     field(512, 64, "PortMulticastRcvPkts", Show::Unsigned),
 ];
 
-/// PortCountersExtended: errors.
+/// `PortCountersExtended`: errors.
 pub(in crate::compat) const EXTENDED_ERRORS: &[Field] = &[
     field(32, 32, "CounterSelect2", Show::Hex),
     field(576, 64, "SymbolErrorCounter", Show::Unsigned),
