@@ -64,7 +64,8 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         names: &names,
         shows_all: parsed.has('a'),
         is_brief: parsed.has('n'),
-        paths: None,
+        // Until a port with several LIDs is met, LID 0 counts as one of its paths.
+        paths: Some(Paths { first: 0, last: 0, guid: 0 }),
     };
     let result = table.show(&to, number(1), number(2));
     result.map_err(|why| session.fail(&format!("dump tables: {why}")))

@@ -210,9 +210,10 @@ impl<'job> Session<'job> {
         let prefix = if own.prefix == 0 { DEFAULT_PREFIX } else { own.prefix };
         let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
-        Header::request(class, Method::GET, PATH_RECORD, 0).encode(&mut mad);
-        // The component mask names both GIDs.
-        mad[48..56].copy_from_slice(&0x0c_u64.to_be_bytes());
+        Header::request(class, Method::GET_TABLE, PATH_RECORD, 0).encode(&mut mad);
+        // The component mask names both GIDs and the number of paths, which is 1.
+        mad[48..56].copy_from_slice(&0x100c_u64.to_be_bytes());
+        mad[RECORD_DATA + 49] = 1;
         let halves = [(8, prefix), (16, guid), (24, own.prefix), (32, own.guid)];
         for (at, half) in halves {
             let start = RECORD_DATA + at;
