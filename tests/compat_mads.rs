@@ -1,8 +1,8 @@
 //! `rdmactl compat` for the tools that read one node, a route or subnet administration, against
 //! infiniband-diags in simulated fabrics.
 //!
-//! Every call runs the original and rdmactl; stdout and exit code must be equal. docs/compat.md names
-//! the differences, which these tests state one by one.
+//! Every call runs the original and rdmactl; stdout and exit code must be equal. docs/compat.md
+//! names the differences, which these tests state one by one.
 #![expect(clippy::expect_used, reason = "a test without the simulator fails")]
 
 #[path = "support/ibsim.rs"]

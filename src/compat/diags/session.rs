@@ -19,12 +19,10 @@ const FAILED: u8 = 255;
 const NODE_INFO: u16 = 0x11;
 const PORT_INFO: u16 = 0x15;
 /// Attribute of subnet administration.
-const PATH_RECORD: u16 = 0x35;
+const NODE_RECORD: u16 = 0x11;
 /// Offset of the data of performance management, and of subnet administration.
 const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
-/// Upper half of a GID in the default subnet.
-const DEFAULT_PREFIX: u64 = 0xfe80_0000_0000_0000;
 
 /// What the own port knows of itself.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +30,6 @@ pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) lid: u16,
     pub(in crate::compat) sm_lid: u16,
     pub(in crate::compat) number: u8,
-    pub(in crate::compat) prefix: u64,
-    pub(in crate::compat) guid: u64,
 }
 
 /// An open port.
@@ -199,13 +195,7 @@ impl<'job> Session<'job> {
         let (path, mad) = smp_to(&own, PORT_INFO, 0, self.common.m_key)?;
         let answer = self.call(&own, path, mad)?;
         let port: PortInfo = smp_attribute(&answer)?;
-        Some(OwnPort {
-            lid: port.lid,
-            sm_lid: port.sm_lid,
-            number: node[36],
-            prefix: port.gid_prefix,
-            guid: crate::mad::read_bits(&node, 160, 64),
-        })
+        Some(OwnPort { lid: port.lid, sm_lid: port.sm_lid, number: node[36] })
     }
 
     /// Resolves an address as the options say that it is written; `None` if it is none.
@@ -220,33 +210,27 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Asks subnet administration for the LID of a port.
+    /// Asks subnet administration for the LID of a port, by the record of its node.
+    ///
+    /// The originals ask for a path; the LID is the same.
     pub(in crate::compat) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
-        if guid == 0 {
-            return None;
-        }
-        let own = self.own()?;
-        let prefix = if own.prefix == 0 { DEFAULT_PREFIX } else { own.prefix };
+        let own = self.own().filter(|_| guid != 0)?;
         let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
-        Header::request(class, Method::GET_TABLE, PATH_RECORD, 0).encode(&mut mad);
-        // The component mask names both GIDs and the number of paths, which is 1.
-        mad[48..56].copy_from_slice(&0x100c_u64.to_be_bytes());
-        mad[RECORD_DATA + 49] = 1;
-        let halves = [(8, prefix), (16, guid), (24, own.prefix), (32, own.guid)];
-        for (at, half) in halves {
-            let start = RECORD_DATA + at;
-            mad[start..start + 8].copy_from_slice(&half.to_be_bytes());
-        }
+        Header::request(class, Method::GET_TABLE, NODE_RECORD, 0).encode(&mut mad);
+        // The component mask names the GUID of the port.
+        mad[48..56].copy_from_slice(&0x100_u64.to_be_bytes());
+        let at = RECORD_DATA + 24;
+        mad[at..at + 8].copy_from_slice(&guid.to_be_bytes());
         let sm_lid = self.common.sm_lid.unwrap_or(own.sm_lid);
         let answer = self.call(&PortId::lid(sm_lid), Some(sm_lid), mad);
-        let Some(answer) = answer else {
+        let lid = answer.as_ref().and_then(|answer| answer.get(RECORD_DATA..RECORD_DATA + 2));
+        let lid = lid.map_or(0, |lid| u16::from_be_bytes([lid[0], lid[1]]));
+        if lid == 0 {
             self.warn("ib_path_query_via", "sa call path_query failed");
             return None;
-        };
-        let at = RECORD_DATA + 40;
-        let lid = answer.get(at..at + 2)?;
-        Some(PortId::lid(u16::from_be_bytes([lid[0], lid[1]])))
+        }
+        Some(PortId::lid(lid))
     }
 }
 
@@ -281,7 +265,7 @@ fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts>
     const DISABLED: u8 = 3;
     ports.retain(|port| {
         let is_device = common.device.as_ref().is_none_or(|device| *device == port.device);
-        let is_port = common.port == 0 || port.port == common.port;
+        let is_port = common.port == 0 || u32::from(port.port) == common.port;
         is_device && is_port && port.is_infiniband()
     });
     ports.sort_by(|one, other| (&one.device, one.port).cmp(&(&other.device, other.port)));

@@ -50,7 +50,7 @@ struct Forwarding {
     out: i32,
 }
 
-/// Why a walk ends before its destination.
+/// Reason of a walk that ends before its destination.
 enum Lost {
     /// The warning says it.
     Said,

@@ -70,7 +70,7 @@ pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
 fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
     let modifier = (from << 8 | to).cast_unsigned();
     let bytes = query.ask(SL_TO_VL, modifier, "slvl query failed")?;
-    let lane = |level| format!("{:2}|", read_bits(&bytes, level * 4, 4));
+    let lane = |level: usize| format!("{:2}|", read_bits(&bytes, level * 4, 4));
     let lanes = (0..16).map(lane).collect::<Vec<_>>().concat();
     query.session.out.print(format!("ports: in {from:2}, out {to:2}: |{lanes}\n"));
     Ok(())
