@@ -136,7 +136,9 @@ impl Asked {
             (Print::Lids | Print::FirstLid | Print::Guids, None) => Some("name not specified"),
             (Print::NameOfLid, None) => Some("lid not specified"),
             (Print::NameOfGuid, None) => Some("guid not specified"),
-            (Print::NameOfLid, Some(lid)) if parse_any(lid) % 0x1_0000 == 0 => Some("lid invalid"),
+            (Print::NameOfLid, Some(lid)) if parse_any(lid).is_multiple_of(0x1_0000) => {
+                Some("lid invalid")
+            }
             _ => None,
         }
     }

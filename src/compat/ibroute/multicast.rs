@@ -89,7 +89,7 @@ fn ruler(ports: u8) -> String {
     let line = |digit: &dyn Fn(u8) -> char| -> String {
         (0..=ports).flat_map(|port| [digit(port), ' ']).collect()
     };
-    let tens = |port: u8| if port % 10 == 0 { char::from(b'0' + port / 10) } else { ' ' };
+    let tens = |port: u8| if port.is_multiple_of(10) { char::from(b'0' + port / 10) } else { ' ' };
     let ones = |port: u8| char::from(b'0' + port % 10);
     let upper = if ports > 9 { format!("            {}\n", line(&tens)) } else { String::new() };
     format!("{upper}     Ports: {}\n MLid\n", line(&ones))
