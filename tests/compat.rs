@@ -508,7 +508,7 @@ fn what_is_not_offered_is_refused_by_its_name() {
     let root = tree.root().display().to_string();
     for (args, said) in [
         (&["compat", "ibstat", "-d"][..], "compat ibstat does not support -d"),
-        (&["compat", "ibnetdiscover"], "unknown tool ibnetdiscover"),
+        (&["compat", "ibsysstat"], "unknown tool ibsysstat"),
         (&["compat", "--as", "12", "ibstat"], "12 is not in 33..=65"),
         (&["compat", "--json", "ibstat"], "compat does not support --json"),
         (

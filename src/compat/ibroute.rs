@@ -1,0 +1,133 @@
+//! `ibroute`: the forwarding tables of a switch, unicast and multicast.
+//!
+//! Reads only. Used by `compat`.
+
+mod multicast;
+mod unicast;
+
+use super::diags::{Halt, NodeNames, Own, PortId, Session, Usage, ended, parse, show_usage};
+use super::number::{parse_any, truncate};
+use super::{CompatError, Job, Transcript};
+use crate::mad::{Attribute as _, NodeDescription, NodeInfo, SwitchInfo};
+
+/// Node type of a switch.
+const SWITCH: u8 = 2;
+/// Letter of an option that has only a long name.
+const NODE_NAME_MAP: char = '\u{1}';
+
+const OPTIONS: [Own; 4] = [
+    Own::flag('a', "all", "show all lids, even invalid entries"),
+    Own::flag('n', "no_dests", "do not try to resolve destinations"),
+    Own::flag('M', "Multicast", "show multicast forwarding tables"),
+    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
+];
+
+const USAGE: Usage<'_> = Usage {
+    own: &OPTIONS,
+    without: "K",
+    operands: "[<dest dr_path|lid|guid> [<startlid> [<endlid>]]]",
+    examples: &[
+        " -- Unicast examples:",
+        "4\t# dump all lids with valid out ports of switch with lid 4",
+        "-a 4\t# same, but dump all lids, even with invalid out ports",
+        "-n 4\t# simple dump format - no destination resolving",
+        "4 10\t# dump lids starting from 10",
+        "4 0x10 0x20\t# dump lid range",
+        "-G 0x08f1040023\t# resolve switch by GUID",
+        "-D 0,1\t# resolve switch by direct path",
+        " -- Multicast examples:",
+        "-M 4\t# dump all non empty mlids of switch with lid 4",
+        "-M 4 0xc010 0xc020\t# same, but with range",
+        "-M -n 4\t# simple dump format",
+    ],
+};
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    ended(answer(job, out))
+}
+
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+    let parsed = parse(job, &USAGE, out)?;
+    let Some(address) = parsed.operands.first() else {
+        return Err(show_usage(job, &USAGE, out));
+    };
+    let lid = |at: usize| parsed.operands.get(at).map_or(0, |word| truncate(parse_any(word)));
+    let names = NodeNames::read(job, parsed.value(NODE_NAME_MAP), out);
+    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
+    let Some(to) = session.resolve(address) else {
+        return Err(session.fail(&format!("can't resolve destination port {address}")));
+    };
+    let range =
+        Range { first: lid(1), last: lid(2), is_all: parsed.has('a'), is_brief: parsed.has('n') };
+    let switch = Switch::read(session, names, to)?;
+    if parsed.has('M') {
+        multicast::run(switch, &range);
+    } else {
+        unicast::run(switch, &range);
+    }
+    Ok(())
+}
+
+/// The LIDs to print.
+struct Range {
+    first: u32,
+    /// 0 for the last one of the table.
+    last: u32,
+    /// True if entries without a route are printed.
+    is_all: bool,
+    is_brief: bool,
+}
+
+/// A switch whose tables are printed.
+struct Switch<'job> {
+    session: Session<'job>,
+    names: NodeNames,
+    to: PortId,
+    ports: u8,
+    guid: u64,
+    name: String,
+    info: SwitchInfo,
+}
+
+impl<'job> Switch<'job> {
+    /// Asks the node what it is.
+    fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, Halt> {
+        let Some(node) = session.smp(&to, NodeInfo::ID, 0) else {
+            // The original dumps its empty answer.
+            let line = ["0000"; 8].join(" ") + "\n";
+            session.out.warn(format!("nodeinfo\n{}", line.repeat(4)));
+            return Err(session.fail("dump tables: node info failed: valid addr?"));
+        };
+        let Some(description) = session.smp(&to, NodeDescription::ID, 0) else {
+            return Err(session.fail("dump tables: node desc failed"));
+        };
+        let node = NodeInfo::decode(&node).unwrap_or_default();
+        if node.node_type != SWITCH {
+            return Err(session.fail("dump tables: not a switch"));
+        }
+        let Some(info) = session.smp(&to, SwitchInfo::ID, 0) else {
+            return Err(session.fail("dump tables: switch info failed: is a switch node?"));
+        };
+        let info = SwitchInfo::decode(&info).unwrap_or_default();
+        let name = names.name(node.node_guid, &description);
+        Ok(Self { session, names, to, ports: node.ports, guid: node.node_guid, name, info })
+    }
+
+    /// Requests a block of a table; `None` ends the tool with its message on stderr.
+    fn block(&mut self, attribute: u16, modifier: u32) -> Option<[u8; 64]> {
+        match self.session.smp_status(&self.to, attribute, modifier) {
+            Ok(block) => Some(block),
+            Err(status) => {
+                let text = format!("SubnGet() failed; MAD status 0x{status:x} AM 0x{modifier:x}\n");
+                self.session.out.warn(text);
+                None
+            }
+        }
+    }
+
+    /// Prints the count that ends a table.
+    fn count(&mut self, count: u32, range: &Range, what: &str) {
+        let valid = if range.is_all { "" } else { "valid " };
+        self.session.out.print(format!("{count} {valid}{what} dumped \n"));
+    }
+}

@@ -1,0 +1,125 @@
+//! `ibtracert`: the route from one port to another, as the forwarding tables have it.
+//!
+//! Unicast routes only. Used by `compat`.
+
+mod route;
+
+use super::diags::{
+    DestinationKind, Halt, NodeNames, Own, PortId, Session, Usage, ended, parse, show_usage,
+};
+use super::{CompatError, Job, Transcript};
+use crate::source::Question;
+use route::{Format, Tracer};
+
+/// Letters of options that have only long names.
+const NODE_NAME_MAP: char = '\u{1}';
+const PORTS_FILE: char = '\u{2}';
+
+const OPTIONS: [Own; 5] = [
+    Own::flag('f', "force", "force"),
+    Own::flag('n', "no_info", "simple format"),
+    Own::valued('m', "mlid", "<mlid>", "multicast trace of the mlid")
+        .refused("compat ibroute -M SWITCH, for the multicast table of each switch"),
+    Own::valued(NODE_NAME_MAP, "node-name-map", "<file>", "node name map file"),
+    Own::valued(PORTS_FILE, "ports-file", "<file>", "port pairs file"),
+];
+
+const USAGE: Usage<'_> = Usage {
+    own: &OPTIONS,
+    without: "DK",
+    operands: "<src-addr> <dest-addr>",
+    examples: &[
+        "- Unicast examples:",
+        "4 16\t\t\t# show path between lids 4 and 16",
+        "-n 4 16\t\t# same, but using simple output format",
+        "-G 0x8f1040396522d 0x002c9000100d051\t# use guid addresses",
+        " - Multicast examples:",
+        "-m 0xc000 4 16\t# show multicast path of mlid 0xc000 between lids 4 and 16",
+    ],
+};
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    ended(answer(job, out))
+}
+
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+    let parsed = parse(job, &USAGE, out)?;
+    let file = parsed.value(PORTS_FILE);
+    if parsed.operands.len() < 2 && file.is_none() {
+        return Err(show_usage(job, &USAGE, out));
+    }
+    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
+    let names = NodeNames::read(job, parsed.value(NODE_NAME_MAP), session.out);
+    let format = if parsed.has('n') { Format::Simple } else { Format::Full };
+    let mut pairs = Vec::new();
+    match file {
+        None => pairs.push((0, parsed.operands[0].clone(), parsed.operands[1].clone())),
+        Some(path) => pairs = read_pairs(job, &mut session, path)?,
+    }
+    let count = pairs.len();
+    let mut tracer = Tracer { session, names, is_forced: parsed.has('f') };
+    for (line, from, to) in pairs {
+        if to.is_empty() {
+            let path = file.unwrap_or_default();
+            let text = format!("ports-file, {path}, at line {line} contains bad data");
+            return Err(tracer.session.fail(&text));
+        }
+        if !trace(&mut tracer, &from, &to, format)? {
+            let place = if file.is_some() { format!(" at line {line}") } else { String::new() };
+            return Err(tracer.session.fail(&format!("Failed to get route information{place}")));
+        }
+    }
+    if let Some(path) = file {
+        let text = format!("{count} lid/guid pairs processed from {path}\n");
+        tracer.session.out.print(text);
+    }
+    Ok(())
+}
+
+/// Reads the pairs of a file with their lines. A line without two words has an empty second one.
+fn read_pairs(
+    job: &Job<'_>,
+    session: &mut Session<'_>,
+    path: &str,
+) -> Result<Vec<(usize, String, String)>, Halt> {
+    let Ok(bytes) = job.reading.source().ask(&Question::File(path.to_owned())) else {
+        return Err(session.fail(&format!("cannot open ports-file {path}")));
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let pair = |(at, line): (usize, &str)| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let first = words.next().filter(|word| !word.starts_with('#'))?;
+        Some((at + 1, first, words.next().unwrap_or_default()))
+    };
+    Ok(text.lines().enumerate().filter_map(pair).collect())
+}
+
+/// Prints the route of a pair; false if there is none.
+fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Result<bool, Halt> {
+    const FUNCTION: &str = "get_route";
+    let Some(source) = tracer.session.resolve(from) else {
+        tracer.session.warn(FUNCTION, &format!("can't resolve source port {from}"));
+        return Ok(false);
+    };
+    let Some(destination) = tracer.session.resolve(to) else {
+        tracer.session.warn(FUNCTION, &format!("can't resolve destination port {to}"));
+        return Ok(false);
+    };
+    debug_assert_ne!(tracer.session.common.kind, DestinationKind::Directed, "there is no -D");
+    if source.lid == 0 || destination.lid == 0 {
+        tracer.session.warn(FUNCTION, "bad src/dest lid");
+        let session = &mut tracer.session;
+        return Err(show_usage(session.job, &USAGE, session.out));
+    }
+    // The route to the source tells how to reach the switches behind it.
+    let mut path = PortId::own();
+    if !tracer.find(&mut path, &source, Format::Nothing) {
+        tracer.session.warn(FUNCTION, "can't find a route to the src port");
+        return Ok(false);
+    }
+    if !tracer.find(&mut path, &destination, format) {
+        tracer.session.warn(FUNCTION, "can't find a route from src to dest");
+        return Ok(false);
+    }
+    Ok(true)
+}

@@ -1,0 +1,170 @@
+//! `perfquery`: counters of one port, of several ports, or of their sum.
+//!
+//! Sets counters to zero only if -r or -R is given, as the original does. Used by `compat`.
+
+mod details;
+mod options;
+mod ports;
+
+use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, fail, parse, tables};
+use super::{CompatError, Job, Transcript};
+use crate::mad::{Class, Header, MAD_BYTES, Method, read_bits};
+use details::Detail;
+use options::Asked;
+
+/// Attributes of performance management.
+const CLASS_PORT_INFO: u16 = 0x01;
+const PORT_COUNTERS: u16 = 0x12;
+const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
+/// Offset of the attribute in a MAD of performance management.
+const DATA: usize = 64;
+/// Bits of the capability mask of performance management.
+const ALL_PORT_SELECT: u16 = 1 << 8;
+const EXTENDED_WIDTH: u16 = 1 << 9;
+const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
+const TRANSMIT_WAIT: u16 = 1 << 12;
+const QP1_DROPPED: u16 = 1 << 15;
+/// Bit of the second capability mask: error counters of 64 bits.
+const EXTENDED_ERRORS: u32 = 1 << 1;
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    ended(answer(job, out))
+}
+
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+    let parsed = parse(job, &options::USAGE, out)?;
+    let asked = Asked::new(&parsed).map_err(|message| fail(job, out, message))?;
+    let mut session = Session::open_or_fail(job, parsed.common, out)?;
+    let (to, port) = match &asked.address {
+        Some(address) => match session.resolve(address) {
+            Some(to) => (to, asked.port),
+            None => {
+                return Err(session.fail(&format!("can't resolve destination port {address}")));
+            }
+        },
+        // The own port replaces the ports of -a.
+        None => match session.own() {
+            Some(own) => (PortId::lid(own.lid), own.number.into()),
+            None => return Err(session.fail("can't resolve self port (null)")),
+        },
+    };
+    let Some(class) = session.performance(&to, CLASS_PORT_INFO, low(port)) else {
+        return Err(session.fail("classportinfo query"));
+    };
+    let query = Query {
+        session,
+        to,
+        capabilities: u16::from_be_bytes([class[2], class[3]]),
+        capabilities_2: u32::try_from(read_bits(&class, 32, 27)).unwrap_or(0),
+        is_extended: asked.is_extended,
+    };
+    ports::run(query, &asked, port)
+}
+
+/// The port as a MAD has it.
+fn low(port: i32) -> u8 {
+    u8::try_from(port & 0xff).unwrap_or(0)
+}
+
+/// A node that is asked for counters.
+struct Query<'job> {
+    session: Session<'job>,
+    to: PortId,
+    capabilities: u16,
+    capabilities_2: u32,
+    is_extended: bool,
+}
+
+impl Query<'_> {
+    fn has(&self, capability: u16) -> bool {
+        self.capabilities & capability != 0
+    }
+
+    /// Returns the fields that the node has.
+    fn fields(&self) -> Vec<Field> {
+        if !self.is_extended {
+            return tables::PORT_COUNTERS.to_vec();
+        }
+        let casts: &[Field] = if self.has(EXTENDED_WIDTH) { tables::EXTENDED_CASTS } else { &[] };
+        let has_errors = self.capabilities_2 & EXTENDED_ERRORS != 0;
+        let errors: &[Field] = if has_errors { tables::EXTENDED_ERRORS } else { &[] };
+        [tables::EXTENDED, casts, errors].concat()
+    }
+
+    /// Reads the counters of a port.
+    fn read(&mut self, port: i32) -> Result<[u8; 192], Halt> {
+        let (attribute, failure) = if self.is_extended {
+            if !self.has(EXTENDED_WIDTH) && !self.has(EXTENDED_WIDTH_WITHOUT_CASTS) {
+                let text = format!(
+                    "PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support \
+                     indicated\n",
+                    self.capabilities
+                );
+                self.session.warn("dump_perfcounters", &text);
+            }
+            (PORT_COUNTERS_EXTENDED, "perfextquery")
+        } else {
+            (PORT_COUNTERS, "perfquery")
+        };
+        let answer = self.session.performance(&self.to, attribute, low(port));
+        answer.ok_or_else(|| self.session.fail(failure))
+    }
+
+    /// Returns the number in a field of a reply; 0 for a counter that the node does not have.
+    fn number(&self, field: &Field, bytes: &[u8]) -> u64 {
+        let is_missing =
+            !self.is_extended && field.name == "PortXmitWait" && !self.has(TRANSMIT_WAIT);
+        if is_missing { 0 } else { field.number(bytes) }
+    }
+
+    /// Prints the counters of a port.
+    fn print(&mut self, port: i32, fields: &[Field], number: impl Fn(&Field) -> u64) {
+        let head = if self.is_extended {
+            format!(
+                "# Port extended counters: {} port {port} (CapMask: 0x{:02X} CapMask2: 0x{:07X})\n",
+                self.to, self.capabilities, self.capabilities_2
+            )
+        } else {
+            format!(
+                "# Port counters: {} port {port} (CapMask: 0x{:02X})\n",
+                self.to, self.capabilities
+            )
+        };
+        self.session.out.print(head + &dump_values(fields, number));
+    }
+
+    /// Prints an attribute with the details of a counter.
+    fn detail(&mut self, detail: &Detail, port: i32, asked: &Asked) -> Result<(), Halt> {
+        let name = detail.name;
+        if !asked.is_reset_only {
+            let answer = self.session.performance(&self.to, detail.attribute, low(port));
+            let Some(bytes) = answer else {
+                return Err(self.session.fail(&format!("cannot query {name}")));
+            };
+            let fields = [tables::SELECTION, detail.fields].concat();
+            let text =
+                format!("# {name} counters: {} port {port}\n{}", self.to, dump(&bytes, &fields));
+            self.session.out.print(text);
+        }
+        if asked.resets() && !self.reset(detail.attribute, port, asked.mask) {
+            return Err(self.session.fail(&format!("cannot reset {name}")));
+        }
+        Ok(())
+    }
+
+    /// Sets the counters of a mask to zero; false if the node does not reply.
+    fn reset(&mut self, attribute: u16, port: i32, mask: i32) -> bool {
+        let mask = if mask == 0 { -1 } else { mask };
+        let bytes = mask.to_be_bytes();
+        let mut mad = [0; MAD_BYTES];
+        Header::request(Class::PERFORMANCE, Method::SET, attribute, 0).encode(&mut mad);
+        mad[DATA + 1] = low(port);
+        mad[DATA + 2..DATA + 4].copy_from_slice(&bytes[2..]);
+        if attribute == PORT_COUNTERS_EXTENDED {
+            mad[DATA + 4..DATA + 8].copy_from_slice(&(mask >> 16).to_be_bytes());
+        } else {
+            mad[DATA + 18] = bytes[1];
+        }
+        self.session.call(&self.to, Some(self.to.lid), mad).is_some()
+    }
+}

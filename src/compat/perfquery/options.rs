@@ -1,0 +1,139 @@
+//! The command line of `perfquery`: which ports and which counters.
+//!
+//! Sends nothing. Used by `perfquery`.
+
+use crate::compat::diags::{Own, Parsed, Usage};
+use crate::compat::number::{parse_any, truncate};
+
+use super::details::{self, Detail};
+
+/// Number of "all ports".
+pub(super) const ALL_PORTS: i32 = 255;
+/// Most ports of a list; the original has no limit and overruns its memory.
+const MOST_PORTS: usize = 255;
+
+const OPTIONS: [Own; 23] = [
+    Own::flag('x', "extended", "show extended port counters"),
+    Own::flag('X', "xmtsl", "show Xmt SL port counters"),
+    Own::flag('S', "rcvsl", "show Rcv SL port counters"),
+    Own::flag('D', "xmtdisc", "show Xmt Discard Details"),
+    Own::flag('E', "rcverr", "show Rcv Error Details"),
+    Own::flag('T', "extended_speeds", "show port extended speeds counters")
+        .refused("rdmactl fabric errors, for the error counters of all links"),
+    Own::flag('\u{1}', "oprcvcounters", "show Rcv Counters per Op code"),
+    Own::flag('\u{2}', "flowctlcounters", "show flow control counters"),
+    Own::flag('\u{3}', "vloppackets", "show packets received per Op code per VL"),
+    Own::flag('\u{4}', "vlopdata", "show data received per Op code per VL"),
+    Own::flag('\u{5}', "vlxmitflowctlerrors", "show flow control update errors per VL"),
+    Own::flag('\u{6}', "vlxmitcounters", "show ticks waiting to transmit counters per VL"),
+    Own::flag('\u{7}', "swportvlcong", "show sw port VL congestion"),
+    Own::flag('\u{8}', "rcvcc", "show Rcv congestion control counters"),
+    Own::flag('\u{9}', "slrcvfecn", "show SL Rcv FECN counters"),
+    Own::flag('\u{a}', "slrcvbecn", "show SL Rcv BECN counters"),
+    Own::flag('\u{b}', "xmitcc", "show Xmit congestion control counters"),
+    Own::flag('\u{c}', "vlxmittimecc", "show VL Xmit Time congestion control counters"),
+    Own::flag('c', "smplctl", "show samples control"),
+    Own::flag('a', "all_ports", "show aggregated counters"),
+    Own::flag('l', "loop_ports", "iterate through each port"),
+    Own::flag('r', "reset_after_read", "reset counters after read"),
+    Own::flag('R', "Reset_only", "only reset counters"),
+];
+
+pub(super) const USAGE: Usage<'_> = Usage {
+    own: &OPTIONS,
+    without: "DK",
+    operands: " [<lid|guid> [[port(s)] [reset_mask]]]",
+    examples: &[
+        "\t\t# read local port's performance counters",
+        "32 1\t\t# read performance counters from lid 32, port 1",
+        "-x 32 1\t# read extended performance counters from lid 32, port 1",
+        "-a 32\t\t# read performance counters from lid 32, all ports",
+        "-r 32 1\t# read performance counters and reset",
+        "-x -r 32 1\t# read extended performance counters and reset",
+        "-R 0x20 1\t# reset performance counters of port 1 only",
+        "-x -R 0x20 1\t# reset extended performance counters of port 1 only",
+        "-R -a 32\t# reset performance counters of all ports",
+        "-R 32 2 0x0fff\t# reset only error counters of port 2",
+        "-R 32 2 0xf000\t# reset only non-error counters of port 2",
+        "-a 32 1-10\t# read performance counters from lid 32, port 1-10, aggregate output",
+        "-l 32 1-10\t# read performance counters from lid 32, port 1-10, output each port",
+        "-a 32 1,4,8\t# read performance counters from lid 32, port 1, 4, and 8, aggregate output",
+        "-l 32 1,4,8\t# read performance counters from lid 32, port 1, 4, and 8, output each port",
+    ],
+};
+
+/// Request of the command line.
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub(super) struct Asked {
+    /// Address of the node; `None` for the own port.
+    pub(super) address: Option<String>,
+    /// Port, or the first one of a list.
+    pub(super) port: i32,
+    /// A list of ports; empty for one port.
+    pub(super) ports: Vec<i32>,
+    pub(super) mask: i32,
+    /// True if the command line names the mask.
+    pub(super) has_mask: bool,
+    pub(super) is_extended: bool,
+    pub(super) is_all_ports: bool,
+    pub(super) is_loop: bool,
+    pub(super) is_reset: bool,
+    pub(super) is_reset_only: bool,
+    pub(super) reads_samples: bool,
+    /// Attribute with details; `None` for the counters themselves.
+    pub(super) detail: Option<&'static Detail>,
+}
+
+impl Asked {
+    /// Reads the options and the operands.
+    ///
+    /// # Errors
+    /// The message with which the original ends.
+    pub(super) fn new(parsed: &Parsed) -> Result<Self, &'static str> {
+        let is_all_ports = parsed.has('a');
+        let operand = |at: usize| parsed.operands.get(at).map(String::as_str);
+        let mut port = if is_all_ports { ALL_PORTS } else { 0 };
+        let mut ports = Vec::new();
+        if let Some(text) = operand(1) {
+            if text.contains(',') {
+                ports = text.split(',').filter(|word| !word.is_empty()).map(number).collect();
+            } else if let Some((first, last)) = text.split_once('-') {
+                let (first, last) = (number(first), number(last));
+                if first >= last {
+                    return Err("max port must be greater than min port in range");
+                }
+                ports = (first..=last).take(MOST_PORTS).collect();
+            } else {
+                port = number(text);
+            }
+            ports.truncate(MOST_PORTS);
+            if text.contains([',', '-']) {
+                port = ports.first().copied().unwrap_or(0);
+            }
+        }
+        Ok(Self {
+            address: operand(0).map(str::to_owned),
+            port,
+            ports,
+            mask: operand(2).map_or(0xffff, number),
+            has_mask: operand(2).is_some(),
+            is_extended: parsed.has('x'),
+            is_all_ports,
+            is_loop: parsed.has('l'),
+            is_reset: parsed.has('r'),
+            is_reset_only: parsed.has('R'),
+            reads_samples: parsed.has('c'),
+            detail: details::ALL.iter().find(|detail| parsed.has(detail.option)),
+        })
+    }
+
+    /// True if counters are set to zero.
+    pub(super) fn resets(&self) -> bool {
+        self.is_reset || self.is_reset_only
+    }
+}
+
+/// A number as C stores it in an `int`.
+fn number(text: &str) -> i32 {
+    truncate(parse_any(text)).cast_signed()
+}

@@ -1,0 +1,146 @@
+//! The ports of a run of `perfquery`: one, a list, or all of a node; each of them, or their sum.
+//!
+//! Used by `perfquery`.
+
+use super::details::SAMPLES_CONTROL;
+use super::options::{ALL_PORTS, Asked};
+use super::{
+    ALL_PORT_SELECT, PORT_COUNTERS, PORT_COUNTERS_EXTENDED, QP1_DROPPED, Query, TRANSMIT_WAIT, low,
+};
+use crate::compat::diags::{Field, Halt, dump, tables};
+use crate::mad::{Attribute as _, NodeInfo, SwitchInfo};
+
+/// Node type of a switch.
+const SWITCH: u8 = 2;
+
+/// Reads the counters that the command line names, and sets them to zero if it says so.
+pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), Halt> {
+    let is_all = port == ALL_PORTS;
+    let mut emulates = false;
+    if !query.has(ALL_PORT_SELECT) && is_all {
+        if !asked.is_all_ports {
+            return Err(query.session.fail("AllPortSelect not supported"));
+        }
+        emulates = true;
+    }
+    if let Some(detail) = asked.detail {
+        return query.detail(detail, port, asked);
+    }
+    if asked.reads_samples {
+        return samples(&mut query, port);
+    }
+    let is_sum_of_all = emulates && !asked.is_loop;
+    let loops_all = emulates || asked.is_loop && (asked.is_all_ports || is_all);
+    let ports = if loops_all {
+        let ports = all_ports(&mut query)?;
+        if is_sum_of_all {
+            let text = "Emulating AllPortSelect by iterating through all ports";
+            query.session.warn("main", text);
+        }
+        ports
+    } else if asked.ports.len() > 1 {
+        asked.ports.clone()
+    } else {
+        vec![port]
+    };
+    let is_sum =
+        is_sum_of_all || !loops_all && ports.len() > 1 && asked.is_all_ports && !asked.is_loop;
+    if !asked.is_reset_only {
+        let fields = query.fields();
+        if is_sum {
+            sum(&mut query, &ports, &fields)?;
+        } else {
+            for port in &ports {
+                let bytes = query.read(*port)?;
+                let numbers: Vec<u64> =
+                    fields.iter().map(|field| query.number(field, &bytes)).collect();
+                print(&mut query, *port, &fields, &numbers);
+            }
+        }
+    }
+    if asked.resets() { reset(&mut query, asked, &ports) } else { Ok(()) }
+}
+
+/// Prints the sum of the counters of ports. A sum stops at the largest number of its field.
+fn sum(query: &mut Query<'_>, ports: &[i32], fields: &[Field]) -> Result<(), Halt> {
+    let mut numbers = vec![0_u64; fields.len()];
+    for port in ports {
+        let bytes = query.read(*port)?;
+        for (sum, field) in numbers.iter_mut().zip(fields) {
+            let number = query.number(field, &bytes);
+            *sum = match field.name {
+                "PortSelect" => u64::from(low(ALL_PORTS)),
+                "CounterSelect" | "CounterSelect2" => number,
+                _ => sum.saturating_add(number).min(u64::MAX >> (64 - field.bits)),
+            };
+        }
+    }
+    print(query, ALL_PORTS, fields, &numbers);
+    Ok(())
+}
+
+fn print(query: &mut Query<'_>, port: i32, fields: &[Field], numbers: &[u64]) {
+    let number = |wanted: &Field| {
+        let mut pairs = fields.iter().zip(numbers);
+        pairs.find(|(field, _)| field.bit == wanted.bit).map_or(0, |(_, number)| *number)
+    };
+    query.print(port, fields, number);
+}
+
+/// Returns the numbers of the ports of the node; port 0 is one only of a switch that says so.
+fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, Halt> {
+    let node = query.session.smp(&query.to, NodeInfo::ID, 0);
+    let Some(node) = node.and_then(|bytes| NodeInfo::decode(&bytes).ok()) else {
+        return Err(query.session.fail("smp query nodeinfo failed"));
+    };
+    if node.ports == 0 {
+        return Err(query.session.fail("smp query nodeinfo: num ports invalid"));
+    }
+    let mut first = 1;
+    if node.node_type == SWITCH {
+        let switch = query.session.smp(&query.to, SwitchInfo::ID, 0);
+        let Some(switch) = switch.and_then(|bytes| SwitchInfo::decode(&bytes).ok()) else {
+            return Err(query.session.fail("smp query nodeinfo failed"));
+        };
+        if switch.enhanced_port_0 == 1 {
+            first = 0;
+        }
+    }
+    Ok((first..=i32::from(node.ports)).collect())
+}
+
+fn reset(query: &mut Query<'_>, asked: &Asked, ports: &[i32]) -> Result<(), Halt> {
+    let mut mask = asked.mask;
+    let (attribute, failure, first_bit) = if query.is_extended {
+        mask |= 0x0fff_0000;
+        (PORT_COUNTERS_EXTENDED, "perf ext reset", 28)
+    } else {
+        (PORT_COUNTERS, "perf reset", 16)
+    };
+    if query.is_extended || !asked.has_mask {
+        for (capability, bit) in [(TRANSMIT_WAIT, first_bit), (QP1_DROPPED, first_bit + 1)] {
+            if query.has(capability) {
+                mask |= 1 << bit;
+            }
+        }
+    }
+    for port in ports {
+        if !query.reset(attribute, *port, mask) {
+            return Err(query.session.fail(failure));
+        }
+    }
+    Ok(())
+}
+
+fn samples(query: &mut Query<'_>, port: i32) -> Result<(), Halt> {
+    let Some(bytes) = query.session.performance(&query.to, SAMPLES_CONTROL, low(port)) else {
+        return Err(query.session.fail("sampctlquery"));
+    };
+    let text = format!(
+        "# PortSamplesControl: {} port {port}\n{}",
+        query.to,
+        dump(&bytes, tables::SAMPLES_CONTROL)
+    );
+    query.session.out.print(text);
+    Ok(())
+}

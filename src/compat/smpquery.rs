@@ -1,0 +1,67 @@
+//! `smpquery`: one attribute of subnet management of a node.
+//!
+//! Reads only. Used by `compat`.
+
+mod attributes;
+mod options;
+mod tables;
+
+use super::diags::{Halt, NodeNames, PortId, Session, ended, fail, parse, show_usage};
+use super::number::{parse_any, truncate};
+use super::{CompatError, Job, Transcript};
+use options::OPERATIONS;
+
+pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
+    ended(answer(job, out))
+}
+
+fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
+    let parsed = parse(job, &options::USAGE, out)?;
+    let [name, address, params @ ..] = parsed.operands.as_slice() else {
+        return Err(show_usage(job, &options::USAGE, out));
+    };
+    let is_named = |known: &str| known.eq_ignore_ascii_case(name);
+    let found = OPERATIONS.iter().find(|known| is_named(known.name) || is_named(known.alias));
+    let Some(known) = found else {
+        return Err(fail(job, out, &format!("operation '{name}' not supported")));
+    };
+    let map = parsed.value(options::NODE_NAME_MAP);
+    let mut session = Session::open_or_fail(job, parsed.common.clone(), out)?;
+    let names = NodeNames::read(job, map, session.out);
+    let Some(to) = session.resolve(address) else {
+        return Err(session.fail(&format!("can't resolve destination port {address}")));
+    };
+    let port = params.first().map_or(0, |word| truncate(parse_any(word)).cast_signed());
+    let has_extended_speeds = parsed.has('x');
+    let query = Query { session, name, names, to, port, has_extended_speeds };
+    (known.run)(query)
+}
+
+/// One query to a node.
+struct Query<'job> {
+    session: Session<'job>,
+    /// Operation as the command line has it.
+    name: &'job str,
+    names: NodeNames,
+    to: PortId,
+    port: i32,
+    has_extended_speeds: bool,
+}
+
+impl Query<'_> {
+    /// Requests an attribute; ends the tool with the message if there is no answer.
+    fn ask(&mut self, attribute: u16, modifier: u32, message: &str) -> Result<[u8; 64], Halt> {
+        let answer = self.session.smp(&self.to, attribute, modifier);
+        answer.ok_or_else(|| self.failed(message))
+    }
+
+    fn failed(&mut self, message: &str) -> Halt {
+        let text = format!("operation {}: {message}", self.name);
+        self.session.fail(&text)
+    }
+
+    /// The port as a modifier has it.
+    fn modifier(&self) -> u32 {
+        self.port.cast_unsigned()
+    }
+}

@@ -1,0 +1,150 @@
+//! Operations of `smpquery` that print tables: partition keys, virtual lanes, GUIDs.
+//!
+//! Used by `smpquery`.
+
+use super::Query;
+use crate::compat::diags::Halt;
+use crate::mad::{Attribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo, read_bits};
+
+/// Attributes without a codec.
+const GUID_INFO: u16 = 0x14;
+const SL_TO_VL: u16 = 0x17;
+const ARBITRATION: u16 = 0x18;
+/// Entries of a block of a table.
+const KEYS: usize = 32;
+const GUIDS: usize = 8;
+const WEIGHTS: u8 = 32;
+/// Node type of a switch.
+const SWITCH: u8 = 2;
+
+/// Asks for the node, and checks that the port is one of it.
+fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, Halt> {
+    let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
+    let node = NodeInfo::decode(&bytes).unwrap_or_default();
+    if query.port > i32::from(node.ports) {
+        return Err(query.failed("invalid port number"));
+    }
+    Ok(node)
+}
+
+pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
+    let node = node_with_port(&mut query)?;
+    let count = if node.node_type == SWITCH && query.port != 0 {
+        let bytes = query.ask(SwitchInfo::ID, 0, "switch info failed")?;
+        SwitchInfo::decode(&bytes).unwrap_or_default().partition_enforcement_entries
+    } else {
+        node.partition_entries
+    };
+    let count = usize::from(count);
+    for first in (0..count).step_by(KEYS) {
+        let block = u32::try_from(first / KEYS).unwrap_or(0);
+        let modifier = block | query.modifier() << 16;
+        let bytes = query.ask(PartitionBlock::ID, modifier, "pkey table query failed")?;
+        // The last line of a table is whole, although the table may end before.
+        let shown = (count - first).next_multiple_of(8).min(KEYS);
+        for line in (0..shown).step_by(8) {
+            let keys = (line..line + 8)
+                .map(|at| format!(" 0x{:04x}", read_bits(&bytes, at * 16, 16)))
+                .collect::<Vec<_>>()
+                .concat();
+            query.session.out.print(format!("{:4}:{keys}\n", first + line));
+        }
+    }
+    query.session.out.print(format!("{count} pkeys capacity for this port\n"));
+    Ok(())
+}
+
+pub(super) fn virtual_lanes(mut query: Query<'_>) -> Result<(), Halt> {
+    let node = node_with_port(&mut query)?;
+    let levels = (0..16).map(|level| format!("{level:2}|")).collect::<Vec<_>>().concat();
+    let head = format!("# SL2VL table: {}\n#                 SL: |{levels}\n", query.to);
+    query.session.out.print(head);
+    if node.node_type != SWITCH {
+        return lanes(&mut query, 0, 0);
+    }
+    let port = query.port;
+    (0..=i32::from(node.ports)).try_for_each(|from| lanes(&mut query, from, port))
+}
+
+/// Prints the virtual lanes of packets from one port to another.
+fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
+    let modifier = (from << 8 | to).cast_unsigned();
+    let bytes = query.ask(SL_TO_VL, modifier, "slvl query failed")?;
+    let lane = |level: usize| format!("{:2}|", read_bits(&bytes, level * 4, 4));
+    let lanes = (0..16).map(lane).collect::<Vec<_>>().concat();
+    query.session.out.print(format!("ports: in {from:2}, out {to:2}: |{lanes}\n"));
+    Ok(())
+}
+
+pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), Halt> {
+    // Port 0 of a switch has tables only if it says so; other nodes take 0 for the port of the request.
+    if query.port == 0 {
+        let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
+        if NodeInfo::decode(&bytes).is_ok_and(|node| node.node_type == SWITCH) {
+            let bytes = query.ask(SwitchInfo::ID, 0, "switch info query failed")?;
+            if SwitchInfo::decode(&bytes).is_ok_and(|switch| switch.enhanced_port_0 == 0) {
+                let text = format!("# No VLArbitration tables (BSP0): {} port 0\n", query.to);
+                query.session.out.print(text);
+                return Ok(());
+            }
+        }
+    }
+    let modifier = query.modifier();
+    let bytes = query.ask(PortInfo::ID, modifier, "port info query failed")?;
+    let port = PortInfo::decode(&bytes).unwrap_or_default();
+    let (low, high) = (port.vl_arbitration_low_entries, port.vl_arbitration_high_entries);
+    query.session.out.print(format!(
+        "# VLArbitration tables: {} port {} LowCap {low} HighCap {high}\n",
+        query.to, query.port
+    ));
+    weights(&mut query, "Low", 1, low)?;
+    weights(&mut query, "High", 3, high)
+}
+
+/// Prints a table of weights, which has up to two blocks.
+fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result<(), Halt> {
+    if entries == 0 {
+        return Ok(());
+    }
+    query.session.out.print(format!("# {name} priority VL Arbitration Table:"));
+    let second = entries.saturating_sub(WEIGHTS);
+    for (block, entries) in [(block, entries.min(WEIGHTS)), (block + 1, second)] {
+        if entries == 0 {
+            continue;
+        }
+        let modifier = block << 16 | query.modifier();
+        let bytes = query.ask(ARBITRATION, modifier, "vl arb query failed")?;
+        // A block has 32 entries, whatever the port says.
+        let entries = usize::from(entries.min(WEIGHTS));
+        let cells = |first: usize, width: usize| -> String {
+            (0..entries)
+                .map(|at| format!("0x{:<2X}|", read_bits(&bytes, at * 16 + first, width)))
+                .collect::<Vec<_>>()
+                .concat()
+        };
+        let text = format!("\nVL    : |{}\nWEIGHT: |{}\n", cells(4, 4), cells(8, 8));
+        query.session.out.print(text);
+    }
+    Ok(())
+}
+
+pub(super) fn guids(mut query: Query<'_>) -> Result<(), Halt> {
+    let bytes = query.ask(PortInfo::ID, 0, "port info failed")?;
+    let count = usize::from(PortInfo::decode(&bytes).unwrap_or_default().guid_entries);
+    for first in (0..count).step_by(GUIDS) {
+        let block = u32::try_from(first / GUIDS).unwrap_or(0);
+        let bytes = query.ask(GUID_INFO, block, "guid info query failed")?;
+        let shown = (count - first).next_multiple_of(2).min(GUIDS);
+        for line in (0..shown).step_by(2) {
+            let guid = |at: usize| read_bits(&bytes, at * 64, 64);
+            query.session.out.print(format!(
+                "{:4}: 0x{:016x} 0x{:016x}\n",
+                first + line,
+                guid(line),
+                guid(line + 1)
+            ));
+        }
+    }
+    query.session.out.print(format!("{count} guids capacity for this port\n"));
+    Ok(())
+}
