@@ -54,7 +54,7 @@ pub enum RouteFailure {
 /// Returns the routes from a port to a port, one for each LID of the target.
 #[must_use]
 pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
-    let Some(target) = fabric.port(to) else { return Vec::new() };
+    let (Some(_), Some(target)) = (fabric.port(from), fabric.port(to)) else { return Vec::new() };
     lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()
 }
 
@@ -77,7 +77,7 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
             Err(RouteFailure::WrongNode)
         };
         let step = next.and_then(|port| {
-            let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
+            let peer = peer(fabric, FabricEnd { node, port });
             peer.map(|peer| (port, peer)).ok_or(RouteFailure::NoLink(port))
         });
         match step {
@@ -94,6 +94,11 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
     }
     route.failure = Some(RouteFailure::Loop);
     route
+}
+
+/// Returns the other end of a link. The node of an end may be missing in the report of another host.
+fn peer(fabric: &Fabric, end: FabricEnd) -> Option<FabricEnd> {
+    fabric.port(end)?.peer.filter(|peer| peer.node < fabric.nodes.len())
 }
 
 /// Returns the port for a LID. Port 0 is the switch itself, which does not have the LID here.
@@ -201,8 +206,7 @@ fn step(
     target: usize,
 ) -> Result<Option<usize>, RouteFailure> {
     let port = next_port(fabric, node, lid)?;
-    let peer = fabric.port(FabricEnd { node, port }).and_then(|port| port.peer);
-    let next = peer.ok_or(RouteFailure::NoLink(port))?.node;
+    let next = peer(fabric, FabricEnd { node, port }).ok_or(RouteFailure::NoLink(port))?.node;
     match fabric.nodes[next].kind {
         _ if next == target => Ok(None),
         FabricNodeKind::Switch => Ok(fabric.nodes[next].forwarding.as_ref().map(|_| next)),
