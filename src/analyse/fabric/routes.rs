@@ -96,7 +96,7 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
     route
 }
 
-/// Returns the other end of a link. The node of an end may be missing in the report of another host.
+/// Returns the other end of a link, whose node may be missing in the report of another host.
 fn peer(fabric: &Fabric, end: FabricEnd) -> Option<FabricEnd> {
     fabric.port(end)?.peer.filter(|peer| peer.node < fabric.nodes.len())
 }
