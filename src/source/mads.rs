@@ -184,7 +184,7 @@ impl MadPort {
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
         // A joined table of few records is shorter than a MAD. A request that the kernel gave up
         // comes back with its header only (`send_handler`, drivers/infiniband/core/user_mad.c).
-        let header = Header::decode_joined(&received.mad).ok()?;
+        let header = Header::decode_start(&received.mad).ok()?;
         let ticket = MadTicket(header.low_transaction());
         let request = self.flying.get(&ticket)?;
         let is_joined = header.class == Class::SUBNET_ADMINISTRATION;
