@@ -14,7 +14,7 @@ FIXTURES = HERE.parent / "tests" / "fixtures"
 GOLDEN = HERE.parent / "tests" / "golden"
 # Subnets that ibsim simulated with opensm: `rdmactl fabric VIEW --save` for the views subnets, partitions and errors
 # by directed routes, and by tables; of each capture the line of its management datagrams. Beside them what
-# ibnetdiscover and opensm wrote. star has three hosts on a switch; tree has two pods, a host without a link, and errors.
+# ibnetdiscover and opensm wrote, and star as a report has it (`rdmactl fabric --format json`). star has three hosts on a switch; tree has two pods, a host without a link, and errors.
 RECORDINGS = HERE / "recordings"
 # The commands of ethtool netlink, as src/source/netlink/ethtool.rs numbers them.
 ETHTOOL = {"link_info": 2, "link_modes": 4, "link_state": 6, "pause": 21, "fec": 29,
@@ -126,6 +126,15 @@ def reports():
     for fixture, file in [("rxe_siw", "json"), ("hfi1", "json"), ("efa", "json"), ("broken", "json"),
                           ("mlx5_roce", "ports_json"), ("rxe_siw", "resources_json")]:
         yield written(host(fixture, file))
+    # A subnet, and links whose other ends are not there.
+    subnet = json.loads((RECORDINGS / "star.json").read_text())
+    yield written({**host("efa", "json"), "fabrics": [subnet]})
+    for node in subnet["nodes"]:
+        for port in node["ports"]:
+            if port["peer"]:
+                port["peer"]["node"] += 3
+        node["ports"] = node["ports"][:2] * 2
+    yield written({**host("efa", "json"), "fabrics": [subnet]})
     before = host("rxe_siw", "counters_json")
     later = json.loads(json.dumps(before))
     for device in later["devices"]:

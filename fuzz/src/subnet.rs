@@ -19,11 +19,17 @@ use super::shown::{is_harmless, rows};
 /// Most switches and ports of a route, with its ends.
 const MOST_HOPS: usize = 65;
 
-/// Judges and prints the subnets of a report: the lists hold together, routes end, and no format
-/// controls the terminal. Returns the length of the JSON.
+/// Checks that the subnets of a report hold together, then judges and prints them. Returns the
+/// length of the JSON.
 pub(crate) fn check(report: HostReport, thresholds: &Thresholds) -> usize {
+    report.fabrics.iter().flatten().for_each(holds_together);
+    judge(report, thresholds)
+}
+
+/// Judges and prints the subnets of a report, which may contradict themselves: routes end, and no
+/// format controls the terminal. Returns the length of the JSON.
+pub(crate) fn judge(report: HostReport, thresholds: &Thresholds) -> usize {
     for fabric in report.fabrics.iter().flatten() {
-        holds_together(fabric);
         drawn(fabric);
         let _ = LeafSwitches::of_fabric(fabric, std::slice::from_ref(&report));
     }

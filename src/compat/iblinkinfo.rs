@@ -2,6 +2,8 @@
 //!
 //! Scans the whole subnet, also for one node, whose links are the same then.
 
+use std::fmt::Write as _;
+
 use super::diags::{
     DOWN, Halt, Net, Node, NodeNames, Own, Port, PortId, Session, Usage, discover, ended, far_text,
     link_text, parse,
@@ -170,19 +172,20 @@ impl Printer<'_> {
     fn port(&self, at: usize, node: &Node, port: &Port) -> String {
         let mut link = link_text(self.net, at, node, port);
         if self.with_settings && port.info.state != DOWN {
-            link += &format!(
+            let _ = write!(
+                link,
                 " (HOQ:{} VL_Stall:{})",
                 port.info.head_of_queue_life, port.info.vl_stall_count
             );
         }
         let far = far_text(self.net, at, port, |node| self.name(node), self.by_line);
         let far = far.unwrap_or_else(|| {
-            let none = if port.info.state == DOWN {
+            let nowhere = if port.info.state == DOWN {
                 "           [  ] \"\" ( )\n"
             } else {
                 "    \"Port not available\"\n"
             };
-            none.into()
+            nowhere.into()
         });
         let mut text = if self.by_line {
             format!("0x{:016x} \"{:>30}\" ", port.guid, self.name(node))
@@ -191,7 +194,7 @@ impl Printer<'_> {
         };
         let lid = if node.is_switch() { node.lid } else { port.lid };
         if !node.is_switch() && !self.by_line {
-            text += &format!("0x{:016x} ", port.guid);
+            let _ = write!(text, "0x{:016x} ", port.guid);
         }
         text + &format!("{lid:6} {:4}[  ] =={link}==>  {far}", port.number)
     }

@@ -2,6 +2,8 @@
 //!
 //! Neither groups chassis nor compares caches. Nodes come in the order of libibnetdisc.
 
+use std::fmt::Write as _;
+
 mod ports;
 
 use super::diags::{
@@ -177,14 +179,15 @@ impl Printer<'_> {
         let info = &node.info;
         let mut text = format!("\nvendid=0x{:x}\ndevid=0x{:x}\n", info.vendor_id, info.device_id);
         if info.system_image_guid != 0 {
-            text += &format!("sysimgguid=0x{:x}\n", info.system_image_guid);
+            let _ = writeln!(text, "sysimgguid=0x{:x}", info.system_image_guid);
         }
         let guid = node.guid();
         if node.is_switch() {
             let port_0 = if node.has_enhanced_port_0 { "enhanced" } else { "base" };
-            text += &format!("switchguid=0x{guid:x}({:x})\n", info.port_guid);
-            text += &format!(
-                "Switch\t{} {}\t\t# \"{}\" {port_0} port 0 lid {} lmc {}\n",
+            let _ = writeln!(text, "switchguid=0x{guid:x}({:x})", info.port_guid);
+            let _ = writeln!(
+                text,
+                "Switch\t{} {}\t\t# \"{}\" {port_0} port 0 lid {} lmc {}",
                 info.ports,
                 id(node),
                 self.name(node),
@@ -195,8 +198,8 @@ impl Printer<'_> {
             let (kind, guid_name) = if info.node_type == CA { ("Ca", "ca") } else { ("Rt", "rt") };
             // The original does not look into the name map here.
             let name = clean(&node.description);
-            text += &format!("{guid_name}guid=0x{guid:x}\n");
-            text += &format!("{kind}\t{} {}\t\t# \"{name}\"\n", info.ports, id(node));
+            let _ = writeln!(text, "{guid_name}guid=0x{guid:x}");
+            let _ = writeln!(text, "{kind}\t{} {}\t\t# \"{name}\"", info.ports, id(node));
         }
         for port in node.outer_ports() {
             text += &self.link(at, node, port).unwrap_or_default();
@@ -209,20 +212,20 @@ impl Printer<'_> {
         let (far_node, far) = self.peer(port)?;
         let mut text = format!("[{}]", port.number);
         if !node.is_switch() {
-            text += &format!("({:x}) ", port.guid);
+            let _ = write!(text, "({:x}) ", port.guid);
         }
-        text += &format!("\t{}[{}]", id(far_node), far.number);
+        let _ = write!(text, "\t{}[{}]", id(far_node), far.number);
         if !far_node.is_switch() {
             let space = if node.is_switch() { "" } else { " " };
-            text += &format!("{space}({:x}) ", far.guid);
+            let _ = write!(text, "{space}({:x}) ", far.guid);
         }
         let far_lid = if far_node.is_switch() { far_node.lid } else { far.lid };
         let far_name = self.name(far_node);
         if node.is_switch() {
-            text += &format!("\t\t# \"{far_name}\" lid {far_lid} ");
+            let _ = write!(text, "\t\t# \"{far_name}\" lid {far_lid} ");
         } else {
-            text +=
-                &format!("\t\t# lid {} lmc {} \"{far_name}\" lid {far_lid} ", port.lid, port.lmc);
+            let (lid, lmc) = (port.lid, port.lmc);
+            let _ = write!(text, "\t\t# lid {lid} lmc {lmc} \"{far_name}\" lid {far_lid} ");
         }
         // Without the capabilities of a switch its speeds are unknown.
         let is_known = !node.is_switch() || node.port(0).is_some();
@@ -231,7 +234,7 @@ impl Printer<'_> {
         if self.is_full {
             let info = &port.info;
             let speed = if is_known { info.speed_active } else { 0 };
-            text += &format!(" s={speed} w={} v={}", info.width_active, info.vl_capability);
+            let _ = write!(text, " s={speed} w={} v={}", info.width_active, info.vl_capability);
         }
         text.push('\n');
         Some(text)

@@ -2,6 +2,8 @@
 //!
 //! Resets nothing, and does not ask subnet administration for service levels.
 
+use std::fmt::Write as _;
+
 use super::diags::{
     Field, Halt, Net, Node, NodeNames, Own, PortId, Session, Usage, discover, ended, far_text,
     human_readable, link_text, parse, tables,
@@ -113,19 +115,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
             return Err(Halt::Said);
         }
     };
-    let mut suppressed: Vec<&'static str> = Vec::new();
-    for (letter, value) in &parsed.own {
-        match letter {
-            'c' => suppressed.push("PortRcvSwitchRelayErrors"),
-            's' => {
-                for name in value.split(',') {
-                    let fields = tables::PORT_COUNTERS.iter().map(|field| field.name);
-                    suppressed.extend(fields.filter(|known| *known == name));
-                }
-            }
-            _ => {}
-        }
-    }
+    let suppressed = suppressed(&parsed.own);
     let Some(net) = discover(&mut session, false) else {
         session.out.warn("discover failed\n");
         session.out.code = 255;
@@ -178,6 +168,24 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     Ok(())
 }
 
+/// Returns the counters that `-c` and `-s` suppress.
+fn suppressed(own: &[(char, String)]) -> Vec<&'static str> {
+    let mut suppressed = Vec::new();
+    for (letter, value) in own {
+        match letter {
+            'c' => suppressed.push("PortRcvSwitchRelayErrors"),
+            's' => {
+                for name in value.split(',') {
+                    let fields = tables::PORT_COUNTERS.iter().map(|field| field.name);
+                    suppressed.extend(fields.filter(|known| *known == name));
+                }
+            }
+            _ => {}
+        }
+    }
+    suppressed
+}
+
 /// Highest values of counters that are not reported.
 struct Thresholds {
     values: Vec<(String, u64)>,
@@ -194,7 +202,7 @@ impl Thresholds {
             let Some((name, value)) = line.split_once('=') else { continue };
             if COUNTERS.contains(&name) {
                 let value = parse_any(value);
-                found.text += &format!("[{name} = {value}]");
+                let _ = write!(found.text, "[{name} = {value}]");
                 found.values.push((name.to_owned(), value));
             }
         }
@@ -242,6 +250,7 @@ impl Masks {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Report<'run, 'job> {
     session: &'run mut Session<'job>,
     net: &'run Net,
@@ -367,12 +376,13 @@ impl Report<'_, '_> {
             if count <= self.thresholds.of(name) {
                 continue;
             }
-            text += &if has_long {
+            let counter = if has_long {
                 let (value, unit) = human_readable(count, false);
                 format!(" [{name} == {count} ({value:5.3}{unit})]")
             } else {
                 format!(" [{name} == {count}]")
             };
+            text += &counter;
             text += &self.details(to, place, name);
         }
         if text.is_empty() {
@@ -436,7 +446,8 @@ impl Report<'_, '_> {
         counted
             .filter(|(_, count)| *count != 0)
             .map(|(name, count)| format!(" [{name} == {count}]"))
-            .collect()
+            .collect::<Vec<_>>()
+            .concat()
     }
 
     /// Prints the link of a port.
@@ -464,7 +475,8 @@ impl Report<'_, '_> {
         if failures > 0 {
             out.print(format!("##          {failures} PMA query failures\n"));
         }
-        let names: String = self.suppressed.iter().map(|name| format!(" {name}")).collect();
+        let names = self.suppressed.iter().map(|name| format!(" {name}"));
+        let names = names.collect::<Vec<_>>().concat();
         out.print(format!("## Suppressed:{names}\n"));
         out.code = u8::from(bad_ports > 0);
     }

@@ -153,15 +153,15 @@ impl Header {
         if mad.len() < MAD_BYTES {
             return Err(HeaderError::Short(mad.len()));
         }
-        Self::decode_joined(mad)
+        Self::decode_start(mad)
     }
 
-    /// Decodes the header of an answer that the kernel joined from segments. Without the padding of
-    /// the last segment it may be shorter than a MAD.
+    /// Decodes the header from the start of bytes that may be shorter than a MAD: a joined table
+    /// without the padding of its last segment, or a request that the kernel gave up.
     ///
     /// # Errors
     /// There are fewer bytes than the header has, or the base version is not that of InfiniBand.
-    pub fn decode_joined(answer: &[u8]) -> Result<Self, HeaderError> {
+    pub fn decode_start(answer: &[u8]) -> Result<Self, HeaderError> {
         let Some(mad) = answer.first_chunk::<{ Self::BYTES }>() else {
             return Err(HeaderError::ShortHeader(answer.len()));
         };
@@ -244,16 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn a_joined_answer_may_be_shorter_than_a_mad() {
+    fn an_answer_may_be_shorter_than_a_mad() {
         let mut answer = [0; 72];
         answer[..4].copy_from_slice(&[1, 3, 2, 0x92]);
         assert_eq!(Header::decode(&answer), Err(HeaderError::Short(72)));
-        let header = Header::decode_joined(&answer).unwrap();
+        let header = Header::decode_start(&answer).unwrap();
         assert_eq!((header.class, header.method), (Class::SUBNET_ADMINISTRATION, Method(0x12)));
-        let short = Header::decode_joined(&answer[..23]).unwrap_err();
+        let short = Header::decode_start(&answer[..23]).unwrap_err();
         assert_eq!(short.to_string(), "the header of a MAD has 24 bytes, and 23 arrived");
         answer[0] = 0x80;
-        assert_eq!(Header::decode_joined(&answer), Err(HeaderError::BaseVersion(0x80)));
+        assert_eq!(Header::decode_start(&answer), Err(HeaderError::BaseVersion(0x80)));
     }
 
     #[test]

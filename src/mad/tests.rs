@@ -171,6 +171,6 @@ proptest! {
         for_each_attribute!(decode(&bytes));
         decode::<NodeDescription>(&bytes);
         decode::<NodeRecord>(&bytes);
-        let _ = (Header::decode(&bytes), Header::decode_joined(&bytes), smp_data(&bytes));
+        let _ = (Header::decode(&bytes), Header::decode_start(&bytes), smp_data(&bytes));
     }
 }

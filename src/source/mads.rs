@@ -221,8 +221,9 @@ impl MadPort {
 
     /// Takes a received MAD as the answer to its request; `None` if it belongs to no request.
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
-        // A joined table of few records is shorter than a MAD.
-        let header = Header::decode_joined(&received.mad).ok()?;
+        // A joined table of few records is shorter than a MAD. A request that the kernel gave up
+        // comes back with its header only (`send_handler`, drivers/infiniband/core/user_mad.c).
+        let header = Header::decode_start(&received.mad).ok()?;
         let ticket = MadTicket(header.low_transaction());
         let request = self.flying.get(&ticket)?;
         let is_joined = header.class == Class::SUBNET_ADMINISTRATION;
@@ -370,6 +371,13 @@ mod tests {
             port(&request).take(received).unwrap().1.unwrap_err()
         };
         assert_eq!(answer(Some(Errno::TIMED_OUT), [0, 0]), MadError::NoReply);
+        let request = smp::<NodeInfo>(0);
+        let given_up = Received {
+            failure: Some(Errno::TIMED_OUT),
+            mad: [&request[..15], &[7], &request[16..24]].concat(),
+            ..received(&request, 24)
+        };
+        assert_eq!(port(&request).take(given_up), Some((MadTicket(7), Err(MadError::NoReply))));
         assert_eq!(answer(Some(Errno::IO), [0, 0]), MadError::Failed(Errno::IO));
         assert_eq!(answer(None, [0, 0x0c]).to_string(), "the node replied: unsupported attribute");
         assert_eq!(LinkRecord::ID, 0x20);

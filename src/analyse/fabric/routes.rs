@@ -57,7 +57,7 @@ pub enum RouteFailure {
 /// Returns the routes from a port to a port, one for each LID of the target.
 #[must_use]
 pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
-    let Some(target) = fabric.port(to) else { return Vec::new() };
+    let (Some(_), Some(target)) = (fabric.port(from), fabric.port(to)) else { return Vec::new() };
     lids_of(target).map(|lid| route(fabric, from, to, lid)).collect()
 }
 
@@ -104,7 +104,8 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
 /// Returns the other end of the link of a port.
 fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     let found = fabric.port(end);
-    if let Some(peer) = found.and_then(|port| port.peer) {
+    let is_node = |peer: &FabricEnd| peer.node < fabric.nodes.len();
+    if let Some(peer) = found.and_then(|port| port.peer).filter(is_node) {
         return Ok(peer);
     }
     let has_link = found.is_some_and(|port| port.physical_state == FabricPort::LINK_UP);

@@ -307,3 +307,21 @@ fn a_port_has_the_lids_of_its_mask() {
     assert_eq!(lids(0, 3), [0; 0], "a port without a LID has none above it");
     assert_eq!(lids(1, 255).len(), 128, "the mask has at most seven bits");
 }
+
+#[test]
+fn a_link_to_a_missing_node_ends_the_route() {
+    // The report of another host may contradict itself.
+    let mut fabric = fabric();
+    let end = |node| FabricEnd { node, port: 1 };
+    for at in 0..fabric.nodes.len() {
+        for port in &mut fabric.nodes[at].ports {
+            port.peer = port.peer.map(|peer| FabricEnd { node: peer.node + 7, ..peer });
+        }
+    }
+    let routes = routes::routes(&fabric, end(0), end(3));
+    assert_eq!(routes[0].failure, Some(routes::RouteFailure::NoLink(1)));
+    let codes: Vec<&str> = findings(&fabric, "n1").iter().map(|finding| finding.code).collect();
+    assert!(codes.contains(&"fabric.route_missing"), "{codes:?}");
+    assert_eq!(routes::routes(&fabric, end(99), end(3)), []);
+    assert_eq!(routes::routes(&fabric, end(0), end(99)), []);
+}

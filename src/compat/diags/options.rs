@@ -2,6 +2,8 @@
 //!
 //! Sends nothing. Used by every tool of the fabric.
 
+use std::fmt::Write as _;
+
 use super::Halt;
 use crate::compat::getopt::{Opt, Word, parse as parse_words};
 use crate::compat::number::{parse_any, truncate};
@@ -28,6 +30,7 @@ pub(in crate::compat) enum DestinationKind {
 
 /// Values of the common options.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(in crate::compat) struct Common {
     pub(in crate::compat) device: Option<String>,
     pub(in crate::compat) port: u32,
@@ -293,10 +296,10 @@ pub(in crate::compat) fn show_usage(
     for own in all(usage) {
         let mut line = format!("  --{}", own.long);
         if own.letter.is_ascii_graphic() {
-            line += &format!(", -{}", own.letter);
+            let _ = write!(line, ", -{}", own.letter);
         }
         if let Some(value) = own.value {
-            line += &format!(" {value}");
+            let _ = write!(line, " {value}");
         }
         line += &" ".repeat(COLUMN.saturating_sub(line.len()));
         line += "  ";

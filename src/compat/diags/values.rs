@@ -145,7 +145,8 @@ const CAPABILITIES_2: [(u32, &str); 11] = [
 
 fn flags(mask: u64, names: &[(u32, &str)]) -> String {
     let set = names.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
-    let lines: String = set.map(|(_, name)| format!("\n\t\t\t\t{name}")).collect();
+    let lines: String =
+        set.map(|(_, name)| format!("\n\t\t\t\t{name}")).collect::<Vec<_>>().concat();
     format!("0x{mask:x}{lines}")
 }
 
@@ -164,7 +165,8 @@ fn any_of(mask: u64, names: &[(u64, &str)], known_bits: u32) -> String {
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
     if mask == 0 || mask >> known_bits != 0 {
-        let before: String = set.iter().map(|name| format!("{name} or ")).collect();
+        let before: String =
+            set.iter().map(|name| format!("{name} or ")).collect::<Vec<_>>().concat();
         return format!("{before}undefined ({mask})");
     }
     set.join(" or ")

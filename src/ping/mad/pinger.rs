@@ -120,8 +120,8 @@ fn reply_by(route: &MadRoute) -> PingReplyBy {
     }
 }
 
-/// True for the request that the kernel returns because no response arrived.
+/// True for the request whose header the kernel returns because no response arrived.
 fn is_request(mad: &[u8], transaction: u32) -> bool {
-    Header::decode(mad)
+    Header::decode_start(mad)
         .is_ok_and(|header| header.class == Class::PING && header.low_transaction() == transaction)
 }
