@@ -6,9 +6,12 @@
 //! docs/compat.md for what is offered.
 
 mod beegfs_net;
+mod diags;
 mod error;
 mod getopt;
 mod ibdev2netdev;
+mod ibnetdiscover;
+mod ibnodes;
 mod ibstat;
 mod ibstatus;
 mod ibv_devices;
@@ -50,11 +53,17 @@ pub enum Tool {
     ShowGids,
     /// `beegfs-net` of beegfs-utils, up to version 7.
     BeegfsNet,
+    /// `ibnetdiscover` of infiniband-diags.
+    Ibnetdiscover,
+    /// `ibhosts` of infiniband-diags.
+    Ibhosts,
+    /// `ibswitches` of infiniband-diags.
+    Ibswitches,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -62,6 +71,9 @@ impl Tool {
         Self::Ibdev2netdev,
         Self::ShowGids,
         Self::BeegfsNet,
+        Self::Ibnetdiscover,
+        Self::Ibhosts,
+        Self::Ibswitches,
     ];
 
     /// The name of the original.
@@ -75,7 +87,25 @@ impl Tool {
             Self::Ibdev2netdev => "ibdev2netdev",
             Self::ShowGids => "show_gids",
             Self::BeegfsNet => "beegfs-net",
+            Self::Ibnetdiscover => "ibnetdiscover",
+            Self::Ibhosts => "ibhosts",
+            Self::Ibswitches => "ibswitches",
         }
+    }
+
+    /// True for a tool that sends management datagrams to the fabric.
+    #[must_use]
+    pub fn queries_fabric(self) -> bool {
+        let local = [
+            Self::Ibstat,
+            Self::Ibstatus,
+            Self::IbvDevices,
+            Self::IbvDevinfo,
+            Self::Ibdev2netdev,
+            Self::ShowGids,
+            Self::BeegfsNet,
+        ];
+        !local.contains(&self)
     }
 
     /// The tool of that name.
@@ -126,6 +156,8 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
             Ok(())
         }
         Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
+        Tool::Ibnetdiscover => ibnetdiscover::run(&job, &mut out),
+        Tool::Ibhosts | Tool::Ibswitches => ibnodes::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {
@@ -136,13 +168,14 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
 
 /// Asks everything that the tools ask, so that a recording can answer in their place.
 ///
-/// Left out is what only root may read and what says more of a machine than its RDMA: the product
+/// Tools of the fabric are left out: a capture of a host sends no requests to other nodes.
+/// Left out is also what only root may read and what says more of a machine than its RDMA: the product
 /// data of the cards, which `ibdev2netdev -v` prints.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);
     let verbose = ["-v".to_owned()];
-    for tool in Tool::ALL {
+    for tool in Tool::ALL.into_iter().filter(|tool| !tool.queries_fabric()) {
         let args = match tool {
             Tool::IbvDevinfo | Tool::Ibdev2netdev => &verbose[..],
             _ => &[],

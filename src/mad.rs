@@ -18,6 +18,7 @@ mod subnet;
 mod table;
 
 pub use attribute::{Attribute, FieldValue, Short};
+pub use bits::read as read_bits;
 pub use class_port_info::ClassPortInfo;
 pub use header::{Class, Header, HeaderError, Method, Status};
 pub use performance::{
@@ -26,7 +27,10 @@ pub use performance::{
 };
 pub use ping::{PING_OUI, PingReplyBy, ping_replied, ping_reply, ping_request};
 pub use records::{LinkRecord, NodeRecord, PortInfoRecord, SaHeader, table_request};
-pub use smp::{DirectedPath, LONGEST_PATH, PathError, directed_smp, smp, smp_attribute, smp_data};
+pub use smp::{
+    DirectedPath, LONGEST_PATH, PathError, directed_smp, directed_smp_by_id, smp, smp_attribute,
+    smp_by_id, smp_data,
+};
 pub use subnet::{
     ForwardingBlock, NodeDescription, NodeInfo, PartitionBlock, PortInfo, SmInfo, SwitchInfo,
 };

@@ -31,6 +31,7 @@ pub mod heap;
 pub mod interfaces;
 #[cfg(test)]
 mod layout;
+pub mod local_time;
 mod plain;
 pub mod rds;
 mod readable;

@@ -12,7 +12,11 @@ const LISTS: [&str; 3] = ["mgmt_nodes", "meta_nodes", "storage_nodes"];
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
     if let Some(option) = job.call.args.iter().find(|arg| *arg != "-n") {
         let option = option.clone();
-        return Err(CompatError::NotOffered { tool: Tool::BeegfsNet.name(), option });
+        return Err(CompatError::NotOffered {
+            tool: Tool::BeegfsNet.name(),
+            option,
+            instead: None,
+        });
     }
     let clients = job.reading.names(CLIENTS).unwrap_or_default();
     out.print("\n");

@@ -8,6 +8,8 @@ pub enum CompatError {
         tool: &'static str,
         /// The option, as it was written.
         option: String,
+        /// What gives the same facts; `None` if nothing does.
+        instead: Option<&'static str>,
     },
     /// The answers that the tool needs are in no recording, nor in another root directory.
     #[error(
@@ -45,6 +47,7 @@ impl CompatError {
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
+            Self::NotOffered { instead: Some(instead), .. } => (*instead).to_owned(),
             Self::NotOffered { tool, .. } => {
                 format!("remove it; docs/compat.md lists the options of {tool}")
             }

@@ -52,7 +52,11 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     if !vendors.iter().any(|net| job.reading.has_file(&format!("{NETS}/{net}/dev_id"))) {
         // Kernels before 2.6.31; the script has another way for them.
         let option = "an interface without dev_id (a kernel before 2.6.31)".into();
-        return Err(CompatError::NotOffered { tool: Tool::Ibdev2netdev.name(), option });
+        return Err(CompatError::NotOffered {
+            tool: Tool::Ibdev2netdev.name(),
+            option,
+            instead: None,
+        });
     }
     let mut links = Links { job, nets: &nets, last: String::new() };
     for device in devices {

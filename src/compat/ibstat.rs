@@ -64,7 +64,11 @@ fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Option<Options>, Compa
             }
             Word::Option(letter, _) => {
                 let tool = Tool::Ibstat.name();
-                return Err(CompatError::NotOffered { tool, option: format!("-{letter}") });
+                return Err(CompatError::NotOffered {
+                    tool,
+                    option: format!("-{letter}"),
+                    instead: None,
+                });
             }
             Word::Bad(said) => {
                 out.warn(said);

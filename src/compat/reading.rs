@@ -34,6 +34,16 @@ impl<'source> Reading<'source> {
         self.missing.into_inner()
     }
 
+    /// Returns the source itself, for questions that are not files.
+    pub(super) fn source(&self) -> &'source dyn Source {
+        self.source
+    }
+
+    /// Notes data that no record holds: the run ends with its name.
+    pub(super) fn lacks(&self, what: impl Into<String>) {
+        self.missing.borrow_mut().push(what.into());
+    }
+
     /// The C library's sentence for the last failed reading; `Success` when none has failed.
     pub(super) fn last_error(&self) -> String {
         self.last_error.borrow().clone()

@@ -2,7 +2,8 @@
 
 /// Returns a field of at most 64 bits; bits beyond the bytes are 0.
 #[inline]
-pub(super) fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
+#[must_use]
+pub fn read(bytes: &[u8], offset: usize, width: usize) -> u64 {
     let field = Place::of(offset, width);
     let bytes = (field.first..field.end).map(|at| bytes.get(at).copied().unwrap_or(0));
     let whole = bytes.fold(0_u128, |whole, byte| whole << 8 | u128::from(byte));

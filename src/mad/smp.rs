@@ -57,18 +57,30 @@ impl std::fmt::Display for DirectedPath {
 /// Returns the request of an attribute by LID.
 #[must_use]
 pub fn smp<A: Attribute>(modifier: u32) -> [u8; MAD_BYTES] {
+    smp_by_id(A::ID, modifier)
+}
+
+/// Returns the request of an attribute by LID; the attribute has no codec.
+#[must_use]
+pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
-    Header::request(Class::SUBNET_LID, Method::GET, A::ID, modifier).encode(&mut mad);
+    Header::request(Class::SUBNET_LID, Method::GET, attribute, modifier).encode(&mut mad);
     mad
 }
 
 /// Returns the request of an attribute along a directed route.
 #[must_use]
 pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
+    directed_smp_by_id(path, A::ID, modifier)
+}
+
+/// Returns the request of an attribute along a directed route; the attribute has no codec.
+#[must_use]
+pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     // The hop pointer starts at 0, in the upper byte.
     let hops = u16::try_from(path.0.len()).unwrap_or(0);
-    let header = Header::request(Class::SUBNET_DIRECTED, Method::GET, A::ID, modifier);
+    let header = Header::request(Class::SUBNET_DIRECTED, Method::GET, attribute, modifier);
     Header { class_specific: hops, ..header }.encode(&mut mad);
     mad[32..34].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());
     mad[34..36].copy_from_slice(&PERMISSIVE_LID.to_be_bytes());

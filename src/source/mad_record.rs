@@ -197,6 +197,10 @@ impl<S: Source> Mads for RecordingMads<'_, S> {
         Ok(answered)
     }
 
+    fn set_timeout(&mut self, timeout: std::time::Duration) {
+        self.port.set_timeout(timeout);
+    }
+
     fn is_stopped(&self) -> bool {
         self.port.is_stopped()
     }

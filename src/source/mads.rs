@@ -99,6 +99,9 @@ pub trait Mads {
     /// The device is gone.
     fn next_answer(&mut self) -> Result<Option<(MadTicket, MadAnswer)>, ReadError>;
 
+    /// Sets the time for one attempt of each request that is not sent yet. A record has no times.
+    fn set_timeout(&mut self, _timeout: Duration) {}
+
     /// True if [`stop_mads`] ended the requests: no further answer comes.
     fn is_stopped(&self) -> bool {
         false
@@ -290,6 +293,10 @@ impl Mads for MadPort {
                 return Ok(Some(answered));
             }
         }
+    }
+
+    fn set_timeout(&mut self, timeout: Duration) {
+        self.limits.timeout = timeout;
     }
 
     fn is_stopped(&self) -> bool {

@@ -1,0 +1,44 @@
+//! What the tools of infiniband-diags share: options, destinations, requests, discovery, fields.
+//!
+//! Knows no tool. Formats are those of rdma-core 44. Used by the tools of the fabric.
+
+mod destination;
+mod discovery;
+mod fields;
+mod names;
+mod options;
+mod session;
+mod values;
+
+pub(super) use destination::PortId;
+pub(super) use discovery::{Net, Node, Port, discover, has_mellanox_port_info};
+pub(super) use fields::{Field, dump, dump_port_info, tables};
+pub(super) use names::{NodeNames, clean};
+pub(super) use options::{Common, DestinationKind, Own, Parsed, Usage, parse};
+pub(super) use session::Session;
+pub(super) use values::{Show, could_be, human_readable, value};
+
+use super::CompatError;
+
+/// Why a tool ends before its last line.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The transcript holds the reason, as the original prints it.
+    Said,
+    /// There is no output like that of the original.
+    Refused(CompatError),
+}
+
+impl From<CompatError> for Halt {
+    fn from(error: CompatError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// Turns the end of a tool into the result of the run.
+pub(super) fn ended(result: Result<(), Halt>) -> Result<(), CompatError> {
+    match result {
+        Ok(()) | Err(Halt::Said) => Ok(()),
+        Err(Halt::Refused(error)) => Err(error),
+    }
+}

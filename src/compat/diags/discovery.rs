@@ -1,0 +1,364 @@
+//! Discovery of a subnet by directed routes, in the order of libibnetdisc.
+//!
+//! `collect::sweep` finds the same nodes with fewer requests. The originals print nodes in the
+//! opposite order of their discovery, and count requests, so requests and their order are theirs here.
+//! Used by the tools that print a whole subnet.
+
+use std::collections::HashMap;
+
+use super::session::smp_to;
+use super::{PortId, Session, value};
+use crate::compat::diags::Show;
+use crate::mad::{Attribute as _, NodeInfo, PortInfo, smp_data};
+use crate::source::{MadError, MadTicket};
+
+const NODE_DESCRIPTION: u16 = 0x10;
+const NODE_INFO: u16 = 0x11;
+const SWITCH_INFO: u16 = 0x12;
+const PORT_INFO: u16 = 0x15;
+/// Attribute of Mellanox devices that tells FDR10 from QDR.
+const MELLANOX_PORT_INFO: u16 = 0xff90;
+const SWITCH: u8 = 2;
+const LINK_UP: u8 = 5;
+/// Bit of the capability mask: extended speeds.
+const EXTENDED_SPEEDS: u32 = 1 << 14;
+/// Most nodes of a subnet: there are 49,151 unicast LIDs.
+const MOST_NODES: usize = 49_151;
+
+/// A port.
+#[derive(Debug, Clone, Default)]
+pub(in crate::compat) struct Port {
+    pub(in crate::compat) number: u8,
+    pub(in crate::compat) guid: u64,
+    pub(in crate::compat) info: PortInfo,
+    /// LID of the port; of a port of a switch, that of the switch.
+    pub(in crate::compat) lid: u16,
+    pub(in crate::compat) lmc: u8,
+    pub(in crate::compat) fdr10_supported: bool,
+    pub(in crate::compat) fdr10_active: bool,
+    /// Index of the node at the other end, and the number of its port.
+    pub(in crate::compat) peer: Option<(usize, u8)>,
+}
+
+/// A node.
+#[derive(Debug, Clone)]
+pub(in crate::compat) struct Node {
+    pub(in crate::compat) info: NodeInfo,
+    pub(in crate::compat) description: Vec<u8>,
+    pub(in crate::compat) has_enhanced_port_0: bool,
+    /// LID of port 0 of a switch.
+    pub(in crate::compat) lid: u16,
+    pub(in crate::compat) lmc: u8,
+    /// Ports by their numbers, from port 0 on.
+    pub(in crate::compat) ports: Vec<Option<Port>>,
+}
+
+impl Node {
+    pub(in crate::compat) fn guid(&self) -> u64 {
+        self.info.node_guid
+    }
+
+    pub(in crate::compat) fn is_switch(&self) -> bool {
+        self.info.node_type == SWITCH
+    }
+
+    pub(in crate::compat) fn port(&self, number: u8) -> Option<&Port> {
+        self.ports.get(usize::from(number))?.as_ref()
+    }
+
+    /// Returns the ports without port 0.
+    pub(in crate::compat) fn outer_ports(&self) -> impl DoubleEndedIterator<Item = &Port> {
+        self.ports.iter().skip(1).flatten()
+    }
+}
+
+/// A subnet.
+#[derive(Debug, Default)]
+pub(in crate::compat) struct Net {
+    /// Nodes in the order of discovery.
+    pub(in crate::compat) nodes: Vec<Node>,
+    pub(in crate::compat) hops: usize,
+    pub(in crate::compat) requests: u32,
+}
+
+impl Net {
+    /// Returns the nodes in the order of libibnetdisc: the last one first.
+    pub(in crate::compat) fn in_order(&self) -> impl Iterator<Item = (usize, &Node)> {
+        self.nodes.iter().enumerate().rev()
+    }
+
+    /// Returns the node of a port.
+    pub(in crate::compat) fn node_of_port(&self, guid: u64) -> Option<usize> {
+        let has = |node: &Node| node.ports.iter().flatten().any(|port| port.guid == guid);
+        self.nodes.iter().position(has)
+    }
+
+    /// True if the capability mask of a port names extended speeds; of a switch that of port 0.
+    pub(in crate::compat) fn has_extended_speeds(&self, node: usize, port: &Port) -> bool {
+        let node = &self.nodes[node];
+        let info =
+            if node.is_switch() { node.port(0).map(|port| &port.info) } else { Some(&port.info) };
+        info.is_some_and(|info| info.capabilities & EXTENDED_SPEEDS != 0)
+    }
+}
+
+/// A request in flight.
+struct Asked {
+    at: PortId,
+    attribute: u16,
+    modifier: u32,
+    /// Node of the attribute, or the node and port that led here.
+    node: Option<(usize, u8)>,
+}
+
+/// Discovers the subnet; `None` if the own port does not answer.
+///
+/// With `shows_progress`, each node is printed when it is found.
+pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
+    if session.own().is_none() {
+        session.out.warn("src/ibnetdisc.c:789; Failed to resolve self\n");
+        return None;
+    }
+    let mut discovery = Discovery {
+        shows_progress,
+        session,
+        net: Net::default(),
+        flying: HashMap::new(),
+        by_guid: HashMap::new(),
+        from_port: 0,
+    };
+    discovery.ask(&PortId::default(), NODE_INFO, 0, None);
+    while let Ok(Some((ticket, answer))) = discovery.session.mads.next_answer() {
+        let Some(asked) = discovery.flying.remove(&ticket) else { continue };
+        match answer {
+            Ok(mad) => {
+                if let Some(data) = smp_data(&mad) {
+                    discovery.answered(&asked, data);
+                }
+            }
+            Err(error) => discovery.failed(&asked, &error),
+        }
+    }
+    Some(discovery.net).filter(|net| !net.nodes.is_empty())
+}
+
+struct Discovery<'run, 'job> {
+    shows_progress: bool,
+    session: &'run mut Session<'job>,
+    net: Net,
+    flying: HashMap<MadTicket, Asked>,
+    by_guid: HashMap<u64, usize>,
+    from_port: u8,
+}
+
+impl Discovery<'_, '_> {
+    fn ask(&mut self, at: &PortId, attribute: u16, modifier: u32, node: Option<(usize, u8)>) {
+        let Some((lid, mad)) = smp_to(at, attribute, modifier, self.session.common.m_key) else {
+            return;
+        };
+        if let Ok(ticket) = self.session.mads.ask(lid, mad) {
+            let asked = Asked { at: at.clone(), attribute, modifier, node };
+            self.flying.insert(ticket, asked);
+            self.net.requests += 1;
+        }
+    }
+
+    fn answered(&mut self, asked: &Asked, data: &[u8]) {
+        match (asked.attribute, asked.node) {
+            (NODE_INFO, from) => self.node(asked, from, data),
+            (NODE_DESCRIPTION, Some((node, _))) => {
+                self.net.nodes[node].description = data.to_vec();
+            }
+            (SWITCH_INFO, Some((node, _))) => {
+                self.net.nodes[node].has_enhanced_port_0 = data[16] >> 3 & 1 == 1;
+            }
+            (PORT_INFO, Some((node, port))) => self.port(asked, node, port, data),
+            (MELLANOX_PORT_INFO, Some((node, port))) => {
+                if let Some(port) = self.port_mut(node, port) {
+                    (port.fdr10_supported, port.fdr10_active) =
+                        (data[7] & 1 == 1, data[15] & 1 == 1);
+                }
+                self.go_on(&asked.at, node, port);
+            }
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, asked: &Asked, error: &MadError) {
+        let Asked { at, attribute, modifier, node } = asked;
+        let place = format!("{at} Attr 0x{attribute:x}:{modifier}");
+        let line = match error {
+            MadError::NoReply => {
+                format!(
+                    "src/query_smp.c:228; umad ({place}) bad status 110; Connection timed out\n"
+                )
+            }
+            MadError::Failed(errno) => {
+                let (code, text) = (errno.code(), errno.text());
+                format!("src/query_smp.c:228; umad ({place}) bad status {code}; {text}\n")
+            }
+            MadError::Refused(status) => {
+                let status = status.0 & 0x7fff;
+                format!("src/query_smp.c:236; mad ({place}) bad status 0x{status:x}\n")
+            }
+            MadError::NotRecorded => {
+                self.session.job.reading.lacks(format!("the reply to {place}"));
+                return;
+            }
+        };
+        self.session.out.warn(line);
+        if let (MELLANOX_PORT_INFO, Some((node, port))) = (*attribute, *node) {
+            self.go_on(at, node, port);
+        }
+    }
+
+    fn port_mut(&mut self, node: usize, number: u8) -> Option<&mut Port> {
+        let port = self.net.nodes.get_mut(node)?.ports.get_mut(usize::from(number))?;
+        Some(port.get_or_insert_with(|| Port { number, ..Port::default() }))
+    }
+
+    /// Takes `NodeInfo`: adds the node, and links the port that led to it.
+    fn node(&mut self, asked: &Asked, from: Option<(usize, u8)>, data: &[u8]) {
+        let Ok(info) = NodeInfo::decode(data) else { return };
+        let known = self.by_guid.get(&info.node_guid).copied();
+        if known.is_none() && self.net.nodes.len() >= MOST_NODES {
+            return;
+        }
+        let node = known.unwrap_or(self.net.nodes.len());
+        if known.is_none() {
+            self.by_guid.insert(info.node_guid, node);
+            self.net.nodes.push(Node {
+                info,
+                description: Vec::new(),
+                has_enhanced_port_0: false,
+                lid: 0,
+                lmc: 0,
+                ports: vec![None; usize::from(info.ports) + 1],
+            });
+        }
+        let number = info.local_port;
+        // A node with a port beyond its number of ports has no place for it.
+        let Some(port) = self.port_mut(node, number) else { return };
+        port.guid = info.port_guid;
+        if self.shows_progress {
+            self.show(&asked.at, node, number, known.is_none());
+        }
+        match from {
+            None => self.from_port = number,
+            Some(from) => self.link(from, (node, number)),
+        }
+        if known.is_none() {
+            self.ask(&asked.at, NODE_DESCRIPTION, 0, Some((node, 0)));
+            if self.net.nodes[node].is_switch() {
+                self.ask(&asked.at, SWITCH_INFO, 0, Some((node, 0)));
+                self.ask(&asked.at, PORT_INFO, 0, Some((node, 0)));
+            }
+        }
+        if !self.net.nodes[node].is_switch() {
+            self.ask(&asked.at, PORT_INFO, number.into(), Some((node, number)));
+        }
+    }
+
+    /// Links two ports; what they were linked with before loses its link.
+    fn link(&mut self, one: (usize, u8), other: (usize, u8)) {
+        for (near, far) in [(one, other), (other, one)] {
+            let before = self.port_mut(near.0, near.1).and_then(|port| port.peer.replace(far));
+            if let Some(before) = before.filter(|before| *before != far)
+                && let Some(port) = self.port_mut(before.0, before.1)
+            {
+                port.peer = None;
+            }
+        }
+    }
+
+    /// Prints a line of the progress.
+    fn show(&mut self, at: &PortId, node: usize, number: u8, is_new: bool) {
+        let found = &self.net.nodes[node];
+        let Some(port) = found.port(number) else { return };
+        let word = if is_new { "new" } else { "known" };
+        let kind = value(Show::NodeType, found.info.node_type.into(), 8);
+        let shown = if found.is_switch() { 0 } else { number };
+        let last = u32::from(port.lid) + (1 << port.lmc) - 1;
+        let name = raw(&found.description);
+        let line = format!(
+            "{at} -> {word} {kind} {{{:016x}}} portnum {shown} lid {}-{last} \"{name}\"\n",
+            found.guid(),
+            port.lid,
+        );
+        self.session.out.print(line);
+    }
+
+    /// Takes `PortInfo`, and goes on behind the port.
+    fn port(&mut self, asked: &Asked, node: usize, number: u8, data: &[u8]) {
+        let Ok(info) = PortInfo::decode(data) else { return };
+        let owner = &mut self.net.nodes[node];
+        let (is_switch, ports, first_guid) =
+            (owner.is_switch(), owner.info.ports, owner.info.port_guid);
+        if number == 0 {
+            (owner.lid, owner.lmc) = (info.lid, info.lmc);
+        }
+        let (lid, lmc) = if is_switch { (owner.lid, owner.lmc) } else { (info.lid, info.lmc) };
+        let is_new = owner.port(number).is_none();
+        let Some(port) = self.port_mut(node, number) else { return };
+        if is_new {
+            port.guid = first_guid;
+        }
+        (port.info, port.lid, port.lmc) = (info, lid, lmc);
+        let port = port.clone();
+        let is_qdr = info.speed_active == 4
+            && (!self.net.has_extended_speeds(node, &port) || info.speed_ext_active == 0);
+        let device = &self.net.nodes[node].info;
+        let has_attribute = has_mellanox_port_info(device.vendor_id, device.device_id);
+        if self.session.common.reads_mellanox
+            && has_attribute
+            && info.physical_state == LINK_UP
+            && is_qdr
+        {
+            self.ask(&asked.at, MELLANOX_PORT_INFO, number.into(), Some((node, number)));
+        } else {
+            self.go_on(&asked.at, node, number);
+        }
+        if number == 0 {
+            for number in 1..=ports {
+                self.ask(&asked.at, PORT_INFO, number.into(), Some((node, number)));
+            }
+        }
+    }
+
+    /// Asks for the node behind a port that is up.
+    fn go_on(&mut self, at: &PortId, node: usize, number: u8) {
+        let is_switch = self.net.nodes[node].is_switch();
+        let is_start = node == 0 && number == self.from_port;
+        let Some(port) = self.net.nodes[node].port(number) else { return };
+        let is_up = number != 0 && port.info.physical_state == LINK_UP;
+        let is_passage = if is_switch { number != port.info.local_port } else { false };
+        if !is_up || !(is_passage || is_start) {
+            return;
+        }
+        let mut next = at.clone();
+        next.hops.push(number);
+        self.net.hops = self.net.hops.max(next.hops.len());
+        self.ask(&next, NODE_INFO, 0, Some((node, number)));
+    }
+}
+
+/// Returns a description up to its first zero byte.
+fn raw(description: &[u8]) -> String {
+    let end = description.iter().position(|byte| *byte == 0).unwrap_or(description.len());
+    String::from_utf8_lossy(&description[..end]).into_owned()
+}
+
+/// True for devices that tell FDR10 from QDR in an attribute of Mellanox.
+pub(in crate::compat) fn has_mellanox_port_info(vendor: u32, device: u16) -> bool {
+    const BULL: u32 = 0x119f;
+    let is_mellanox = matches!(
+        device,
+        0xc738..=0xc73b | 0xc839 | 0xcb20 | 0xcf08 | 0xcf09 | 0xd2f0 | 0x1003..=0x101b | 0xa2d2
+    );
+    let is_bull = matches!(
+        device,
+        0x1b02 | 0x1b50 | 0x1ba0 | 0x1bd0..=0x1bd5 | 0x1bf0 | 0x1b33 | 0x1b73 | 0x1b40 | 0x1b41
+            | 0x1b60 | 0x1b61 | 0x1b83 | 0x1b93 | 0x1b94 | 0x1bb4 | 0x1bb5 | 0x1bc4..=0x1bc6
+    );
+    is_mellanox || (vendor == BULL && is_bull)
+}

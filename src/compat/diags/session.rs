@@ -1,0 +1,272 @@
+//! An open port with one request at a time, as libibmad sends them.
+//!
+//! Adds what the originals say of a failed request. Used by every tool of the fabric.
+
+use std::time::Duration;
+
+use super::{Common, DestinationKind, Halt, PortId};
+use crate::compat::number::parse_any;
+use crate::compat::{Job, Transcript};
+use crate::mad::{
+    Class, Header, MAD_BYTES, Method, PortInfo, directed_smp_by_id, smp_attribute, smp_by_id,
+    smp_data,
+};
+use crate::source::{MadAnswer, MadError, MadPortFacts, Mads, Question, parse_mad_ports};
+
+/// Exit code of a failure.
+const FAILED: u8 = 255;
+/// Attributes of subnet management.
+const NODE_INFO: u16 = 0x11;
+const PORT_INFO: u16 = 0x15;
+/// Attribute of subnet administration.
+const PATH_RECORD: u16 = 0x35;
+/// Offset of the data of performance management, and of subnet administration.
+const PERFORMANCE_DATA: usize = 64;
+const RECORD_DATA: usize = 56;
+/// Upper half of a GID in the default subnet.
+const DEFAULT_PREFIX: u64 = 0xfe80_0000_0000_0000;
+
+/// What the own port knows of itself.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::compat) struct OwnPort {
+    pub(in crate::compat) lid: u16,
+    pub(in crate::compat) sm_lid: u16,
+    pub(in crate::compat) number: u8,
+    pub(in crate::compat) prefix: u64,
+    pub(in crate::compat) guid: u64,
+}
+
+/// An open port.
+pub(in crate::compat) struct Session<'job> {
+    pub(in crate::compat) job: &'job Job<'job>,
+    pub(in crate::compat) common: Common,
+    pub(in crate::compat) out: &'job mut Transcript,
+    pub(in crate::compat) mads: Box<dyn Mads + 'job>,
+}
+
+impl<'job> Session<'job> {
+    /// Opens the port that the options name, or the best one; `None` if there is none.
+    pub(in crate::compat) fn open(
+        job: &'job Job<'job>,
+        common: Common,
+        out: &'job mut Transcript,
+    ) -> Result<Self, &'job mut Transcript> {
+        let source = job.reading.source();
+        let facts = match source.ask(&Question::MadPorts) {
+            Ok(answer) => choose(&common, parse_mad_ports(&answer)),
+            Err(crate::source::ReadError::NotRecorded) => {
+                job.reading.lacks(Question::MadPorts.to_string());
+                None
+            }
+            Err(_) => None,
+        };
+        let opened = facts.map(|facts| (source.mads(&facts.umad), facts));
+        match opened {
+            Some((Ok(mut mads), _)) => {
+                if let Some(timeout_ms) = common.timeout_ms {
+                    mads.set_timeout(Duration::from_millis(timeout_ms.into()));
+                }
+                Ok(Self { job, common, out, mads })
+            }
+            Some((Err(crate::source::ReadError::NotRecorded), facts)) => {
+                job.reading.lacks(Question::Mads(facts.umad).to_string());
+                Err(out)
+            }
+            _ => Err(out),
+        }
+    }
+
+    /// Opens the port, or prints what most tools print if they cannot.
+    pub(in crate::compat) fn open_or_fail(
+        job: &'job Job<'job>,
+        common: Common,
+        out: &'job mut Transcript,
+    ) -> Result<Self, Halt> {
+        let (device, port) = (common.device.clone(), common.port);
+        Self::open(job, common, out).map_err(|out| {
+            let name = device.unwrap_or_else(|| "(null)".into());
+            out.warn(format!(
+                "ibwarn: [{}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n",
+                job.call.pid
+            ));
+            fail(job, out, &format!("Failed to open '{name}' port '{port}'"))
+        })
+    }
+
+    /// Ends the tool with a message, as `ibexit` does.
+    pub(in crate::compat) fn fail(&mut self, message: &str) -> Halt {
+        fail(self.job, self.out, message)
+    }
+
+    /// Prints a warning of a function.
+    pub(in crate::compat) fn warn(&mut self, function: &str, message: &str) {
+        self.out.warn(format!("ibwarn: [{}] {function}: {message}\n", self.job.call.pid));
+    }
+
+    /// Sends one request and waits for its answer.
+    pub(in crate::compat) fn call(
+        &mut self,
+        to: &PortId,
+        lid: Option<u16>,
+        mad: [u8; MAD_BYTES],
+    ) -> Option<Vec<u8>> {
+        match self.answer(lid, mad) {
+            Ok(answer) => Some(answer),
+            Err(MadError::Refused(status)) => {
+                if self.common.shows_errors {
+                    let text = format!(
+                        "MAD completed with error status 0x{:x}; dport ({to})",
+                        status.0 & 0x7fff
+                    );
+                    self.warn("mad_rpc", &text);
+                }
+                None
+            }
+            Err(_) => {
+                self.warn("mad_rpc", &format!("_do_madrpc failed; dport ({to})"));
+                None
+            }
+        }
+    }
+
+    /// Sends one request; the answer or the reason why there is none.
+    pub(in crate::compat) fn answer(
+        &mut self,
+        lid: Option<u16>,
+        mad: [u8; MAD_BYTES],
+    ) -> MadAnswer {
+        let Ok(ticket) = self.mads.ask(lid, mad) else { return Err(MadError::NoReply) };
+        while let Ok(Some((found, answer))) = self.mads.next_answer() {
+            if found == ticket {
+                if answer == Err(MadError::NotRecorded) {
+                    self.job.reading.lacks(format!("a reply of LID {}", lid.unwrap_or(0)));
+                }
+                return answer;
+            }
+        }
+        Err(MadError::NoReply)
+    }
+
+    /// Requests an attribute of subnet management.
+    pub(in crate::compat) fn smp(
+        &mut self,
+        to: &PortId,
+        attribute: u16,
+        modifier: u32,
+    ) -> Option<[u8; 64]> {
+        let (lid, mad) = smp_to(to, attribute, modifier, self.common.m_key)?;
+        let answer = self.call(to, lid, mad)?;
+        smp_data(&answer)?.try_into().ok()
+    }
+
+    /// Requests an attribute of performance management.
+    pub(in crate::compat) fn performance(
+        &mut self,
+        to: &PortId,
+        attribute: u16,
+        port: u8,
+    ) -> Option<[u8; 192]> {
+        let mut mad = [0; MAD_BYTES];
+        Header::request(Class::PERFORMANCE, Method::GET, attribute, 0).encode(&mut mad);
+        mad[PERFORMANCE_DATA + 1] = port;
+        let answer = self.call(to, Some(to.lid), mad)?;
+        answer.get(PERFORMANCE_DATA..MAD_BYTES)?.try_into().ok()
+    }
+
+    /// Asks the own port for its LIDs and GUIDs.
+    pub(in crate::compat) fn own(&mut self) -> Option<OwnPort> {
+        let own = PortId::default();
+        let node = self.smp(&own, NODE_INFO, 0)?;
+        let (path, mad) = smp_to(&own, PORT_INFO, 0, self.common.m_key)?;
+        let answer = self.call(&own, path, mad)?;
+        let port: PortInfo = smp_attribute(&answer)?;
+        Some(OwnPort {
+            lid: port.lid,
+            sm_lid: port.sm_lid,
+            number: node[36],
+            prefix: port.gid_prefix,
+            guid: crate::mad::read_bits(&node, 160, 64),
+        })
+    }
+
+    /// Resolves an address as the options say that it is written; `None` if it is none.
+    pub(in crate::compat) fn resolve(&mut self, address: &str) -> Option<PortId> {
+        match self.common.kind {
+            DestinationKind::Lid => {
+                let lid = parse_any(address);
+                u16::try_from(lid).ok().filter(|lid| (1..0xc000).contains(lid)).map(PortId::lid)
+            }
+            DestinationKind::Directed => PortId::parse_route(address),
+            DestinationKind::Guid => self.resolve_guid(parse_any(address)),
+        }
+    }
+
+    /// Asks subnet administration for the LID of a port.
+    pub(in crate::compat) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
+        if guid == 0 {
+            return None;
+        }
+        let own = self.own()?;
+        let prefix = if own.prefix == 0 { DEFAULT_PREFIX } else { own.prefix };
+        let mut mad = [0; MAD_BYTES];
+        let class = Class::SUBNET_ADMINISTRATION;
+        Header::request(class, Method::GET, PATH_RECORD, 0).encode(&mut mad);
+        // The component mask names both GIDs.
+        mad[48..56].copy_from_slice(&0x0c_u64.to_be_bytes());
+        let halves = [(8, prefix), (16, guid), (24, own.prefix), (32, own.guid)];
+        for (at, half) in halves {
+            let start = RECORD_DATA + at;
+            mad[start..start + 8].copy_from_slice(&half.to_be_bytes());
+        }
+        let sm_lid = self.common.sm_lid.unwrap_or(own.sm_lid);
+        let answer = self.call(&PortId::lid(sm_lid), Some(sm_lid), mad);
+        let Some(answer) = answer else {
+            self.warn("ib_path_query_via", "sa call path_query failed");
+            return None;
+        };
+        let at = RECORD_DATA + 40;
+        let lid = answer.get(at..at + 2)?;
+        Some(PortId::lid(u16::from_be_bytes([lid[0], lid[1]])))
+    }
+}
+
+/// Returns a request of subnet management and its LID; `None` for a route that is too long.
+pub(super) fn smp_to(
+    to: &PortId,
+    attribute: u16,
+    modifier: u32,
+    m_key: u64,
+) -> Option<(Option<u16>, [u8; MAD_BYTES])> {
+    let mut mad = if to.lid > 0 {
+        smp_by_id(attribute, modifier)
+    } else {
+        directed_smp_by_id(&to.path()?, attribute, modifier)
+    };
+    mad[24..32].copy_from_slice(&m_key.to_be_bytes());
+    Some(((to.lid > 0).then_some(to.lid), mad))
+}
+
+fn fail(job: &Job<'_>, out: &mut Transcript, message: &str) -> Halt {
+    out.print(format!("{}: iberror: failed: {message}\n", job.call.program));
+    out.code = FAILED;
+    Halt::Said
+}
+
+/// Returns the port that libibumad opens: an active one, else one with a link, else any that is not
+/// disabled.
+fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts> {
+    const ACTIVE: u8 = 4;
+    const LINK_UP: u8 = 5;
+    const DISABLED: u8 = 3;
+    ports.retain(|port| {
+        let is_device = common.device.as_ref().is_none_or(|device| *device == port.device);
+        let is_port = common.port == 0 || u32::from(port.port) == common.port;
+        is_device && is_port && port.is_infiniband()
+    });
+    ports.sort_by(|one, other| (&one.device, one.port).cmp(&(&other.device, other.port)));
+    let find = |wanted: &dyn Fn(&MadPortFacts) -> bool| ports.iter().find(|port| wanted(port));
+    find(&|port| port.state == ACTIVE)
+        .or_else(|| find(&|port| port.physical_state == LINK_UP))
+        .or_else(|| find(&|port| port.physical_state != DISABLED))
+        .cloned()
+}

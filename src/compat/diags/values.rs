@@ -1,0 +1,274 @@
+//! Values of fields in the words of libibmad.
+//!
+//! Reads no bytes. Used by `fields`, and by the tools that print links.
+
+use super::{Net, Port};
+
+/// Format of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::compat) enum Show {
+    Unsigned,
+    Hex,
+    Capabilities,
+    Capabilities2,
+    Width,
+    WidthEnabled,
+    WidthSupported,
+    Speed,
+    Speeds,
+    ExtendedSpeed,
+    ExtendedSpeeds,
+    ExtendedSpeedsEnabled,
+    State,
+    PhysicalState,
+    DownDefault,
+    Mtu,
+    VlCapability,
+    OperationalVls,
+    NodeType,
+}
+
+/// Returns a value of so many bits as text.
+pub(in crate::compat) fn value(show: Show, number: u64, bits: usize) -> String {
+    match show {
+        Show::Unsigned => number.to_string(),
+        Show::Hex => format!("0x{number:0digits$x}", digits = bits.div_ceil(8) * 2),
+        Show::Capabilities => flags(number, &CAPABILITIES),
+        Show::Capabilities2 => flags(number, &CAPABILITIES_2),
+        Show::Width => one_of(number, &WIDTHS, |code| format!("undefined ({code})")),
+        Show::WidthEnabled => widths(number),
+        Show::WidthSupported => {
+            let is_usual = [1, 3, 7, 11, 15, 17, 19, 23, 27, 31].contains(&number);
+            let extension = if is_usual || number >> 5 != 0 { "" } else { " (IBA extension)" };
+            format!("{}{extension}", widths(number))
+        }
+        Show::Speed => one_of(number, &SPEEDS, |code| format!("undefined ({code})")),
+        Show::Speeds => {
+            let extension =
+                if number >> 3 != 0 || number % 2 == 1 { "" } else { " (IBA extension)" };
+            format!("{}{extension}", any_of(number, &SPEEDS[1..], 3))
+        }
+        Show::ExtendedSpeed => {
+            one_of(number, &EXTENDED_SPEEDS, |code| format!("undefined ({code})"))
+        }
+        Show::ExtendedSpeedsEnabled if number == 30 => "Extended link speeds disabled".into(),
+        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled if number == 0 => "0".into(),
+        Show::ExtendedSpeeds | Show::ExtendedSpeedsEnabled => {
+            any_of(number, &EXTENDED_SPEEDS[1..], 4)
+        }
+        Show::State => listed(number, &["NoChange", "Down", "Initialize", "Armed", "Active"]),
+        Show::PhysicalState => listed(
+            number,
+            &[
+                "NoChange",
+                "Sleep",
+                "Polling",
+                "Disabled",
+                "PortConfigurationTraining",
+                "LinkUp",
+                "LinkErrorRecovery",
+                "PhyTest",
+            ],
+        ),
+        Show::DownDefault => listed(number, &["NoChange", "Sleep", "Polling"]),
+        Show::Mtu => listed(number, &["?(0)", "256", "512", "1024", "2048", "4096"]),
+        Show::VlCapability => listed(number, &["?(0)", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"]),
+        Show::OperationalVls => {
+            listed(number, &["No change", "VL0", "VL0-1", "VL0-3", "VL0-7", "VL0-14"])
+        }
+        Show::NodeType => match number {
+            1 => "Channel Adapter".into(),
+            2 => "Switch".into(),
+            3 => "Router".into(),
+            other => format!("?({other})?"),
+        },
+    }
+}
+
+const WIDTHS: [(u64, &str); 5] = [(1, "1X"), (2, "4X"), (4, "8X"), (8, "12X"), (16, "2X")];
+const SPEEDS: [(u64, &str); 4] =
+    [(0, "Extended speed"), (1, "2.5 Gbps"), (2, "5.0 Gbps"), (4, "10.0 Gbps")];
+const EXTENDED_SPEEDS: [(u64, &str); 5] = [
+    (0, "No Extended Speed"),
+    (1, "14.0625 Gbps"),
+    (2, "25.78125 Gbps"),
+    (4, "53.125 Gbps"),
+    (8, "106.25 Gbps"),
+];
+
+/// Names of the bits of the capability mask, spelled as libibmad spells them.
+const CAPABILITIES: [(u32, &str); 30] = [
+    (1, "IsSM"),
+    (2, "IsNoticeSupported"),
+    (3, "IsTrapSupported"),
+    (4, "IsOptionalIPDSupported"),
+    (5, "IsAutomaticMigrationSupported"),
+    (6, "IsSLMappingSupported"),
+    (7, "IsMKeyNVRAM"),
+    (8, "IsPKeyNVRAM"),
+    (9, "IsLedInfoSupported"),
+    (10, "IsSMdisabled"),
+    (11, "IsSystemImageGUIDsupported"),
+    (12, "IsPkeySwitchExternalPortTrapSupported"),
+    (14, "IsExtendedSpeedsSupported"),
+    (15, "IsCapabilityMask2Supported"),
+    (16, "IsCommunicatonManagementSupported"),
+    (17, "IsSNMPTunnelingSupported"),
+    (18, "IsReinitSupported"),
+    (19, "IsDeviceManagementSupported"),
+    (20, "IsVendorClassSupported"),
+    (21, "IsDRNoticeSupported"),
+    (22, "IsCapabilityMaskNoticeSupported"),
+    (23, "IsBootManagementSupported"),
+    (24, "IsLinkRoundTripLatencySupported"),
+    (25, "IsClientRegistrationSupported"),
+    (26, "IsOtherLocalChangesNoticeSupported"),
+    (27, "IsLinkSpeedWidthPairsTableSupported"),
+    (28, "IsVendorSpecificMadsTableSupported"),
+    (29, "IsMcastPkeyTrapSuppressionSupported"),
+    (30, "IsMulticastFDBTopSupported"),
+    (31, "IsHierarchyInfoSupported"),
+];
+const CAPABILITIES_2: [(u32, &str); 11] = [
+    (0, "IsSetNodeDescriptionSupported"),
+    (1, "IsPortInfoExtendedSupported"),
+    (2, "IsVirtualizationSupported"),
+    (3, "IsSwitchPortStateTableSupported"),
+    (4, "IsLinkWidth2xSupported"),
+    (5, "IsLinkSpeedHDRSupported"),
+    (6, "IsMKeyProtectBitsExtSupported"),
+    (7, "IsEnhancedTrap128Supported"),
+    (8, "IsPartitionTopSupported"),
+    (9, "IsEnhancedQoSArbiterSupported"),
+    (10, "IsLinkSpeedNDRSupported"),
+];
+
+fn flags(mask: u64, names: &[(u32, &str)]) -> String {
+    let set = names.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
+    let lines: String = set.map(|(_, name)| format!("\n\t\t\t\t{name}")).collect();
+    format!("0x{mask:x}{lines}")
+}
+
+fn one_of(code: u64, names: &[(u64, &str)], other: impl Fn(u64) -> String) -> String {
+    let found = names.iter().find(|(known, _)| *known == code);
+    found.map_or_else(|| other(code), |(_, name)| (*name).to_owned())
+}
+
+fn listed(code: u64, names: &[&str]) -> String {
+    let name = usize::try_from(code).ok().and_then(|code| names.get(code));
+    name.map_or_else(|| format!("?({code})"), |name| (*name).to_owned())
+}
+
+/// Joins the names of the bits; a mask without a known bit, or with others, is undefined.
+fn any_of(mask: u64, names: &[(u64, &str)], known_bits: u32) -> String {
+    let set: Vec<&str> =
+        names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
+    if mask == 0 || mask >> known_bits != 0 {
+        let before: String = set.iter().map(|name| format!("{name} or ")).collect();
+        return format!("{before}undefined ({mask})");
+    }
+    set.join(" or ")
+}
+
+fn widths(mask: u64) -> String {
+    any_of(mask, &WIDTHS, 5)
+}
+
+/// Returns a counter in units of 1024, and the unit; data counters count words of four bytes.
+pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'static str) {
+    const PLAIN: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
+    const DATA: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut unit, mut divisor, mut rest) = (0_usize, 1_f32, count / 1024);
+    while rest != 0 {
+        unit += 1;
+        rest /= 1024;
+        divisor *= 1024.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "the original computes with float")]
+    let mut value = count as f32;
+    if is_data {
+        value *= 4.0;
+        if value / divisor > 1024.0 {
+            unit += 1;
+            divisor *= 1024.0;
+        }
+    }
+    let names = if is_data { DATA } else { PLAIN };
+    (value / divisor, names.get(unit).copied().unwrap_or_default())
+}
+
+/// Returns what the width and the speed of a link could be, where both ends support more.
+pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (String, String) {
+    let Some((far_node, far)) = port
+        .peer
+        .and_then(|(far_node, number)| Some((far_node, net.nodes.get(far_node)?.port(number)?)))
+    else {
+        return Default::default();
+    };
+    let both = port.info.width_supported & far.info.width_supported;
+    // Without a common width the original takes 1X.
+    let widest = [8, 4, 2, 16].into_iter().find(|bit| both & bit != 0).unwrap_or(1);
+    let width = if widest & port.info.width_active == 0 {
+        format!("Could be {}", value(Show::Width, widest.into(), 8))
+    } else {
+        String::new()
+    };
+    (width, faster(net, node, port, far_node, far))
+}
+
+fn faster(net: &Net, node: usize, port: &Port, far_node: usize, far: &Port) -> String {
+    let highest = |mask: u8| 1_u8 << mask.checked_ilog2().unwrap_or(0);
+    let (near_info, far_info) = (&port.info, &far.info);
+    let extended = near_info.speed_ext_supported & far_info.speed_ext_supported;
+    let has_extended = net.has_extended_speeds(node, port)
+        && net.has_extended_speeds(far_node, far)
+        && near_info.speed_ext_supported != 0
+        && far_info.speed_ext_supported != 0;
+    if has_extended {
+        let highest = highest(extended);
+        return if highest & near_info.speed_ext_active == 0 {
+            format!("Could be {}", value(Show::ExtendedSpeed, highest.into(), 4))
+        } else {
+            String::new()
+        };
+    }
+    if port.fdr10_supported && far.fdr10_supported {
+        return match (port.fdr10_active, near_info.speed_active) {
+            (true, _) => String::new(),
+            (false, 4) => "Could be FDR10 (Found link at QDR but expected speed is FDR10)".into(),
+            (false, _) => "Could be FDR10".into(),
+        };
+    }
+    let highest = highest(near_info.speed_supported & far_info.speed_supported);
+    if highest & near_info.speed_active == 0 {
+        format!("Could be {}", value(Show::Speed, highest.into(), 4))
+    } else {
+        String::new()
+    }
+}
+
+#[test]
+fn values_are_in_the_words_of_libibmad() {
+    assert_eq!(value(Show::WidthSupported, 31, 8), "1X or 4X or 8X or 12X or 2X");
+    assert_eq!(value(Show::WidthSupported, 2, 8), "4X (IBA extension)");
+    assert_eq!(value(Show::WidthEnabled, 0x23, 8), "1X or 4X or undefined (35)");
+    assert_eq!(value(Show::Speeds, 6, 4), "5.0 Gbps or 10.0 Gbps (IBA extension)");
+    assert_eq!(value(Show::ExtendedSpeedsEnabled, 30, 5), "Extended link speeds disabled");
+    assert_eq!(value(Show::Hex, 5, 24), "0x000005");
+    assert_eq!(
+        value(Show::Capabilities, 0x12, 32),
+        "0x12\n\t\t\t\tIsSM\n\t\t\t\tIsOptionalIPDSupported"
+    );
+    assert_eq!(value(Show::State, 9, 4), "?(9)");
+}
+
+#[test]
+fn counters_have_units() {
+    let text = |count, is_data| {
+        let (value, unit) = human_readable(count, is_data);
+        format!("{value:5.3}{unit}")
+    };
+    assert_eq!(text(576, true), "2.250KB");
+    assert_eq!(text(65_535, false), "63.999K");
+    assert_eq!(text(0, false), "0.000");
+}
