@@ -10,16 +10,23 @@ mod diags;
 mod error;
 mod getopt;
 mod ibdev2netdev;
+mod iblinkinfo;
 mod ibnetdiscover;
 mod ibnodes;
+mod ibqueryerrors;
+mod ibroute;
 mod ibstat;
 mod ibstatus;
+mod ibtracert;
 mod ibv_devices;
 mod ibv_devinfo;
 mod number;
+mod perfquery;
 mod reading;
 mod release;
 mod show_gids;
+mod sminfo;
+mod smpquery;
 mod transcript;
 mod umad;
 
@@ -59,11 +66,25 @@ pub enum Tool {
     Ibhosts,
     /// `ibswitches` of infiniband-diags.
     Ibswitches,
+    /// `sminfo` of infiniband-diags.
+    Sminfo,
+    /// `smpquery` of infiniband-diags.
+    Smpquery,
+    /// `perfquery` of infiniband-diags.
+    Perfquery,
+    /// `iblinkinfo` of infiniband-diags.
+    Iblinkinfo,
+    /// `ibqueryerrors` of infiniband-diags.
+    Ibqueryerrors,
+    /// `ibroute` of infiniband-diags.
+    Ibroute,
+    /// `ibtracert` of infiniband-diags.
+    Ibtracert,
 }
 
 impl Tool {
     /// Every tool.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 17] = [
         Self::Ibstat,
         Self::Ibstatus,
         Self::IbvDevices,
@@ -74,6 +95,13 @@ impl Tool {
         Self::Ibnetdiscover,
         Self::Ibhosts,
         Self::Ibswitches,
+        Self::Sminfo,
+        Self::Smpquery,
+        Self::Perfquery,
+        Self::Iblinkinfo,
+        Self::Ibqueryerrors,
+        Self::Ibroute,
+        Self::Ibtracert,
     ];
 
     /// The name of the original.
@@ -90,6 +118,13 @@ impl Tool {
             Self::Ibnetdiscover => "ibnetdiscover",
             Self::Ibhosts => "ibhosts",
             Self::Ibswitches => "ibswitches",
+            Self::Sminfo => "sminfo",
+            Self::Smpquery => "smpquery",
+            Self::Perfquery => "perfquery",
+            Self::Iblinkinfo => "iblinkinfo",
+            Self::Ibqueryerrors => "ibqueryerrors",
+            Self::Ibroute => "ibroute",
+            Self::Ibtracert => "ibtracert",
         }
     }
 
@@ -158,6 +193,13 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
         Tool::BeegfsNet => beegfs_net::run(&job, &mut out),
         Tool::Ibnetdiscover => ibnetdiscover::run(&job, &mut out),
         Tool::Ibhosts | Tool::Ibswitches => ibnodes::run(&job, &mut out),
+        Tool::Sminfo => sminfo::run(&job, &mut out),
+        Tool::Smpquery => smpquery::run(&job, &mut out),
+        Tool::Perfquery => perfquery::run(&job, &mut out),
+        Tool::Iblinkinfo => iblinkinfo::run(&job, &mut out),
+        Tool::Ibqueryerrors => ibqueryerrors::run(&job, &mut out),
+        Tool::Ibroute => ibroute::run(&job, &mut out),
+        Tool::Ibtracert => ibtracert::run(&job, &mut out),
     }?;
     // Half an answer would look like a whole one.
     match reading.into_missing() {

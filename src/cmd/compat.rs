@@ -83,7 +83,11 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     if file.is_some_and(|file| file == tool.name()) {
         return Ok(());
     }
-    let Some((flag, ours, theirs)) = own_flags(args) else { return Ok(()) };
+    // -H of ibnetdiscover lists channel adapters.
+    let is_theirs = |flag: &str| tool == Tool::Ibnetdiscover && flag == "-H";
+    let Some((flag, ours, theirs)) = own_flags(args).filter(|(flag, ..)| !is_theirs(flag)) else {
+        return Ok(());
+    };
     let quote = |words: Vec<&str>| shlex::try_join(words);
     let fixed = quote([vec!["rdmactl", "compat"], ours, vec![tool.name()], theirs].concat())?;
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))

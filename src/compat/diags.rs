@@ -5,16 +5,18 @@
 mod destination;
 mod discovery;
 mod fields;
+mod link;
 mod names;
 mod options;
 mod session;
 mod values;
 
 pub(super) use destination::PortId;
-pub(super) use discovery::{Net, Node, Port, discover, has_mellanox_port_info};
+pub(super) use discovery::{Net, Node, Port, discover};
 pub(super) use fields::{Field, dump, dump_port_info, tables};
+pub(super) use link::{DOWN, far_text, link_text};
 pub(super) use names::{NodeNames, clean};
-pub(super) use options::{Common, DestinationKind, Own, Parsed, Usage, parse};
+pub(super) use options::{Common, DestinationKind, Own, Usage, parse, show_usage};
 pub(super) use session::Session;
 pub(super) use values::{Show, could_be, human_readable, value};
 

@@ -63,7 +63,11 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         Ok(session) => session,
         Err(out) => {
             let name = device.unwrap_or_else(|| "(null)".into());
-            out.warn(format!("src/ibnetdisc.c:779; can't open MAD port ({name}:{port})\n"));
+            out.warn(format!(
+                "ibwarn: [{}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n\
+                 ./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({name}:{port})\n",
+                job.call.pid
+            ));
             out.print(format!("{}: iberror: failed: discover failed\n\n", job.call.program));
             out.code = 255;
             return Err(Halt::Said);

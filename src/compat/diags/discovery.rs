@@ -116,7 +116,7 @@ struct Asked {
 /// With `shows_progress`, each node is printed when it is found.
 pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
     if session.own().is_none() {
-        session.out.warn("src/ibnetdisc.c:789; Failed to resolve self\n");
+        session.out.warn("./libibnetdisc/ibnetdisc.c:813; Failed to resolve self\n");
         return None;
     }
     let mut discovery = Discovery {
@@ -190,16 +190,18 @@ impl Discovery<'_, '_> {
         let line = match error {
             MadError::NoReply => {
                 format!(
-                    "src/query_smp.c:228; umad ({place}) bad status 110; Connection timed out\n"
+                    "./libibnetdisc/query_smp.c:228; umad ({place}) bad status 110; Connection timed out\n"
                 )
             }
             MadError::Failed(errno) => {
                 let (code, text) = (errno.code(), errno.text());
-                format!("src/query_smp.c:228; umad ({place}) bad status {code}; {text}\n")
+                format!(
+                    "./libibnetdisc/query_smp.c:228; umad ({place}) bad status {code}; {text}\n"
+                )
             }
             MadError::Refused(status) => {
                 let status = status.0 & 0x7fff;
-                format!("src/query_smp.c:236; mad ({place}) bad status 0x{status:x}\n")
+                format!("./libibnetdisc/query_smp.c:236; mad ({place}) bad status 0x{status:x}\n")
             }
             MadError::NotRecorded => {
                 self.session.job.reading.lacks(format!("the reply to {place}"));
@@ -349,7 +351,7 @@ fn raw(description: &[u8]) -> String {
 }
 
 /// True for devices that tell FDR10 from QDR in an attribute of Mellanox.
-pub(in crate::compat) fn has_mellanox_port_info(vendor: u32, device: u16) -> bool {
+fn has_mellanox_port_info(vendor: u32, device: u16) -> bool {
     const BULL: u32 = 0x119f;
     let is_mellanox = matches!(
         device,

@@ -1,0 +1,45 @@
+//! A link as `iblinkinfo` and `ibqueryerrors` print it.
+
+use super::{Net, Node, Port, Show, value};
+
+/// Logical state of a port without a link.
+pub(in crate::compat) const DOWN: u8 = 1;
+
+/// Returns width, speed and states of a port; of a port that is down only the states.
+pub(in crate::compat) fn link_text(net: &Net, at: usize, node: &Node, port: &Port) -> String {
+    let info = &port.info;
+    let state = value(Show::State, info.state.into(), 4);
+    let physical = value(Show::PhysicalState, info.physical_state.into(), 4);
+    // A port that is down may report anything else (specification 14.2.4, C14-24.2.1).
+    if info.state == DOWN {
+        return format!("(              {state:>6}/{physical:>8})");
+    }
+    let is_known = !node.is_switch() || node.port(0).is_some();
+    let (width, first) = if is_known { (info.width_active, info.speed_active) } else { (0, 0) };
+    let extended =
+        if is_known && net.has_extended_speeds(at, port) { info.speed_ext_active } else { 0 };
+    let speed = match extended {
+        0 if port.fdr10_active => "10.0 Gbps (FDR10)".into(),
+        0 => value(Show::Speed, first.into(), 4),
+        extended => value(Show::ExtendedSpeed, extended.into(), 4),
+    };
+    let width = value(Show::Width, width.into(), 8);
+    format!("({width:>3} {speed:>18} {state:>6}/{physical:>8})")
+}
+
+/// Returns the other end of a link with a hint; `None` without a link.
+pub(in crate::compat) fn far_text(
+    net: &Net,
+    at: usize,
+    port: &Port,
+    name: impl Fn(&Node) -> String,
+    shows_guid: bool,
+) -> Option<String> {
+    let (far_node, number) = port.peer?;
+    let far_node = net.nodes.get(far_node)?;
+    let far = far_node.port(number)?;
+    let (width, speed) = super::could_be(net, at, port);
+    let guid = if shows_guid { format!("0x{:016x} ", far.guid) } else { String::new() };
+    let lid = if far.lid == 0 { far_node.lid } else { far.lid };
+    Some(format!("{guid}{lid:6} {:4}[  ] \"{}\" ({width} {speed})\n", far.number, name(far_node)))
+}
