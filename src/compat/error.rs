@@ -51,6 +51,11 @@ impl CompatError {
             Self::NotOffered { tool, .. } => {
                 format!("remove it; docs/compat.md lists the options of {tool}")
             }
+            Self::NotRecorded { tool, .. }
+                if super::Tool::from_name(tool).is_some_and(super::Tool::queries_fabric) =>
+            {
+                format!("run it on a host of the subnet, without --from: rdmactl compat {tool}")
+            }
             Self::NotRecorded { .. } => {
                 "record a new capture on that host: rdmactl capture --save FILE".to_owned()
             }

@@ -201,6 +201,14 @@ impl<'job> Session<'job> {
         }
     }
 
+    /// Warns as a partial scan does if subnet administration knows no port of that GUID.
+    pub(in crate::compat) fn warn_if_unresolved(&mut self, guid: &str, ending: &str) {
+        if self.resolve_guid(parse_any(guid)).is_none() {
+            let text = format!("Failed to resolve {guid}; attempting full scan{ending}");
+            self.warn("main", &text);
+        }
+    }
+
     /// Asks subnet administration for the LID of a port.
     pub(in crate::compat) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
         if guid == 0 {
@@ -219,7 +227,12 @@ impl<'job> Session<'job> {
             mad[start..start + 8].copy_from_slice(&half.to_be_bytes());
         }
         let sm_lid = self.common.sm_lid.unwrap_or(own.sm_lid);
-        let answer = self.call(&PortId::lid(sm_lid), Some(sm_lid), mad);
+        let answer = if sm_lid == 0 {
+            self.warn("sa_rpc_call", "only lid routes are supported");
+            None
+        } else {
+            self.call(&PortId::lid(sm_lid), Some(sm_lid), mad)
+        };
         let Some(answer) = answer else {
             self.warn("ib_path_query_via", "sa call path_query failed");
             return None;
