@@ -80,10 +80,14 @@ struct Said {
 }
 
 impl Said {
-    fn new((code, stdout, stderr): (i32, String, String), counts_vary: bool) -> Self {
+    fn new((code, stdout, stderr): (i32, String, String), case: &[&str]) -> Self {
+        let counts_vary = case.contains(&"--counters") || case.contains(&"--data");
+        // rdmactl scans the whole subnet where the original scans a part of it (docs/compat.md).
+        let is_partial = case.contains(&"-D") || case.contains(&"-G");
+        let is_kept = |line: &&str| !(is_partial && line.contains("query_smp.c"));
         let tidy = |text: &str| {
             let lines = text.replace("/usr/sbin/", "");
-            let lines = lines.lines().map(|line| {
+            let lines = lines.lines().filter(is_kept).map(|line| {
                 if line.starts_with("# Topology file: generated on") {
                     return "# Topology file: generated on".to_owned();
                 }
@@ -130,11 +134,10 @@ fn without_counts(line: &str) -> String {
 fn differences(simulator: &Simulator, cases: &[&[&str]]) -> Vec<String> {
     let mut found = Vec::new();
     for case in cases {
-        let counts_vary = case.contains(&"--counters") || case.contains(&"--data");
         let original = format!("/usr/sbin/{}", case[0]);
-        let theirs = Said::new(simulator.runs(&original, &case[1..]), counts_vary);
+        let theirs = Said::new(simulator.runs(&original, &case[1..]), case);
         let words: Vec<&str> = ["compat"].iter().chain(*case).copied().collect();
-        let ours = Said::new(simulator.runs(RDMACTL, &words), counts_vary);
+        let ours = Said::new(simulator.runs(RDMACTL, &words), case);
         if theirs != ours {
             let first = |one: &str, other: &str| {
                 let lines = one.lines().zip(other.lines());

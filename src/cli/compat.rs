@@ -5,7 +5,7 @@ use clap::Args;
 /// The arguments of `compat`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Tools: ibstat, ibstatus, ibv_devices, ibv_devinfo, ibdev2netdev, show_gids, beegfs-net.\n\
+    after_help = "Tools: ibstat, ibstatus, ibv_devices, ibv_devinfo, ibdev2netdev, show_gids, beegfs-net,\nibnetdiscover, ibhosts, ibswitches, iblinkinfo, ibqueryerrors.\n\
                   A symbolic link with one of these names to rdmactl behaves like the tool.\n\n\
                   Examples:\n  rdmactl compat ibstat\n  rdmactl compat --as 33 ibv_devinfo -v -d mlx5_0\n  \
                   rdmactl compat --from n17.ndjson ibstatus\n  rdmactl compat -H n1 show_gids\n  ln -s rdmactl /usr/local/bin/show_gids"
