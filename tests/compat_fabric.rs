@@ -21,6 +21,7 @@ const CASES: &[&[&str]] = &[
     &["ibnetdiscover", "-R"],
     &["ibnetdiscover", "-p"],
     &["ibnetdiscover", "-m", "-o", "8"],
+    &["ibnetdiscover", "--node-name-map", "names"],
     &["ibhosts"],
     &["ibhosts", "-C", "ibsim0", "-P", "1"],
     &["ibswitches"],
@@ -31,6 +32,7 @@ const CASES: &[&[&str]] = &[
     &["iblinkinfo", "-l", "-p"],
     &["iblinkinfo", "--switches-only"],
     &["iblinkinfo", "--cas-only"],
+    &["iblinkinfo", "--node-name-map", "names"],
     &["iblinkinfo", "-D", "0,1"],
     &["iblinkinfo", "-D", "0,1,9"],
     &["iblinkinfo", "-G", "0x1"],
@@ -40,6 +42,7 @@ const CASES: &[&[&str]] = &[
     &["ibqueryerrors", "-r"],
     &["ibqueryerrors", "--data"],
     &["ibqueryerrors", "--counters", "-r"],
+    &["ibqueryerrors", "--details", "--node-name-map", "names"],
     &["ibqueryerrors", "--switch"],
     &["ibqueryerrors", "--ca"],
     &["ibqueryerrors", "--router"],
@@ -160,8 +163,10 @@ fn assert_none(differences: &[String]) {
     assert!(differences.is_empty(), "{}\n{} differ", differences.join("\n"), differences.len());
 }
 
-/// Writes a file of thresholds into the directory where the tools run.
-fn add_thresholds(simulator: &Simulator) {
+/// Writes a file of thresholds and one of names into the directory where the tools run.
+fn add_files(simulator: &Simulator) {
+    let names = "# names\n0xb83fd20300a00100 \"a leaf switch\"\n0xb83fd20300100000 host\n";
+    std::fs::write(simulator.folder.path().join("names"), names).expect("a file");
     let text = "# counters\n\nSymbolErrorCounter=10\nPortXmitWait=1000\nNoCounter=3\n";
     std::fs::write(simulator.folder.path().join("thresholds"), text).expect("a file");
 }
@@ -170,7 +175,7 @@ fn add_thresholds(simulator: &Simulator) {
 fn two_hosts_are_shown_as_the_originals_show_them() {
     let simulator = Simulator::start(FABRIC);
     let _manager = simulator.manage();
-    add_thresholds(&simulator);
+    add_files(&simulator);
     assert_none(&differences(&simulator, CASES));
     assert_none(&differences(&simulator, BAD_CASES));
 }
@@ -179,7 +184,7 @@ fn two_hosts_are_shown_as_the_originals_show_them() {
 fn a_fat_tree_is_shown_as_the_originals_show_it() {
     let simulator = Simulator::start(&fat_tree(2, 4, 6));
     let _manager = simulator.manage();
-    add_thresholds(&simulator);
+    add_files(&simulator);
     assert_none(&differences(&simulator, CASES));
 }
 
@@ -187,7 +192,7 @@ fn a_fat_tree_is_shown_as_the_originals_show_it() {
 fn errors_and_a_lost_link_are_shown_as_the_originals_show_them() {
     let mut simulator = Simulator::start(&fat_tree(2, 4, 6));
     let _manager = simulator.manage();
-    add_thresholds(&simulator);
+    add_files(&simulator);
     for counter in [
         "\"H-b83fd20300100030\"[1] PortCounters.SymbolErrorCounter=1234",
         "\"H-b83fd20300100030\"[1] PortCounters.LinkErrorRecoveryCounter=7",
@@ -213,7 +218,7 @@ fn errors_and_a_lost_link_are_shown_as_the_originals_show_them() {
 fn a_node_that_does_not_respond_is_shown_as_the_originals_show_it() {
     let mut simulator = Simulator::start(&fat_tree(2, 3, 4));
     let _manager = simulator.manage();
-    add_thresholds(&simulator);
+    add_files(&simulator);
     simulator.console("Error \"H-b83fd20300100020\"[1] 100");
     let (code, printed, errors) = simulator.runs(RDMACTL, &["compat", "ibhosts"]);
     assert_eq!(code, 0);
@@ -226,7 +231,7 @@ fn a_node_that_does_not_respond_is_shown_as_the_originals_show_it() {
 #[test]
 fn a_subnet_without_a_manager_is_shown_as_the_originals_show_it() {
     let simulator = Simulator::start(FABRIC);
-    add_thresholds(&simulator);
+    add_files(&simulator);
     let is_same = |case: &&&[&str]| case[0] != "ibqueryerrors" || case.contains(&"--skip-sl");
     let cases: Vec<&[&str]> = CASES.iter().filter(is_same).copied().collect();
     assert_none(&differences(&simulator, &cases));

@@ -116,7 +116,7 @@ struct Asked {
 /// With `shows_progress`, each node is printed when it is found.
 pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
     if session.own().is_none() {
-        session.out.warn("./libibnetdisc/ibnetdisc.c:813; Failed to resolve self\n");
+        session.out.warn("./libibnetdisc/ibnetdisc.c:811; Failed to resolve self\n");
         return None;
     }
     let mut discovery = Discovery {
