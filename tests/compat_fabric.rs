@@ -1,8 +1,8 @@
-//! `rdmactl compat` against infiniband-diags in fabrics that ibsim simulates: stdout, stderr and exit
-//! code of the tools that print a whole subnet.
+//! Compares `rdmactl compat` with infiniband-diags in fabrics that ibsim simulates: stdout,
+//! stderr and exit code of the tools that print a whole subnet.
 //!
-//! The package infiniband-diags must be installed. docs/compat.md names every difference that a case
-//! here allows.
+//! The package infiniband-diags must be installed. docs/compat.md names every difference that a
+//! case here allows.
 #![expect(clippy::expect_used, reason = "a test without the simulator fails")]
 
 #[path = "support/ibsim.rs"]
@@ -74,7 +74,7 @@ const BAD_CASES: &[&[&str]] = &[
     &["ibqueryerrors", "-C", "nowhere0"],
 ];
 
-/// What a tool printed, without what differs from run to run.
+/// Output of a tool without the parts that vary between two runs.
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     code: i32,
@@ -115,8 +115,8 @@ fn without_pid(line: &str) -> String {
     format!("ibwarn: [PID]{rest}")
 }
 
-/// Replaces the values of data counters, which the requests of the tools themselves raise. The names
-/// and the brackets stay.
+/// Replaces the values of data counters, which the requests of the tools raise. The names and the
+/// brackets stay.
 fn without_counts(line: &str) -> String {
     let mut parts = line.split(" == ");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -133,7 +133,7 @@ fn without_counts(line: &str) -> String {
     text
 }
 
-/// Runs the cases in a fabric; returns those that differ.
+/// Runs the cases in a fabric and returns the cases that differ.
 fn differences(simulator: &Simulator, cases: &[&[&str]]) -> Vec<String> {
     let mut found = Vec::new();
     for case in cases {
@@ -240,6 +240,31 @@ fn a_subnet_without_a_manager_is_shown_as_the_originals_show_it() {
     let (code, printed, _) = simulator.runs(RDMACTL, &["compat", "ibqueryerrors"]);
     assert_eq!(code, 0);
     assert!(printed.contains("## Summary: 3 nodes checked, 0 bad nodes found"), "{printed}");
+}
+
+/// The original swaps the fields of the two attributes (docs/compat.md).
+#[test]
+fn details_of_errors_have_the_names_of_their_attribute() {
+    let mut simulator = Simulator::start(FABRIC);
+    let _manager = simulator.manage();
+    for counter in [
+        "PortCounters.PortRcvErrors=6",
+        "PortCounters.PortXmitDiscards=5",
+        "PortXmitDiscardDetails.PortNeighborMTUDiscards=77",
+        "PortRcvErrorDetails.PortMalformedPacketErrors=88",
+    ] {
+        simulator.console(&format!("PerformanceSet \"H-b83fd20300100010\"[1] {counter}"));
+    }
+    let (code, printed, _) = simulator.runs(RDMACTL, &["compat", "ibqueryerrors", "--details"]);
+    let expected = "[PortRcvErrors == 6] [PortMalformedPktErrors == 88] \
+                    [PortXmitDiscards == 5] [PortNeighborMTUDiscards == 77]\n";
+    assert_eq!(code, 1);
+    assert!(printed.contains(expected), "{printed}");
+    let (_, printed, _) = simulator.runs("/usr/sbin/ibqueryerrors", &["--details"]);
+    assert!(
+        printed.contains("[PortXmitDiscards == 5] [PortMalformedPktErrors == 77]"),
+        "{printed}"
+    );
 }
 
 /// The original prints `Port not available` here (docs/compat.md).

@@ -8,7 +8,7 @@ pub enum CompatError {
         tool: &'static str,
         /// The option, as it was written.
         option: String,
-        /// What gives the same facts; `None` if nothing does.
+        /// Command with the same facts; `None` if no command has them.
         instead: Option<&'static str>,
     },
     /// The answers that the tool needs are in no recording, nor in another root directory.

@@ -1,7 +1,7 @@
 //! `ibqueryerrors`: error counters above their thresholds, or data counters, of every port.
 //!
-//! Resets nothing, and sends every request with service level 0. docs/compat.md lists what differs
-//! from the original.
+//! Resets nothing, and sends every request with service level 0. docs/compat.md lists the
+//! differences from the original.
 
 use super::diags::{
     Field, Halt, Net, Node, NodeNames, Own, PortId, Session, Usage, discover, ended, far_text,

@@ -26,7 +26,7 @@ const RECORD_DATA: usize = 56;
 /// Upper half of a GID in the default subnet.
 const DEFAULT_PREFIX: u64 = 0xfe80_0000_0000_0000;
 
-/// What the own port knows of itself.
+/// LIDs and GUIDs of the own port.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) lid: u16,
