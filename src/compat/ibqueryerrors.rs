@@ -273,7 +273,7 @@ impl Report<'_, '_> {
         let masks = self.masks(&lid(first), &name, first);
         let has_all = masks.is_some_and(|masks| masks.first & ALL_PORT_SELECT != 0);
         let masks = masks.unwrap_or_default();
-        let start = if node.is_switch() && node.has_enhanced_port_0 { 0 } else { 1 };
+        let start = u8::from(!(node.is_switch() && node.has_enhanced_port_0));
         let mut has_header = false;
         self.summary.nodes += 1;
         if !self.only_data && has_all {

@@ -273,7 +273,7 @@ fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts>
     const DISABLED: u8 = 3;
     ports.retain(|port| {
         let is_device = common.device.as_ref().is_none_or(|device| *device == port.device);
-        let is_port = common.port == 0 || u32::from(port.port) == common.port;
+        let is_port = common.port == 0 || port.port == common.port;
         is_device && is_port && port.is_infiniband()
     });
     ports.sort_by(|one, other| (&one.device, one.port).cmp(&(&other.device, other.port)));
