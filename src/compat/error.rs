@@ -8,7 +8,7 @@ pub enum CompatError {
         tool: &'static str,
         /// The option, as it was written.
         option: String,
-        /// What gives the same facts; `None` if nothing does.
+        /// Command with the same facts; `None` if no command has them.
         instead: Option<&'static str>,
     },
     /// The answers that the tool needs are in no recording, nor in another root directory.
@@ -50,6 +50,11 @@ impl CompatError {
             Self::NotOffered { instead: Some(instead), .. } => (*instead).to_owned(),
             Self::NotOffered { tool, .. } => {
                 format!("remove it; docs/compat.md lists the options of {tool}")
+            }
+            Self::NotRecorded { tool, .. }
+                if super::Tool::from_name(tool).is_some_and(super::Tool::queries_fabric) =>
+            {
+                format!("run it on a host of the subnet, without --from: rdmactl compat {tool}")
             }
             Self::NotRecorded { .. } => {
                 "record a new capture on that host: rdmactl capture --save FILE".to_owned()

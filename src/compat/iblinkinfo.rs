@@ -79,7 +79,11 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         Ok(session) => session,
         Err(out) => {
             let name = device.unwrap_or_else(|| "(null)".into());
-            out.warn(format!("Failed to open {name} port {port}\n"));
+            let pid = job.call.pid;
+            out.warn(format!(
+                "ibwarn: [{pid}] mad_rpc_open_port: can't open UMAD port ({name}:{port})\n\
+                 Failed to open {name} port {port}\n"
+            ));
             out.code = 1;
             return Err(Halt::Said);
         }
@@ -94,6 +98,8 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
             return Err(Halt::Said);
         };
         guid = guid.or_else(|| Some((route.to_owned(), read_bits(&node, 160, 64))));
+    } else if let Some((text, _)) = &guid {
+        session.warn_if_unresolved(text, "\n");
     }
     let Some(net) = discover(&mut session, false) else {
         session.out.warn("discover failed\n");

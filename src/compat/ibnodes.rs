@@ -1,6 +1,7 @@
 //! `ibhosts` and `ibswitches`: one line for each node of `ibnetdiscover`.
 //!
-//! The originals are scripts that filter the output of `ibnetdiscover`, or a file with its output.
+//! The originals are scripts that filter the output of `ibnetdiscover`, or a file with this
+//! output.
 
 use super::reading::strerror;
 use super::{CompatError, Job, Tool, Transcript, ibnetdiscover};
@@ -53,7 +54,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     Ok(())
 }
 
-/// Where the topology comes from.
+/// Source of the topology.
 enum Asked {
     File(String),
     /// The fabric, with these arguments of `ibnetdiscover`.

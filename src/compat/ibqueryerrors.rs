@@ -1,6 +1,7 @@
 //! `ibqueryerrors`: error counters above their thresholds, or data counters, of every port.
 //!
-//! Resets nothing, and does not ask subnet administration for service levels.
+//! Resets nothing, and sends every request with service level 0. docs/compat.md lists the
+//! differences from the original.
 
 use std::fmt::Write as _;
 
@@ -43,8 +44,7 @@ const COUNTERS: [&str; 13] = [
     "VL15Dropped",
     "PortXmitWait",
 ];
-const NO_RESET: &str =
-    "remove it: rdmactl resets no counters; use ibqueryerrors of infiniband-diags";
+const NO_RESET: &str = "reset the counters afterwards: rdmactl fabric errors --clear";
 
 const OWN: [Own; 20] = [
     Own::valued('s', "suppress", "<err1,err2,...>", "suppress errors listed"),
@@ -116,6 +116,11 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         }
     };
     let suppressed = suppressed(&parsed.own);
+    let guid = parsed.own.iter().rev().find(|(letter, _)| "GS".contains(*letter));
+    let route = parsed.value('D');
+    if let Some((_, text)) = guid.filter(|_| route.is_none()) {
+        session.warn_if_unresolved(text, "");
+    }
     let Some(net) = discover(&mut session, false) else {
         session.out.warn("discover failed\n");
         session.out.code = 255;
@@ -128,8 +133,6 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         .collect();
     let thresholds = Thresholds::read(job, parsed.value('\u{8}').unwrap_or(THRESHOLDS));
     let mut wanted = None;
-    let guid = parsed.own.iter().rev().find(|(letter, _)| "GS".contains(*letter));
-    let route = parsed.value('D');
     if let Some(text) = route.or(guid.map(|(_, text)| text.as_str())) {
         let found = if route.is_some() {
             let at = PortId::parse_route(text);
@@ -307,8 +310,14 @@ impl Report<'_, '_> {
         let ((name, port), (id, title)) = (place, attribute);
         let data = self.session.performance(to, id, port);
         if data.is_none() {
-            self.session
-                .warn("print_node", &format!("{title} query failed on {name}, {to} port {port}"));
+            let function = match id {
+                CLASS_PORT_INFO => "query_cap_mask",
+                RECEIVE_ERROR_DETAILS | TRANSMIT_DISCARD_DETAILS => "query_and_dump",
+                _ if self.only_data => "print_data_cnts",
+                _ => "print_errors",
+            };
+            let text = format!("{title} query failed on {name}, {to} port {port}");
+            self.session.warn(function, &text);
             self.summary.failures += 1;
         }
         data
@@ -425,7 +434,7 @@ impl Report<'_, '_> {
         self.summary.bad_ports += 1;
     }
 
-    /// Returns the details of a counter. The original swaps the names of the two attributes.
+    /// Returns the details of a counter. The original swaps the fields of the two attributes.
     fn details(&mut self, to: &PortId, place: &Place<'_>, name: &str) -> String {
         let (id, title, fields) = match name {
             "PortXmitDiscards" => {

@@ -116,7 +116,7 @@ struct Asked {
 /// With `shows_progress`, each node is printed when it is found.
 pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
     if session.own().is_none() {
-        session.out.warn("./libibnetdisc/ibnetdisc.c:813; Failed to resolve self\n");
+        session.out.warn("./libibnetdisc/ibnetdisc.c:811; Failed to resolve self\n");
         return None;
     }
     let mut discovery = Discovery {
@@ -190,18 +190,18 @@ impl Discovery<'_, '_> {
         let line = match error {
             MadError::NoReply => {
                 format!(
-                    "./libibnetdisc/query_smp.c:228; umad ({place}) bad status 110; Connection timed out\n"
+                    "./libibnetdisc/query_smp.c:186; umad ({place}) bad status 110; Connection timed out\n"
                 )
             }
             MadError::Failed(errno) => {
                 let (code, text) = (errno.code(), errno.text());
                 format!(
-                    "./libibnetdisc/query_smp.c:228; umad ({place}) bad status {code}; {text}\n"
+                    "./libibnetdisc/query_smp.c:186; umad ({place}) bad status {code}; {text}\n"
                 )
             }
             MadError::Refused(status) => {
                 let status = status.0 & 0x7fff;
-                format!("./libibnetdisc/query_smp.c:236; mad ({place}) bad status 0x{status:x}\n")
+                format!("./libibnetdisc/query_smp.c:193; mad ({place}) bad status 0x{status:x}\n")
             }
             MadError::NotRecorded => {
                 self.session.job.reading.lacks(format!("the reply to {place}"));

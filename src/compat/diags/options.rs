@@ -52,7 +52,7 @@ pub(in crate::compat) struct Own {
     /// Value in the help; `None` for a flag.
     pub(in crate::compat) value: Option<&'static str>,
     pub(in crate::compat) text: &'static str,
-    /// What gives the same facts, for an option that is not offered.
+    /// Command with the same facts, for an option that is not offered.
     pub(in crate::compat) instead: Option<&'static str>,
 }
 

@@ -24,7 +24,7 @@ const NODE_RECORD: u16 = 0x11;
 const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
 
-/// What the own port knows of itself.
+/// LIDs and GUIDs of the own port.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) lid: u16,
@@ -210,6 +210,14 @@ impl<'job> Session<'job> {
         }
     }
 
+    /// Warns as a partial scan does if subnet administration knows no port of that GUID.
+    pub(in crate::compat) fn warn_if_unresolved(&mut self, guid: &str, ending: &str) {
+        if self.resolve_guid(parse_any(guid)).is_none() {
+            let text = format!("Failed to resolve {guid}; attempting full scan{ending}");
+            self.warn("main", &text);
+        }
+    }
+
     /// Asks subnet administration for the LID of a port, by the record of its node.
     ///
     /// The originals ask for a path; the LID is the same.
@@ -223,7 +231,12 @@ impl<'job> Session<'job> {
         let at = RECORD_DATA + 24;
         mad[at..at + 8].copy_from_slice(&guid.to_be_bytes());
         let sm_lid = self.common.sm_lid.unwrap_or(own.sm_lid);
-        let answer = self.call(&PortId::lid(sm_lid), Some(sm_lid), mad);
+        let answer = if sm_lid == 0 {
+            self.warn("sa_rpc_call", "only lid routes are supported");
+            None
+        } else {
+            self.call(&PortId::lid(sm_lid), Some(sm_lid), mad)
+        };
         let lid = answer.as_ref().and_then(|answer| answer.get(RECORD_DATA..RECORD_DATA + 2));
         let lid = lid.map_or(0, |lid| u16::from_be_bytes([lid[0], lid[1]]));
         if lid == 0 {
