@@ -8,7 +8,7 @@ mod ports;
 
 use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, fail, parse, tables};
 use super::{CompatError, Job, Transcript};
-use crate::mad::{Class, Header, MAD_BYTES, Method, read_bits};
+use crate::mad::read_bits;
 use details::Detail;
 use options::Asked;
 
@@ -16,14 +16,11 @@ use options::Asked;
 const CLASS_PORT_INFO: u16 = 0x01;
 const PORT_COUNTERS: u16 = 0x12;
 const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
-/// Offset of the attribute in a MAD of performance management.
-const DATA: usize = 64;
 /// Bits of the capability mask of performance management.
 const ALL_PORT_SELECT: u16 = 1 << 8;
 const EXTENDED_WIDTH: u16 = 1 << 9;
 const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
 const TRANSMIT_WAIT: u16 = 1 << 12;
-const QP1_DROPPED: u16 = 1 << 15;
 /// Bit of the second capability mask: error counters of 64 bits.
 const EXTENDED_ERRORS: u32 = 1 << 1;
 
@@ -134,37 +131,15 @@ impl Query<'_> {
     }
 
     /// Prints an attribute with the details of a counter.
-    fn detail(&mut self, detail: &Detail, port: i32, asked: &Asked) -> Result<(), Halt> {
+    fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), Halt> {
         let name = detail.name;
-        if !asked.is_reset_only {
-            let answer = self.session.performance(&self.to, detail.attribute, low(port));
-            let Some(bytes) = answer else {
-                return Err(self.session.fail(&format!("cannot query {name}")));
-            };
-            let fields = [tables::SELECTION, detail.fields].concat();
-            let text =
-                format!("# {name} counters: {} port {port}\n{}", self.to, dump(&bytes, &fields));
-            self.session.out.print(text);
-        }
-        if asked.resets() && !self.reset(detail.attribute, port, asked.mask) {
-            return Err(self.session.fail(&format!("cannot reset {name}")));
-        }
+        let answer = self.session.performance(&self.to, detail.attribute, low(port));
+        let Some(bytes) = answer else {
+            return Err(self.session.fail(&format!("cannot query {name}")));
+        };
+        let fields = [tables::SELECTION, detail.fields].concat();
+        let text = format!("# {name} counters: {} port {port}\n{}", self.to, dump(&bytes, &fields));
+        self.session.out.print(text);
         Ok(())
-    }
-
-    /// Sets the counters of a mask to zero; false if the node does not reply.
-    fn reset(&mut self, attribute: u16, port: i32, mask: i32) -> bool {
-        let mask = if mask == 0 { -1 } else { mask };
-        let bytes = mask.to_be_bytes();
-        let mut mad = [0; MAD_BYTES];
-        Header::request(Class::PERFORMANCE, Method::SET, attribute, 0).encode(&mut mad);
-        mad[DATA + 1] = low(port);
-        mad[DATA + 2..DATA + 4].copy_from_slice(&bytes[2..]);
-        if attribute == PORT_COUNTERS_EXTENDED {
-            mad[DATA + 4..DATA + 8].copy_from_slice(&(mask >> 16).to_be_bytes());
-        } else {
-            mad[DATA + 18] = bytes[1];
-        }
-        self.session.call(&self.to, Some(self.to.lid), mad).is_some()
     }
 }

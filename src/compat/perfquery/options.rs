@@ -12,6 +12,9 @@ pub(super) const ALL_PORTS: i32 = 255;
 /// Most ports of a list; the original has no limit and overruns its memory.
 const MOST_PORTS: usize = 255;
 
+/// The only command that changes counters of a subnet.
+const NO_RESET: &str = "rdmactl fabric errors --clear, which lists the counters and clears them";
+
 const OPTIONS: [Own; 23] = [
     Own::flag('x', "extended", "show extended port counters"),
     Own::flag('X', "xmtsl", "show Xmt SL port counters"),
@@ -35,8 +38,8 @@ const OPTIONS: [Own; 23] = [
     Own::flag('c', "smplctl", "show samples control"),
     Own::flag('a', "all_ports", "show aggregated counters"),
     Own::flag('l', "loop_ports", "iterate through each port"),
-    Own::flag('r', "reset_after_read", "reset counters after read"),
-    Own::flag('R', "Reset_only", "only reset counters"),
+    Own::flag('r', "reset_after_read", "reset counters after read").refused(NO_RESET),
+    Own::flag('R', "Reset_only", "only reset counters").refused(NO_RESET),
 ];
 
 pub(super) const USAGE: Usage<'_> = Usage {
@@ -71,14 +74,9 @@ pub(super) struct Asked {
     pub(super) port: i32,
     /// A list of ports; empty for one port.
     pub(super) ports: Vec<i32>,
-    pub(super) mask: i32,
-    /// True if the command line names the mask.
-    pub(super) has_mask: bool,
     pub(super) is_extended: bool,
     pub(super) is_all_ports: bool,
     pub(super) is_loop: bool,
-    pub(super) is_reset: bool,
-    pub(super) is_reset_only: bool,
     pub(super) reads_samples: bool,
     /// Attribute with details; `None` for the counters themselves.
     pub(super) detail: Option<&'static Detail>,
@@ -115,21 +113,12 @@ impl Asked {
             address: operand(0).map(str::to_owned),
             port,
             ports,
-            mask: operand(2).map_or(0xffff, number),
-            has_mask: operand(2).is_some(),
             is_extended: parsed.has('x'),
             is_all_ports,
             is_loop: parsed.has('l'),
-            is_reset: parsed.has('r'),
-            is_reset_only: parsed.has('R'),
             reads_samples: parsed.has('c'),
             detail: details::ALL.iter().find(|detail| parsed.has(detail.option)),
         })
-    }
-
-    /// True if counters are set to zero.
-    pub(super) fn resets(&self) -> bool {
-        self.is_reset || self.is_reset_only
     }
 }
 

@@ -4,9 +4,7 @@
 
 use super::details::SAMPLES_CONTROL;
 use super::options::{ALL_PORTS, Asked};
-use super::{
-    ALL_PORT_SELECT, PORT_COUNTERS, PORT_COUNTERS_EXTENDED, QP1_DROPPED, Query, TRANSMIT_WAIT, low,
-};
+use super::{ALL_PORT_SELECT, Query, low};
 use crate::compat::diags::{Field, Halt, dump, tables};
 use crate::mad::{Attribute as _, NodeInfo, SwitchInfo};
 
@@ -24,7 +22,7 @@ pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), 
         emulates = true;
     }
     if let Some(detail) = asked.detail {
-        return query.detail(detail, port, asked);
+        return query.detail(detail, port);
     }
     if asked.reads_samples {
         return samples(&mut query, port);
@@ -45,20 +43,16 @@ pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), 
     };
     let is_sum =
         is_sum_of_all || !loops_all && ports.len() > 1 && asked.is_all_ports && !asked.is_loop;
-    if !asked.is_reset_only {
-        let fields = query.fields();
-        if is_sum {
-            sum(&mut query, &ports, &fields)?;
-        } else {
-            for port in &ports {
-                let bytes = query.read(*port)?;
-                let numbers: Vec<u64> =
-                    fields.iter().map(|field| query.number(field, &bytes)).collect();
-                print(&mut query, *port, &fields, &numbers);
-            }
-        }
+    let fields = query.fields();
+    if is_sum {
+        return sum(&mut query, &ports, &fields);
     }
-    if asked.resets() { reset(&mut query, asked, &ports) } else { Ok(()) }
+    for port in &ports {
+        let bytes = query.read(*port)?;
+        let numbers: Vec<u64> = fields.iter().map(|field| query.number(field, &bytes)).collect();
+        print(&mut query, *port, &fields, &numbers);
+    }
+    Ok(())
 }
 
 /// Prints the sum of the counters of ports. A sum stops at the largest number of its field.
@@ -107,29 +101,6 @@ fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, Halt> {
         }
     }
     Ok((first..=i32::from(node.ports)).collect())
-}
-
-fn reset(query: &mut Query<'_>, asked: &Asked, ports: &[i32]) -> Result<(), Halt> {
-    let mut mask = asked.mask;
-    let (attribute, failure, first_bit) = if query.is_extended {
-        mask |= 0x0fff_0000;
-        (PORT_COUNTERS_EXTENDED, "perf ext reset", 28)
-    } else {
-        (PORT_COUNTERS, "perf reset", 16)
-    };
-    if query.is_extended || !asked.has_mask {
-        for (capability, bit) in [(TRANSMIT_WAIT, first_bit), (QP1_DROPPED, first_bit + 1)] {
-            if query.has(capability) {
-                mask |= 1 << bit;
-            }
-        }
-    }
-    for port in ports {
-        if !query.reset(attribute, *port, mask) {
-            return Err(query.session.fail(failure));
-        }
-    }
-    Ok(())
 }
 
 fn samples(query: &mut Query<'_>, port: i32) -> Result<(), Halt> {
