@@ -216,9 +216,9 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
 
 /// Asks everything that the tools ask, so that a recording can answer in their place.
 ///
-/// Tools of the fabric are left out: a capture of a host sends no requests to other nodes.
-/// Left out is also what only root may read and what says more of a machine than its RDMA: the product
-/// data of the cards, which `ibdev2netdev -v` prints.
+/// Tools of the fabric are left out: a capture of a host sends no requests to other nodes. Left
+/// out is also what only root may read and what says more of a machine than its RDMA: the
+/// product data of the cards, which `ibdev2netdev -v` prints.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);

@@ -539,7 +539,8 @@ fn what_is_not_offered_is_refused_by_its_name() {
 /// The names of cases in the tables of docs/compat.md.
 fn documented() -> BTreeSet<String> {
     let text = fs::read_to_string(package("docs/compat.md")).expect("docs/compat.md");
-    // The table of the tools of the fabric lists options; its calls are in compat_fabric and compat_mads.
+    // The table of the tools of the fabric lists options; its calls are in compat_fabric and
+    // compat_mads.
     let (hosts, _) =
         text.split_once("\n## Tools of the fabric\n").expect("the tools of the fabric");
     let rows = hosts.lines().filter(|line| line.starts_with('|') && !line.starts_with("|-"));

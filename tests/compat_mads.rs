@@ -78,8 +78,7 @@ fn two_hosts_and_a_switch_are_read_as_the_originals_read_them() {
         perfquery 2 1,2\nperfquery 2 3-1\nperfquery 2 255\nperfquery 99\nperfquery -X 3 1
         perfquery -c 3 1\nperfquery --oprcvcounters 3 1\nperfquery --flowctlcounters 3 1
         perfquery --vlopdata 3 1\nperfquery --vlxmitcounters 3 1\nperfquery --rcvcc 3 1
-        perfquery -G 0xb83fd20300100011\nperfquery -G 0x1\nperfquery -r 3 1\nperfquery -R 3 1
-        perfquery -x -R 3 1\nperfquery -R -a 2\nperfquery -R 3 1 0xf000
+        perfquery -G 0xb83fd20300100011\nperfquery -G 0x1
         smpquery NI 1\nsmpquery ni 2\nsmpquery ND 1\nsmpquery PI 1\nsmpquery PI 2 1
         smpquery PI 2 99\nsmpquery -K PI 3 1\nsmpquery -x PI 3 1\nsmpquery SI 2\nsmpquery SI 1
         smpquery PKeys 1\nsmpquery PKeys 2\nsmpquery PKeys 2 1\nsmpquery PKeys 1 2

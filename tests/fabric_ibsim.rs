@@ -1,4 +1,5 @@
-//! Management datagrams in a fabric that ibsim simulates: requests in flight, answers, silence, ibping.
+//! Management datagrams in a fabric that ibsim simulates: requests in flight, answers, silence,
+//! ibping.
 //!
 //! ibsim replaces calls of the C library, so each test runs this binary again with its library
 //! preloaded.

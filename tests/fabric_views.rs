@@ -288,7 +288,8 @@ fn a_node_that_nobody_knows_is_an_error() {
     assert!(code == 0 && out.contains("fabric.no_manager"), "{out}");
 }
 
-/// Returns the links in the output of `iblinkinfo -l`: both ends as `NAME[PORT]`, width and state.
+/// Returns the links in the output of `iblinkinfo -l`: both ends as `NAME[PORT]`, width and
+/// state.
 fn links_of_iblinkinfo(text: &str) -> BTreeSet<String> {
     let mut links = BTreeSet::new();
     for line in text.lines().filter(|line| line.contains(" Gbps ")) {

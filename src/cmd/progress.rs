@@ -1,7 +1,7 @@
 //! A line on stderr that shows the progress of a long run.
 //!
-//! The line appears on a terminal only, 300 ms after the start, and is erased at the end. `ping` and
-//! `fabric` use it.
+//! The line appears on a terminal only, 300 ms after the start, and is erased at the end. `ping`
+//! and `fabric` use it.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;

@@ -1,7 +1,7 @@
 //! Announces uploads on stderr: one line for all hosts whose uploads start within a moment.
 //!
-//! `fleet` adds each upload before its first byte is sent. A cluster of 500 hosts gives a few lines
-//! instead of 500.
+//! `fleet` adds each upload before its first byte is sent. A cluster of 500 hosts gives a few
+//! lines instead of 500.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Sender};

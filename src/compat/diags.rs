@@ -1,4 +1,5 @@
-//! What the tools of infiniband-diags share: options, destinations, requests, discovery, fields.
+//! Shared parts of the tools of infiniband-diags: options, destinations, requests, discovery,
+//! fields.
 //!
 //! Knows no tool. Formats are those of rdma-core 44. Used by the tools of the fabric.
 

@@ -484,8 +484,8 @@ impl FabricNode {
     }
 }
 
-/// Reads nodes of another host. Ports are sorted, and links to nodes or ports that do not exist are
-/// removed: the rest of the program uses the places of links without checking them.
+/// Reads nodes of another host. Ports are sorted, and links to nodes or ports that do not exist
+/// are removed: the rest of the program uses the places of links without checking them.
 fn nodes_with_sound_links<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<FabricNode>, D::Error> {

@@ -23,7 +23,8 @@ pub struct LocalTime {
     pub second: i32,
 }
 
-/// Returns the local time of a moment in seconds since 1970 UTC; `None` if the year has no number.
+/// Returns the local time of a moment in seconds since 1970 UTC; `None` if the year has no
+/// number.
 #[must_use]
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
     let mut calendar = std::mem::MaybeUninit::<libc::tm>::zeroed();

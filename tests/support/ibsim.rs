@@ -73,7 +73,7 @@ impl Simulator {
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         let is_ready = |line: String| line.contains("simulator ready");
         assert!(lines.by_ref().map_while(Result::ok).any(is_ready), "ibsim ended early");
-        // ibsim ends if nobody reads its output.
+        // ibsim ends if no process reads the output of ibsim.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Self { process, folder, socket }
     }
@@ -188,8 +188,8 @@ impl Drop for Manager {
     }
 }
 
-/// A fat tree in the form of `ibnetdiscover`: every leaf switch has a cable to every spine switch.
-/// Switches have 40 ports, or as many as their cables and one more.
+/// A fat tree in the form of `ibnetdiscover`: every leaf switch has a cable to every spine
+/// switch. Switches have 40 ports, or as many as their cables and one more.
 pub(crate) fn fat_tree(spines: usize, leaves: usize, hosts: usize) -> String {
     let spine = |at: usize| format!("S-{:016x}", 0xb83f_d203_00b0_0000_u64 + at as u64 * 0x100);
     let leaf = |at: usize| format!("S-{:016x}", 0xb83f_d203_00a0_0000_u64 + at as u64 * 0x100);

@@ -75,7 +75,8 @@ pub struct NotCleared {
     pub why: String,
 }
 
-/// Sets counters to zero, from one port of this machine; returns those that keep their values.
+/// Sets counters to zero, from one port of this machine; returns the counters that keep their
+/// values.
 ///
 /// # Errors
 /// The port of the machine does not exist or cannot be opened.

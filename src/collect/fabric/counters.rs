@@ -1,9 +1,9 @@
 //! Counters of performance management, of all ports at the same time.
 //!
-//! The first request to a node reads its capabilities: 64-bit counters, and one request for the sum
-//! of all ports. Details of receive errors and discards are requested only from ports that have counted
-//! some. Error counters alone take fewer requests: no capabilities of adapters, no 64-bit counters,
-//! and one request for a switch whose sum has no error.
+//! The first request to a node reads its capabilities: 64-bit counters, and one request for the
+//! sum of all ports. Details of receive errors and discards are requested only from ports that
+//! have counted some. Error counters alone take fewer requests: no capabilities of adapters, no
+//! 64-bit counters, and one request for a switch whose sum has no error.
 
 use super::requests::{Requests, silent_node};
 use super::sweep::port_mut;

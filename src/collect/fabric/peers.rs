@@ -1,5 +1,5 @@
-//! The other end of the link of each InfiniBand port of a host: two requests for each port along the
-//! directed route of one hop, and no sweep.
+//! The other end of the link of each InfiniBand port of a host: two requests for each port along
+//! the directed route of one hop, and no sweep.
 //!
 //! The columns "remote", "remote port" and "leaf switch" of other listings show it.
 

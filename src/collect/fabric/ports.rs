@@ -255,8 +255,8 @@ pub(super) fn can_count(
     !has_none
 }
 
-/// Notes a port that cannot be used. Every error is noted: a listed port without its device file is
-/// no absent port.
+/// Notes a port that cannot be used. Every error is noted: a listed port without its device
+/// file is no absent port.
 pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &ReadError) {
     let file = device_file(port);
     if error.is_absent() {

@@ -60,8 +60,8 @@ impl<'mads, T> Requests<'mads, T> {
     }
 }
 
-/// Returns a request of subnet management to a port of a node: along the directed route of the node,
-/// or by LID. `None` if neither is known.
+/// Returns a request of subnet management to a port of a node: along the directed route of the
+/// node, or by LID. `None` if neither is known.
 pub(super) fn to_port<A: Attribute>(
     node: &FabricNode,
     port: u8,

@@ -1,8 +1,8 @@
 //! Sweep of a subnet by directed routes: from one port to every node that answers.
 //!
-//! Every reply may lead to further requests. A port with a link leads to the node behind it, unless
-//! the link is known from the other end. The ports of a switch are requested one by one, port 0
-//! first. The sweep lists a node without a reply with its route, and continues.
+//! Every reply may lead to further requests. A port with a link leads to the node behind it,
+//! unless the link is known from the other end. The ports of a switch are requested one by one,
+//! port 0 first. The sweep lists a node without a reply with its route, and continues.
 
 use std::collections::HashMap;
 

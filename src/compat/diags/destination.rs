@@ -7,7 +7,7 @@ use std::fmt;
 use crate::compat::number::parse_decimal;
 use crate::mad::{DirectedPath, LONGEST_PATH};
 
-/// Where a request goes.
+/// Destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::compat) struct PortId {
     /// LID; 0 for a directed route.

@@ -1,8 +1,8 @@
 //! Discovery of a subnet by directed routes, in the order of libibnetdisc.
 //!
 //! `collect::sweep` finds the same nodes with fewer requests. The originals print nodes in the
-//! opposite order of their discovery, and count requests, so requests and their order are theirs here.
-//! Used by the tools that print a whole subnet.
+//! opposite order of their discovery, and count requests, so requests and their order are theirs
+//! here. Used by the tools that print a whole subnet.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
 //! Fields of attributes as libibmad prints them: `Name:....value`.
 //!
-//! Reads bytes of an attribute, and knows nothing of MADs. Used by `smpquery`, `perfquery` and others.
+//! Reads bytes of an attribute, and knows nothing of MADs. Used by `smpquery`, `perfquery` and
+//! others.
 
 pub(in crate::compat) mod tables;
 

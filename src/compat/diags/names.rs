@@ -70,7 +70,8 @@ impl NodeNames {
     }
 }
 
-/// Returns a description up to its first zero byte, with spaces for bytes that ASCII cannot print.
+/// Returns a description up to its first zero byte, with spaces for bytes that ASCII cannot
+/// print.
 pub(in crate::compat) fn clean(description: &[u8]) -> String {
     let bytes = description.iter().take_while(|byte| **byte != 0);
     bytes.map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { ' ' }).collect()

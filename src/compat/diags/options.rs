@@ -1,4 +1,5 @@
-//! Options of infiniband-diags: the common ones, those of one tool, the configuration file, the help.
+//! Options of infiniband-diags: the common ones, those of one tool, the configuration file, the
+//! help.
 //!
 //! Sends nothing. Used by every tool of the fabric.
 
@@ -319,7 +320,8 @@ pub(in crate::compat) fn show_usage(
     Halt::Said
 }
 
-/// Breaks a description into lines, each with the indent; a line ends in the space that was its last.
+/// Breaks a description into lines, each with the indent; a line ends in the space that was its
+/// last.
 fn wrap(text: &str, indent: usize) -> String {
     let room = WIDTH.saturating_sub(indent);
     let (mut wrapped, mut rest) = (String::new(), text.trim_start());

@@ -270,8 +270,8 @@ pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str
     Halt::Said
 }
 
-/// Returns the port that libibumad opens: an active one, else one with a link, else any that is not
-/// disabled.
+/// Returns the port that libibumad opens: an active one, else one with a link, else any that is
+/// not disabled.
 fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts> {
     const ACTIVE: u8 = 4;
     const LINK_UP: u8 = 5;

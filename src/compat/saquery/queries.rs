@@ -220,7 +220,7 @@ impl Administration<'_> {
         Ok(conditions)
     }
 
-    /// Prints the ports with a subnet manager, and those that refuse one.
+    /// Prints the ports with a subnet manager, and the ports that refuse a subnet manager.
     fn manager_ports(&mut self) -> Result<(), Halt> {
         for (title, bit) in [("IsSM ports\n", 1), ("\nIsSMdisabled ports\n", 10)] {
             let mut conditions = Conditions::with_modifier(1 << 31);

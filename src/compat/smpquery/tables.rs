@@ -77,7 +77,8 @@ fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
 }
 
 pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), Halt> {
-    // Port 0 of a switch has tables only if it says so; other nodes take 0 for the port of the request.
+    // Port 0 of a switch has tables only if it says so; other nodes take 0 for the port of the
+    // request.
     if query.port == 0 {
         let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
         if NodeInfo::decode(&bytes).is_ok_and(|node| node.node_type == SWITCH) {

@@ -1,8 +1,8 @@
 //! Tables of the fields that the originals print: names, places and formats.
 //!
-//! Places are those of the specification: bit 0 is the most significant bit of byte 0. The originals
-//! read HDR and NDR FEC modes from other places; these are read where the specification has them.
-//! Used by `fields`.
+//! Places are those of the specification: bit 0 is the most significant bit of byte 0. The
+//! originals read HDR and NDR FEC modes from other places; these are read where the specification
+//! has them. Used by `fields`.
 
 use super::Field;
 use crate::compat::diags::Show;
