@@ -26,6 +26,14 @@ impl LinkPeers {
         self.0.iter().map(|_| Part::FabricPeers).collect()
     }
 
+    /// Returns the part that the columns of the other ends need, if the flags name such a column.
+    pub(super) fn named_by(global: &Global) -> Parts {
+        let words = global.column_words();
+        let texts = global.filter.iter().chain(&global.sort).chain(&words);
+        let is_named = |text: &String| text.contains("remote") || text.contains("leaf_switch");
+        texts.filter(|text| is_named(text)).map(|_| Part::FabricPeers).collect()
+    }
+
     /// Adds the columns of the other ends to the flags, unless the flags replace the columns.
     pub(super) fn add_columns(&self, global: &Global) -> Global {
         let mut global = global.clone();
@@ -38,6 +46,7 @@ impl LinkPeers {
     /// Sets the other ends of the links of a host.
     pub(super) fn fill(&self, report: &mut HostReport) {
         let Some(peers) = &self.0 else { return };
+        report.parts.extend(self.parts());
         for device in &mut report.devices {
             let Some(guid) = device.node_guid else { continue };
             for port in &mut device.ports {

@@ -115,7 +115,6 @@ pub(super) fn run<L: Listing>(
         }
         reports.hosts.iter_mut().for_each(&keep);
         let is_apart = matches!(global.output(), Format::Table | Format::Plain);
-        let gap = if is_apart && !is_first { "\n" } else { "" };
         let time = reports.taken_ns.unwrap_or_else(clock::wall_ns);
         let is_table = global.output() == Format::Table && !global.no_header;
         let text = text(global, term, recipe, &view, &reports)?;
@@ -124,6 +123,7 @@ pub(super) fn run<L: Listing>(
         } else {
             String::new()
         };
+        let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
         term.answer(format!("{gap}{heading}{text}"))?;
         // What stays as it was is said once.
         let notes = notes(&reports.hosts, reports.hosts_named, global.verbose > 0);

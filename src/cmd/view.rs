@@ -212,7 +212,7 @@ impl<'global, L: Listing> View<'global, L> {
     /// Whether equal hosts are one row: only for people, and never for a single host.
     fn folds(&self, hosts: Hosts<'_>) -> bool {
         let is_table = self.global.output() == Format::Table;
-        is_table && !self.global.no_fold && hosts.asked().len() > 1
+        is_table && L::FOLDS && !self.global.no_fold && hosts.asked().len() > 1
     }
 
     fn columns(&self, hosts: Hosts<'_>) -> anyhow::Result<Vec<&'static Column<L>>> {

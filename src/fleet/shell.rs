@@ -250,7 +250,7 @@ fn lost(error: &io::Error, pipe: &Pipe) -> HostFailure {
             Reason::Timeout,
             format!("the shell on the host did not respond in time{said}"),
         )
-        .fix(format!("{MORE_TIME}; or use an agent: --upload"));
+        .fix(format!("{MORE_TIME}; or upload rdmactl: --upload"));
     }
     HostFailure::new(Reason::Lost, format!("the connection to the shell broke: {error}"))
 }

@@ -9,6 +9,10 @@ pub trait Listing: Sized + 'static {
     /// The command that lists them.
     const NAME: &'static str;
 
+    /// True if equal rows of several hosts are one row in a table. Numbers that are equal by chance,
+    /// such as counters, are no equal rows.
+    const FOLDS: bool = true;
+
     /// Keys that identify a row, from the host down.
     const KEYS: &'static [Key];
 

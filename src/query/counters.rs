@@ -27,6 +27,8 @@ impl Listing for Counters {
 
     const NAME: &'static str = "counters";
 
+    const FOLDS: bool = false;
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("device", "device", "device.name"),

@@ -29,6 +29,8 @@ impl Listing for Resources {
 
     const NAME: &'static str = "resources";
 
+    const FOLDS: bool = false;
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("device", "device", "resource.device"),

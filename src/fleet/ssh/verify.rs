@@ -1,5 +1,7 @@
 //! Whether the host is the one on record.
 
+use std::path::Path;
+
 use ssh2::MethodType;
 
 use super::fault;
@@ -121,6 +123,11 @@ fn accept_by(target: &Target) -> String {
     };
     let alias = target.host_key_alias.as_ref();
     let alias = alias.map_or(String::new(), |alias| format!(" -o HostKeyAlias={alias}"));
+    // The key belongs into the file in which rdmactl looks for the key.
+    let usual = |file: &Path| file.ends_with(".ssh/known_hosts");
+    let file = target.note_in.as_deref().filter(|file| !usual(file)).map(Path::to_string_lossy);
+    let file = file.as_deref().and_then(|file| shlex::try_quote(file).ok());
+    let file = file.map_or(String::new(), |file| format!(" -o UserKnownHostsFile={file}"));
     let address = &target.address;
-    format!("ssh{port}{alias} {address}")
+    format!("ssh{port}{alias}{file} {address}")
 }
