@@ -5,7 +5,7 @@ use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::model::{
     Connection, ConnectionState, ConsumerKind, Device, HostReport, LinkPeer, Part, Peer,
-    PinnedMemory, RdmaChannel, TcpChannel, Transport,
+    PinnedMemory, Protocol, RdmaChannel, TcpChannel, Transport,
 };
 
 /// The listing of `rdmactl connections`: one row for each.
@@ -123,7 +123,8 @@ impl Listing for Connections {
         // The command adds the part for these columns; `top` has no other ends of links.
         if source == "link_peers" {
             let part = Part::FabricPeers;
-            return !row.report.parts.has(part) || problems.has(part.word());
+            let is_unread = !row.report.parts.has(part) || problems.has(part.word());
+            return is_unread && uses_infiniband(row.report, one);
         }
         let Some(key) = key_of(one, source) else { return false };
         if source != "resources" {
@@ -229,6 +230,13 @@ fn of_peers(row: &ConnectionRow<'_>, get: impl Fn(&LinkPeer) -> Option<String>) 
         all.dedup();
         Value::list(Some(&all))
     })
+}
+
+/// True if a connection uses an RDMA device with an InfiniBand port.
+fn uses_infiniband(report: &HostReport, connection: &Connection) -> bool {
+    let uses = |device: &&Device| connection.rdma.iter().any(|rdma| rdma.device == device.name);
+    let mut ports = report.devices.iter().filter(uses).flat_map(|device| &device.ports);
+    ports.any(|port| port.protocol == Some(Protocol::Ib))
 }
 
 /// The first of many, and how many more there are.
