@@ -9,8 +9,8 @@ pub trait Listing: Sized + 'static {
     /// The command that lists them.
     const NAME: &'static str;
 
-    /// True if equal rows of several hosts are one row in a table. Numbers that are equal by chance,
-    /// such as counters, are no equal rows.
+    /// True if equal rows of several hosts are one row in a table. False for counters and numbers of
+    /// objects: their rows differ in meaning even if the numbers are equal.
     const FOLDS: bool = true;
 
     /// Keys that identify a row, from the host down.
