@@ -22,8 +22,8 @@ pub use bits::read as read_bits;
 pub use class_port_info::ClassPortInfo;
 pub use header::{Class, Header, HeaderError, Method, Status};
 pub use performance::{
-    PortCounters, PortCountersExtended, PortReceiveErrorDetails, PortTransmitDiscardDetails,
-    performance_attribute, performance_clear, performance_request,
+    ERROR_COUNTERS, PortCounters, PortCountersExtended, PortReceiveErrorDetails,
+    PortTransmitDiscardDetails, performance_attribute, performance_clear, performance_request,
 };
 pub use ping::{PING_OUI, PingReplyBy, ping_replied, ping_reply, ping_request};
 pub use records::{LinkRecord, NodeRecord, PortInfoRecord, SaHeader, table_request};

@@ -33,45 +33,39 @@ pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result
     Err(Advice::error(what, fix))
 }
 
-/// The counters that a listing shows.
+/// The counters that a listing shows, by the RDMA device and port of this host that lead to the
+/// subnet, then by LID and port.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
-    ports: Vec<ListedPort>,
-}
+pub(super) struct Listed(BTreeMap<(String, u32), Ports>);
+
+/// The listed counters of a subnet.
+type Ports = BTreeMap<(u16, u8), ListedPort>;
 
 /// The listed counters of one port.
 #[derive(Debug)]
 struct ListedPort {
-    /// RDMA device and port of this host that lead to the subnet.
-    own: (String, u32),
     /// Name of the node.
     node: String,
-    counters: PortToClear,
+    /// Names of the counters.
+    counters: Vec<String>,
 }
 
 impl Listed {
     /// Collects the counters of rows.
     pub(super) fn of(rows: &[FabricErrorRow<'_>]) -> Self {
-        let mut ports: Vec<ListedPort> = Vec::new();
+        let mut listed = Self::default();
         for row in rows {
             let Some((fabric, (end, counter))) = row.place.fabric.zip(row.counter) else {
                 continue;
             };
             let Some(node) = fabric.nodes.get(end.node) else { continue };
             let Some(lid) = node.lid_of(end.port) else { continue };
-            let own = (fabric.device.clone(), fabric.port);
-            let is_same = |known: &&mut ListedPort| {
-                known.own == own && known.counters.lid == lid && known.counters.port == end.port
-            };
-            if let Some(known) = ports.iter_mut().find(is_same) {
-                known.counters.counters.push(counter.name.clone());
-                continue;
-            }
-            let counters = vec![counter.name.clone()];
-            let counters = PortToClear { lid, port: end.port, counters };
-            ports.push(ListedPort { own, node: node.title(), counters });
+            let ports = listed.0.entry((fabric.device.clone(), fabric.port)).or_default();
+            let new = || ListedPort { node: node.title(), counters: Vec::new() };
+            let port = ports.entry((lid, end.port)).or_insert_with(new);
+            port.counters.push(counter.name.clone());
         }
-        Self { ports }
+        listed
     }
 
     /// Sets the counters to zero and reports the result on stderr; [`Outcome::Incomplete`] if some
@@ -80,13 +74,16 @@ impl Listed {
     /// # Errors
     /// A port of this host cannot be opened.
     pub(super) fn clear(self, global: &Global, term: Term) -> anyhow::Result<Option<Outcome>> {
-        let mut of_own: BTreeMap<(String, u32), Vec<ListedPort>> = BTreeMap::new();
-        for port in self.ports {
-            of_own.entry(port.own.clone()).or_default().push(port);
-        }
         let mut is_incomplete = false;
-        for ((device, number), ports) in of_own {
-            let all: Vec<PortToClear> = ports.iter().map(|port| port.counters.clone()).collect();
+        for ((device, number), ports) in self.0 {
+            let all: Vec<PortToClear> = ports
+                .iter()
+                .map(|(&(lid, port), listed)| PortToClear {
+                    lid,
+                    port,
+                    counters: listed.counters.clone(),
+                })
+                .collect();
             let kept =
                 local::with_live(global, |live| clear_counters(live, &device, number, &all))?;
             let kept = kept.map_err(|error| {
@@ -95,9 +92,8 @@ impl Listed {
                     "run rdmactl as root",
                 )
             })?;
-            let count = |counters: &mut dyn Iterator<Item = usize>| counters.sum::<usize>();
-            let listed = count(&mut all.iter().map(|port| port.counters.len()));
-            let failed = count(&mut kept.iter().map(|one| one.counters.len()));
+            let listed: usize = ports.values().map(|port| port.counters.len()).sum();
+            let failed: usize = kept.iter().map(|one| one.counters.len()).sum();
             for one in &kept {
                 say(term, &note(&not_cleared(&ports, one)));
             }
@@ -110,10 +106,8 @@ impl Listed {
 }
 
 /// Formats counters that keep their values.
-fn not_cleared(ports: &[ListedPort], kept: &NotCleared) -> String {
-    let is_same =
-        |port: &&ListedPort| port.counters.lid == kept.lid && port.counters.port == kept.port;
-    let node = ports.iter().find(is_same).map_or("", |port| &port.node);
+fn not_cleared(ports: &Ports, kept: &NotCleared) -> String {
+    let node = ports.get(&(kept.lid, kept.port)).map_or("", |port| &port.node);
     format!("{node} port {}: not cleared: {}: {}", kept.port, kept.counters.join(", "), kept.why)
 }
 

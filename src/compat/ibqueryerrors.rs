@@ -11,39 +11,15 @@ use super::diags::{
 };
 use super::number::parse_any;
 use super::{CompatError, Job, Transcript};
-use crate::mad::read_bits;
+use crate::mad::{
+    Attribute as _, ClassPortInfo, ERROR_COUNTERS, NodeInfo, PortCounters, PortCountersExtended,
+    PortReceiveErrorDetails, PortTransmitDiscardDetails, read_bits,
+};
 use crate::source::Question;
 
-const NODE_INFO: u16 = 0x11;
-const CLASS_PORT_INFO: u16 = 0x01;
-const PORT_COUNTERS: u16 = 0x12;
-const RECEIVE_ERROR_DETAILS: u16 = 0x15;
-const TRANSMIT_DISCARD_DETAILS: u16 = 0x16;
-const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
 const ALL_PORTS: u8 = 255;
-const ALL_PORT_SELECT: u16 = 1 << 8;
-const EXTENDED_WIDTH: u16 = 1 << 9;
-const EXTENDED_WIDTH_NO_CASTS: u16 = 1 << 10;
-const TRANSMIT_WAIT: u16 = 1 << 12;
-const EXTENDED_ERRORS: u32 = 1 << 1;
 /// Thresholds that are used if the command line names no file.
 const THRESHOLDS: &str = "/etc/infiniband-diags/error_thresholds";
-/// Counters in the order in which they are printed.
-const COUNTERS: [&str; 13] = [
-    "SymbolErrorCounter",
-    "LinkErrorRecoveryCounter",
-    "LinkDownedCounter",
-    "PortRcvErrors",
-    "PortRcvRemotePhysicalErrors",
-    "PortRcvSwitchRelayErrors",
-    "PortXmitDiscards",
-    "PortXmitConstraintErrors",
-    "PortRcvConstraintErrors",
-    "LocalLinkIntegrityErrors",
-    "ExcessiveBufferOverrunErrors",
-    "VL15Dropped",
-    "PortXmitWait",
-];
 const NO_RESET: &str = "reset the counters afterwards: rdmactl fabric errors --clear";
 
 const OWN: [Own; 20] = [
@@ -136,7 +112,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     if let Some(text) = route.or(guid.map(|(_, text)| text.as_str())) {
         let found = if route.is_some() {
             let at = PortId::parse_route(text);
-            let Some(node) = at.and_then(|at| session.smp(&at, NODE_INFO, 0)) else {
+            let Some(node) = at.and_then(|at| session.smp(&at, NodeInfo::ID, 0)) else {
                 session.out.warn("Failed to query local Node Info\n");
                 return Ok(());
             };
@@ -171,6 +147,11 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     Ok(())
 }
 
+/// Returns the counters in the order in which they are printed.
+fn counters() -> impl Iterator<Item = &'static str> {
+    ERROR_COUNTERS.into_iter().chain(["PortXmitWait"])
+}
+
 /// Returns the counters that `-c` and `-s` suppress.
 fn suppressed(own: &[(char, String)]) -> Vec<&'static str> {
     let mut suppressed = Vec::new();
@@ -203,7 +184,7 @@ impl Thresholds {
         let mut found = Self { values: Vec::new(), text: "Thresholds: ".into() };
         for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.starts_with('#')) {
             let Some((name, value)) = line.split_once('=') else { continue };
-            if COUNTERS.contains(&name) {
+            if counters().any(|counter| counter == name) {
                 let value = parse_any(value);
                 let _ = write!(found.text, "[{name} = {value}]");
                 found.values.push((name.to_owned(), value));
@@ -236,7 +217,8 @@ struct Masks {
 
 impl Masks {
     fn is_extended(self) -> bool {
-        self.first & (EXTENDED_WIDTH | EXTENDED_WIDTH_NO_CASTS) != 0
+        self.first & (ClassPortInfo::EXTENDED_WIDTH | ClassPortInfo::EXTENDED_WIDTH_WITHOUT_CASTS)
+            != 0
     }
 
     /// Returns the fields of data and packets.
@@ -246,7 +228,7 @@ impl Masks {
             return tables::PORT_COUNTERS[first.unwrap_or(0)..][..4].to_vec();
         }
         let mut fields = tables::EXTENDED[2..].to_vec();
-        if self.first & EXTENDED_WIDTH != 0 {
+        if self.first & ClassPortInfo::EXTENDED_WIDTH != 0 {
             fields.extend(tables::EXTENDED_CASTS);
         }
         fields
@@ -280,7 +262,7 @@ impl Report<'_, '_> {
             node.outer_ports().next().map_or(node.info.ports.saturating_add(1), |port| port.number)
         };
         let masks = self.masks(&lid(first), &name, first);
-        let has_all = masks.is_some_and(|masks| masks.first & ALL_PORT_SELECT != 0);
+        let has_all = masks.is_some_and(|masks| masks.first & ClassPortInfo::ALL_PORTS != 0);
         let masks = masks.unwrap_or_default();
         let start = u8::from(!(node.is_switch() && node.has_enhanced_port_0));
         let mut has_header = false;
@@ -311,8 +293,8 @@ impl Report<'_, '_> {
         let data = self.session.performance(to, id, port);
         if data.is_none() {
             let function = match id {
-                CLASS_PORT_INFO => "query_cap_mask",
-                RECEIVE_ERROR_DETAILS | TRANSMIT_DISCARD_DETAILS => "query_and_dump",
+                ClassPortInfo::ID => "query_cap_mask",
+                PortReceiveErrorDetails::ID | PortTransmitDiscardDetails::ID => "query_and_dump",
                 _ if self.only_data => "print_data_cnts",
                 _ => "print_errors",
             };
@@ -324,7 +306,7 @@ impl Report<'_, '_> {
     }
 
     fn masks(&mut self, to: &PortId, name: &str, port: u8) -> Option<Masks> {
-        let info = self.ask(to, (name, port), (CLASS_PORT_INFO, "classportinfo"))?;
+        let info = self.ask(to, (name, port), (ClassPortInfo::ID, "classportinfo"))?;
         Some(Masks {
             first: u16::from_be_bytes([info[2], info[3]]),
             second: u32::from_be_bytes([info[4], info[5], info[6], info[7]]) >> 5,
@@ -333,9 +315,9 @@ impl Report<'_, '_> {
 
     fn counters(&mut self, to: &PortId, place: &Place<'_>, is_extended: bool) -> Option<[u8; 192]> {
         let attribute = if is_extended {
-            (PORT_COUNTERS_EXTENDED, "IB_GSI_PORT_COUNTERS_EXT")
+            (PortCountersExtended::ID, "IB_GSI_PORT_COUNTERS_EXT")
         } else {
-            (PORT_COUNTERS, "IB_GSI_PORT_COUNTERS")
+            (PortCounters::ID, "IB_GSI_PORT_COUNTERS")
         };
         self.ask(to, (place.name, place.port), attribute)
     }
@@ -372,12 +354,12 @@ impl Report<'_, '_> {
                 return false;
             }
         }
-        if masks.first & TRANSMIT_WAIT == 0 {
+        if masks.first & ClassPortInfo::TRANSMIT_WAIT == 0 {
             short[40..44].fill(0);
         }
         let mut text = String::new();
-        for name in COUNTERS.into_iter().filter(|name| !self.suppressed.contains(name)) {
-            let has_long = masks.second & EXTENDED_ERRORS != 0;
+        for name in counters().filter(|name| !self.suppressed.contains(name)) {
+            let has_long = masks.second & ClassPortInfo::EXTENDED_ERRORS != 0;
             let table = if has_long { tables::EXTENDED_ERRORS } else { tables::PORT_COUNTERS };
             let Some(field) = table.iter().find(|field| field.name == name) else { continue };
             let bytes = if has_long { long.unwrap_or([0; 192]) } else { short };
@@ -437,11 +419,13 @@ impl Report<'_, '_> {
     /// Returns the details of a counter. The original swaps the fields of the two attributes.
     fn details(&mut self, to: &PortId, place: &Place<'_>, name: &str) -> String {
         let (id, title, fields) = match name {
-            "PortXmitDiscards" => {
-                (TRANSMIT_DISCARD_DETAILS, "PortXmitDiscardDetails", tables::TRANSMIT_DISCARDS)
-            }
+            "PortXmitDiscards" => (
+                PortTransmitDiscardDetails::ID,
+                "PortXmitDiscardDetails",
+                tables::TRANSMIT_DISCARDS,
+            ),
             "PortRcvErrors" => {
-                (RECEIVE_ERROR_DETAILS, "PortRcvErrorDetails", tables::RECEIVE_ERRORS)
+                (PortReceiveErrorDetails::ID, "PortRcvErrorDetails", tables::RECEIVE_ERRORS)
             }
             _ => return String::new(),
         };

@@ -1,6 +1,6 @@
 //! `perfquery`: counters of one port, of several ports, or of their sum.
 //!
-//! Sets counters to zero only if -r or -R is given, as the original does. Used by `compat`.
+//! Refuses -r and -R, which set counters to zero. Used by `compat`.
 
 mod details;
 mod options;
@@ -8,21 +8,9 @@ mod ports;
 
 use super::diags::{Field, Halt, PortId, Session, dump, dump_values, ended, fail, parse, tables};
 use super::{CompatError, Job, Transcript};
-use crate::mad::read_bits;
+use crate::mad::{Attribute as _, ClassPortInfo, PortCounters, PortCountersExtended, read_bits};
 use details::Detail;
 use options::Asked;
-
-/// Attributes of performance management.
-const CLASS_PORT_INFO: u16 = 0x01;
-const PORT_COUNTERS: u16 = 0x12;
-const PORT_COUNTERS_EXTENDED: u16 = 0x1d;
-/// Bits of the capability mask of performance management.
-const ALL_PORT_SELECT: u16 = 1 << 8;
-const EXTENDED_WIDTH: u16 = 1 << 9;
-const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
-const TRANSMIT_WAIT: u16 = 1 << 12;
-/// Bit of the second capability mask: error counters of 64 bits.
-const EXTENDED_ERRORS: u32 = 1 << 1;
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
     ended(answer(job, out))
@@ -45,7 +33,7 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
             None => return Err(session.fail("can't resolve self port (null)")),
         },
     };
-    let Some(class) = session.performance(&to, CLASS_PORT_INFO, low(port)) else {
+    let Some(class) = session.performance(&to, ClassPortInfo::ID, low(port)) else {
         return Err(session.fail("classportinfo query"));
     };
     let query = Query {
@@ -82,8 +70,9 @@ impl Query<'_> {
         if !self.is_extended {
             return tables::PORT_COUNTERS.to_vec();
         }
-        let casts: &[Field] = if self.has(EXTENDED_WIDTH) { tables::EXTENDED_CASTS } else { &[] };
-        let has_errors = self.capabilities_2 & EXTENDED_ERRORS != 0;
+        let casts: &[Field] =
+            if self.has(ClassPortInfo::EXTENDED_WIDTH) { tables::EXTENDED_CASTS } else { &[] };
+        let has_errors = self.capabilities_2 & ClassPortInfo::EXTENDED_ERRORS != 0;
         let errors: &[Field] = if has_errors { tables::EXTENDED_ERRORS } else { &[] };
         [tables::EXTENDED, casts, errors].concat()
     }
@@ -91,7 +80,9 @@ impl Query<'_> {
     /// Reads the counters of a port.
     fn read(&mut self, port: i32) -> Result<[u8; 192], Halt> {
         let (attribute, failure) = if self.is_extended {
-            if !self.has(EXTENDED_WIDTH) && !self.has(EXTENDED_WIDTH_WITHOUT_CASTS) {
+            if !self.has(ClassPortInfo::EXTENDED_WIDTH)
+                && !self.has(ClassPortInfo::EXTENDED_WIDTH_WITHOUT_CASTS)
+            {
                 let text = format!(
                     "PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support \
                      indicated\n",
@@ -99,9 +90,9 @@ impl Query<'_> {
                 );
                 self.session.warn("dump_perfcounters", &text);
             }
-            (PORT_COUNTERS_EXTENDED, "perfextquery")
+            (PortCountersExtended::ID, "perfextquery")
         } else {
-            (PORT_COUNTERS, "perfquery")
+            (PortCounters::ID, "perfquery")
         };
         let answer = self.session.performance(&self.to, attribute, low(port));
         answer.ok_or_else(|| self.session.fail(failure))
@@ -109,8 +100,9 @@ impl Query<'_> {
 
     /// Returns the number in a field of a reply; 0 for a counter that the node does not have.
     fn number(&self, field: &Field, bytes: &[u8]) -> u64 {
-        let is_missing =
-            !self.is_extended && field.name == "PortXmitWait" && !self.has(TRANSMIT_WAIT);
+        let is_missing = !self.is_extended
+            && field.name == "PortXmitWait"
+            && !self.has(ClassPortInfo::TRANSMIT_WAIT);
         if is_missing { 0 } else { field.number(bytes) }
     }
 

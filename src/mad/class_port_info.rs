@@ -27,34 +27,46 @@ attributes! {
 }
 
 impl ClassPortInfo {
+    /// Bit of the capabilities: one request can ask for the sum of all ports (port 255).
+    pub const ALL_PORTS: u16 = 1 << 8;
+    /// Bit of the capabilities: 64-bit counters exist.
+    pub const EXTENDED_WIDTH: u16 = 1 << 9;
+    /// Bit of the capabilities: 64-bit counters exist, but not those of unicast and multicast
+    /// packets.
+    pub const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
+    /// Bit of the capabilities: the counter of waiting exists.
+    pub const TRANSMIT_WAIT: u16 = 1 << 12;
+    /// Bit of the second capabilities: 64-bit error counters exist.
+    pub const EXTENDED_ERRORS: u32 = 1 << 1;
+
     /// Performance class: one request can ask for the sum of all ports (port 255).
     #[must_use]
     pub fn has_all_ports(&self) -> bool {
-        self.capabilities & 1 << 8 != 0
+        self.capabilities & Self::ALL_PORTS != 0
     }
 
     /// Performance class: 64-bit counters exist.
     #[must_use]
     pub fn has_extended_width(&self) -> bool {
-        self.capabilities & 1 << 9 != 0
+        self.capabilities & Self::EXTENDED_WIDTH != 0
     }
 
     /// Performance class: 64-bit counters exist, but not those of unicast and multicast packets.
     #[must_use]
     pub fn has_extended_width_without_casts(&self) -> bool {
-        self.capabilities & 1 << 10 != 0
+        self.capabilities & Self::EXTENDED_WIDTH_WITHOUT_CASTS != 0
     }
 
     /// Performance class: the counter of waiting exists.
     #[must_use]
     pub fn has_transmit_wait(&self) -> bool {
-        self.capabilities & 1 << 12 != 0
+        self.capabilities & Self::TRANSMIT_WAIT != 0
     }
 
     /// Performance class: 64-bit error counters exist.
     #[must_use]
     pub fn has_extended_errors(&self) -> bool {
-        self.capabilities_2 & 1 << 1 != 0
+        self.capabilities_2 & Self::EXTENDED_ERRORS != 0
     }
 }
 

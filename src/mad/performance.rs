@@ -6,6 +6,23 @@ use super::{Class, Header, MAD_BYTES, Method};
 /// Offset of the attribute in a performance management MAD.
 const DATA: usize = 64;
 
+/// Error counters of `PortCounters` in the order of the bits of `CounterSelect` (specification
+/// 16.1.3.5). The bits of traffic follow.
+pub const ERROR_COUNTERS: [&str; 12] = [
+    "SymbolErrorCounter",
+    "LinkErrorRecoveryCounter",
+    "LinkDownedCounter",
+    "PortRcvErrors",
+    "PortRcvRemotePhysicalErrors",
+    "PortRcvSwitchRelayErrors",
+    "PortXmitDiscards",
+    "PortXmitConstraintErrors",
+    "PortRcvConstraintErrors",
+    "LocalLinkIntegrityErrors",
+    "ExcessiveBufferOverrunErrors",
+    "VL15Dropped",
+];
+
 /// Returns the request of an attribute of a port.
 #[must_use]
 pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {

@@ -320,7 +320,11 @@ fn a_link_to_a_missing_node_ends_the_route() {
     }
     let routes = routes::routes(&fabric, end(0), end(3));
     assert_eq!(routes[0].failure, Some(routes::RouteFailure::UnknownPeer(1)));
-    let _ = findings(&fabric, "n1");
+    let codes: Vec<&str> = findings(&fabric, "n1").iter().map(|finding| finding.code).collect();
+    assert!(
+        !codes.contains(&"fabric.route_missing"),
+        "an unknown node is no missing route: {codes:?}"
+    );
     assert_eq!(routes::routes(&fabric, end(99), end(3)), []);
     assert_eq!(routes::routes(&fabric, end(0), end(99)), []);
 }

@@ -8,27 +8,11 @@ use super::super::reader::Reader;
 use super::ports::{self, SweepPort};
 use super::requests::Requests;
 use crate::mad::{
-    MAD_BYTES, PortCounters, PortReceiveErrorDetails, PortTransmitDiscardDetails, performance_clear,
+    ERROR_COUNTERS, MAD_BYTES, PortCounters, PortReceiveErrorDetails, PortTransmitDiscardDetails,
+    performance_clear,
 };
 use crate::model::{HostReport, Via};
 use crate::source::{Mads, Question, ReadError, Source, parse_mad_ports};
-
-/// Error counters of `PortCounters` in the order of the bits of `CounterSelect` (specification
-/// 16.1.3.5). The bits of traffic follow.
-const PORT_COUNTERS: [&str; 12] = [
-    "SymbolErrorCounter",
-    "LinkErrorRecoveryCounter",
-    "LinkDownedCounter",
-    "PortRcvErrors",
-    "PortRcvRemotePhysicalErrors",
-    "PortRcvSwitchRelayErrors",
-    "PortXmitDiscards",
-    "PortXmitConstraintErrors",
-    "PortRcvConstraintErrors",
-    "LocalLinkIntegrityErrors",
-    "ExcessiveBufferOverrunErrors",
-    "VL15Dropped",
-];
 
 /// Counters of `PortCounters` in the order of the bits of `CounterSelect2`.
 const PORT_COUNTERS_2: [&str; 1] = ["PortXmitWait"];
@@ -128,7 +112,7 @@ fn requests_of(port: u8, counters: &mut Vec<String>) -> Vec<([u8; MAD_BYTES], Ve
         let bits = taken.iter().filter_map(|counter| names.iter().position(|name| name == counter));
         (bits.fold(0, |mask: u16, bit| mask | 1 << bit), taken)
     };
-    let (select, mut first) = take(&PORT_COUNTERS);
+    let (select, mut first) = take(&ERROR_COUNTERS);
     let (select_2, second) = take(&PORT_COUNTERS_2);
     first.extend(second);
     let (errors_select, errors) = take(&RECEIVE_ERRORS);

@@ -4,9 +4,9 @@
 
 use super::details::SAMPLES_CONTROL;
 use super::options::{ALL_PORTS, Asked};
-use super::{ALL_PORT_SELECT, Query, low};
+use super::{Query, low};
 use crate::compat::diags::{Field, Halt, dump, tables};
-use crate::mad::{Attribute as _, NodeInfo, SwitchInfo};
+use crate::mad::{Attribute as _, ClassPortInfo, NodeInfo, SwitchInfo};
 
 /// Node type of a switch.
 const SWITCH: u8 = 2;
@@ -15,7 +15,7 @@ const SWITCH: u8 = 2;
 pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), Halt> {
     let is_all = port == ALL_PORTS;
     let mut emulates = false;
-    if !query.has(ALL_PORT_SELECT) && is_all {
+    if !query.has(ClassPortInfo::ALL_PORTS) && is_all {
         if !asked.is_all_ports {
             return Err(query.session.fail("AllPortSelect not supported"));
         }
