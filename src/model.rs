@@ -49,7 +49,8 @@ pub use device::{Device, NodeType, SOFT_IWARP, SOFT_ROCE};
 pub use ethernet::{Ethernet, EthernetCounter, Fec, Module, Pause};
 pub use fabric::{
     DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, ForwardingTable,
-    LinkPeer, SilentRoute, SubnetManager, SweepMethod, lane_bps, lanes, speed_word, width_word,
+    LinkPeer, SubnetManager, SweepMethod, UnansweredRequest, lane_bps, lanes, speed_word,
+    width_word,
 };
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};

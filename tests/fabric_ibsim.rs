@@ -177,7 +177,7 @@ fn is_swept_like_ibnetdiscover(test: &str, spines: usize, leaves: usize, hosts: 
     assert_eq!(ours.0.len(), spines + leaves + leaves * hosts);
     assert_eq!(ours.1.len(), spines * leaves + leaves * hosts);
     assert_eq!(ours, theirs);
-    assert_eq!(fabric.silent, []);
+    assert_eq!(fabric.unanswered, []);
     let first = &fabric.nodes[0];
     assert_eq!((first.kind, first.route.as_deref()), (FabricNodeKind::Ca, Some(&[][..])));
     assert!(
@@ -202,9 +202,9 @@ fn a_node_that_does_not_answer_is_listed_and_the_rest_is_found() {
     let fabric = sweep(&mut port(32)).expect("a fabric");
     let names: Vec<&str> = fabric.nodes.iter().filter_map(|node| node.name.as_deref()).collect();
     assert_eq!(names, ["node001 HCA-1", "leaf001"]);
-    let silent: Vec<_> =
-        fabric.silent.iter().map(|one| (&one.route[..], &*one.attribute)).collect();
-    assert_eq!(silent, [(&[1, 2][..], "NodeInfo")]);
+    let unanswered: Vec<_> =
+        fabric.unanswered.iter().map(|one| (&one.route[..], &*one.attribute)).collect();
+    assert_eq!(unanswered, [(&[1, 2][..], "NodeInfo")]);
     let port = fabric.nodes[1].port(2).expect("a port");
     assert_eq!((port.physical_state, port.peer), (5, None));
 }

@@ -155,7 +155,7 @@ impl Mads for Played {
 /// Problems of the fabric, each with its fix.
 fn notes(report: &HostReport) -> Vec<String> {
     let own = report.problems.iter().filter(|problem| problem.key.starts_with("fabric"));
-    let own = own.filter(|problem| !problem.key.ends_with("silent"));
+    let own = own.filter(|problem| !problem.key.ends_with("unanswered"));
     own.map(|problem| format!("{} | {}", problem.detail, problem.fix.as_deref().unwrap_or("-")))
         .collect()
 }
@@ -220,8 +220,8 @@ fn planes_without_the_other_device_are_swept_without_counters() {
     let ports = "umad1 smi1 1 InfiniBand 4 5\n";
     let report = Machine::new("mlx5_planes", ports, plane).read();
     assert_eq!(only(&report), ("smi1".into(), 1, 2, 0));
-    let silent = &fabrics(&report)[0].silent;
-    assert!(silent.iter().any(|one| one.detail.contains("EPROTONOSUPPORT")), "{silent:?}");
+    let unanswered = &fabrics(&report)[0].unanswered;
+    assert!(unanswered.iter().any(|one| one.detail.contains("EPROTONOSUPPORT")), "{unanswered:?}");
 }
 
 #[test]

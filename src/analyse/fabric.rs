@@ -11,8 +11,8 @@ mod search;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::{
-    Fabric, FabricEnd, FabricNode, FabricPort, Finding, ForwardingTable, Severity, SilentRoute,
-    Subject, SubnetManager,
+    Fabric, FabricEnd, FabricNode, FabricPort, Finding, ForwardingTable, Severity, Subject,
+    SubnetManager, UnansweredRequest,
 };
 
 pub use search::{SearchError, find_port};
@@ -219,13 +219,13 @@ fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
 
 /// Adds a finding for each place of requests without a reply.
 fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
-    let mut places: BTreeMap<String, Vec<&SilentRoute>> = BTreeMap::new();
-    for silent in &fabric.silent {
-        places.entry(place(fabric, silent)).or_default().push(silent);
+    let mut places: BTreeMap<String, Vec<&UnansweredRequest>> = BTreeMap::new();
+    for request in &fabric.unanswered {
+        places.entry(place(fabric, request)).or_default().push(request);
     }
-    for (place, silent) in places {
-        let attributes: Vec<&str> = silent.iter().map(|one| &*one.attribute).take(3).collect();
-        let rest = match silent.len().saturating_sub(3) {
+    for (place, requests) in places {
+        let attributes: Vec<&str> = requests.iter().map(|one| &*one.attribute).take(3).collect();
+        let rest = match requests.len().saturating_sub(3) {
             0 => String::new(),
             more => format!(" and {more} more requests"),
         };
@@ -236,8 +236,8 @@ fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
             what: format!(
                 "no reply to {}{rest} ({}; {})",
                 attributes.join(", "),
-                silent[0],
-                silent[0].detail
+                requests[0],
+                requests[0].detail
             ),
             fix: None,
         });
@@ -245,13 +245,13 @@ fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
 }
 
 /// Returns where a request went: the node, or the port behind which the node is unknown.
-fn place(fabric: &Fabric, silent: &SilentRoute) -> String {
-    if silent.lid != 0 {
-        let node = fabric.nodes.iter().find(|node| node.lid() == Some(silent.lid));
-        return node.map_or_else(|| format!("LID {}", silent.lid), FabricNode::title);
+fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
+    if request.lid != 0 {
+        let node = fabric.nodes.iter().find(|node| node.lid() == Some(request.lid));
+        return node.map_or_else(|| format!("LID {}", request.lid), FabricNode::title);
     }
     let mut node = 0;
-    for port in &silent.route {
+    for port in &request.route {
         let peer = fabric.port(FabricEnd { node, port: *port }).and_then(|port| port.peer);
         let Some(peer) = peer else {
             let end = FabricEnd { node, port: *port };

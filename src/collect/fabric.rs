@@ -74,15 +74,15 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
 /// Notes what is missing of a fabric.
 fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
     let name = format!("{}/{}", fabric.device, fabric.port);
-    if let Some(first) = fabric.silent.first() {
-        let routes: BTreeSet<String> = fabric.silent.iter().map(ToString::to_string).collect();
+    if let Some(first) = fabric.unanswered.first() {
+        let routes: BTreeSet<String> = fabric.unanswered.iter().map(ToString::to_string).collect();
         let first = format!("{first}: no {}: {}", first.attribute, first.detail);
         let detail = match routes.len() {
             1 => format!("{name}: {first}"),
             nodes => format!("{name}: {first}; {} other nodes with missing replies", nodes - 1),
         };
         let fix = "list the nodes: rdmactl fabric problems";
-        reader.lacking(&format!("{KEY}/silent"), "sweep", &detail, fix);
+        reader.lacking(&format!("{KEY}/unanswered"), "sweep", &detail, fix);
     }
     if fabric.unrecorded > 0 {
         let detail = format!(

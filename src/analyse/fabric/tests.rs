@@ -258,7 +258,7 @@ fn a_port_is_found_by_name_guid_and_lid() {
 fn a_vendor_description_and_a_silent_node_are_found() {
     let mut fabric = fabric();
     fabric.nodes[2].name = Some("MT4119 ConnectX5   Mellanox Technologies".into());
-    fabric.silent.push(SilentRoute {
+    fabric.unanswered.push(UnansweredRequest {
         route: vec![1, 3, 3],
         lid: 0,
         attribute: "NodeInfo".into(),

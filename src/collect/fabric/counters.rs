@@ -5,7 +5,7 @@
 //! have counted some. Error counters alone take fewer requests: no capabilities of adapters, no
 //! 64-bit counters, and one request for a switch whose sum has no error.
 
-use super::requests::{Requests, silent_node};
+use super::requests::{Requests, unanswered_by};
 use super::sweep::port_mut;
 use crate::clock;
 use crate::mad::{
@@ -93,8 +93,8 @@ pub(super) fn read(
             }
             Err(error) => {
                 let attribute = format!("{} of port {}", what.name(), end.port);
-                let silent = silent_node(node, attribute, &error);
-                fabric.silent.push(silent);
+                let request = unanswered_by(node, attribute, &error);
+                fabric.unanswered.push(request);
             }
         }
     }

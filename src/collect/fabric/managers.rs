@@ -1,7 +1,7 @@
 //! The subnet managers: `SMInfo` of every port with the capability `IsSM`.
 
 use super::ends;
-use super::requests::{Requests, silent_node, to_port};
+use super::requests::{Requests, to_port, unanswered_by};
 use super::sweep::port_mut;
 use crate::mad::{Attribute as _, SmInfo, smp_attribute};
 use crate::model::{Fabric, FabricEnd, FabricPort, Guid, SubnetManager};
@@ -37,8 +37,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
             }
             Ok(None) => {}
             Err(error) => {
-                let silent = silent_node(&fabric.nodes[end.node], SmInfo::NAME, &error);
-                fabric.silent.push(silent);
+                let request = unanswered_by(&fabric.nodes[end.node], SmInfo::NAME, &error);
+                fabric.unanswered.push(request);
             }
         }
     }

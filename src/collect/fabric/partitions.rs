@@ -1,7 +1,7 @@
 //! The partition tables: `P_KeyTable` of channel adapter ports and of port 0 of switches.
 
 use super::ends;
-use super::requests::{Requests, silent_node, to_port};
+use super::requests::{Requests, to_port, unanswered_by};
 use super::sweep::port_mut;
 use crate::mad::{Attribute as _, PartitionBlock, smp_data};
 use crate::model::{Fabric, FabricEnd};
@@ -36,8 +36,8 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 }
             }
             Err(error) => {
-                let silent = silent_node(node, PartitionBlock::NAME, &error);
-                fabric.silent.push(silent);
+                let request = unanswered_by(node, PartitionBlock::NAME, &error);
+                fabric.unanswered.push(request);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::mad::{Attribute, DirectedPath, MAD_BYTES, PathError, directed_smp, smp};
-use crate::model::{Fabric, FabricNode, SilentRoute};
+use crate::model::{Fabric, FabricNode, UnansweredRequest};
 use crate::source::{MadAnswer, MadError, MadTicket, Mads, ReadError};
 
 /// Requests of a port without an answer, and what each is for.
@@ -83,12 +83,12 @@ pub(super) fn directed_path(ports: &[u8]) -> Result<DirectedPath, PathError> {
 }
 
 /// Returns what is listed for a request to a node that was not answered.
-pub(super) fn silent_node(
+pub(super) fn unanswered_by(
     node: &FabricNode,
     attribute: impl Into<String>,
     error: &MadError,
-) -> SilentRoute {
+) -> UnansweredRequest {
     let lid = if node.route.is_some() { 0 } else { node.lid().unwrap_or(0) };
     let route = node.route.clone().unwrap_or_default();
-    SilentRoute { route, lid, attribute: attribute.into(), detail: error.to_string() }
+    UnansweredRequest { route, lid, attribute: attribute.into(), detail: error.to_string() }
 }

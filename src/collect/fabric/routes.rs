@@ -1,6 +1,6 @@
 //! The linear forwarding tables of the switches, in blocks of 64 LIDs.
 
-use super::requests::{Requests, silent_node, to_port};
+use super::requests::{Requests, to_port, unanswered_by};
 use crate::mad::{Attribute as _, ForwardingBlock, SwitchInfo, smp_attribute, smp_data};
 use crate::model::{Fabric, FabricPort, ForwardingTable};
 use crate::source::{Mads, ReadError};
@@ -48,10 +48,10 @@ pub(super) fn read(mads: &mut dyn Mads, fabric: &mut Fabric) -> Result<(), ReadE
                 }
             }
             (what, Err(error)) => {
-                let silent = silent_node(switch, name(what), &error);
+                let request = unanswered_by(switch, name(what), &error);
                 // A table with a gap would look like missing routes.
                 switch.forwarding = None;
-                fabric.silent.push(silent);
+                fabric.unanswered.push(request);
             }
         }
     }

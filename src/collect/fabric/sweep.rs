@@ -13,8 +13,8 @@ use crate::mad::{
     smp_attribute,
 };
 use crate::model::{
-    DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SilentRoute,
-    SweepMethod,
+    DuplicateGuid, Fabric, FabricEnd, FabricNode, FabricNodeKind, FabricPort, Guid, SweepMethod,
+    UnansweredRequest,
 };
 use crate::source::{MadError, Mads, ReadError};
 
@@ -78,7 +78,7 @@ impl Sweep<'_> {
         while let Some((asked, answer)) = self.requests.next()? {
             match answer {
                 Ok(mad) => self.answered(&asked, &mad)?,
-                Err(error) => self.silent(&asked, &error),
+                Err(error) => self.unanswered(&asked, &error),
             }
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Sweep<'_> {
         }
     }
 
-    fn silent(&mut self, asked: &PendingRequest, error: &MadError) {
+    fn unanswered(&mut self, asked: &PendingRequest, error: &MadError) {
         let attribute = match asked.what {
             NodeRequest::Node(_) => NodeInfo::NAME.to_owned(),
             NodeRequest::Name(_) => NodeDescription::NAME.to_owned(),
@@ -133,7 +133,7 @@ impl Sweep<'_> {
 
     fn add_silent(&mut self, path: &DirectedPath, attribute: String, detail: String) {
         let route = path.ports().to_vec();
-        self.fabric.silent.push(SilentRoute { route, lid: 0, attribute, detail });
+        self.fabric.unanswered.push(UnansweredRequest { route, lid: 0, attribute, detail });
     }
 
     /// Adds a node, and links the port that led to it.
@@ -320,6 +320,6 @@ mod tests {
         let routes = fabric.nodes.iter().filter_map(|node| node.route.as_ref());
         assert_eq!(routes.map(Vec::len).max(), Some(63));
         let why = "a directed route has at most 63 hops";
-        assert!(fabric.silent.iter().any(|silent| silent.detail == why));
+        assert!(fabric.unanswered.iter().any(|request| request.detail == why));
     }
 }

@@ -54,8 +54,8 @@ impl Listing for FabricSubnets {
             |row| count(row, |fabric| fabric.links().count());
         "subnet.problems" "PROBLEMS" Right Always ["fabric"] "Number of findings"
             |row| count(row, |_| row.problems);
-        "subnet.silent" "NO_REPLY" Right Verbose ["fabric"] "Number of requests without a reply"
-            |row| count(row, |fabric| fabric.silent.len());
+        "subnet.unanswered" "NO_REPLY" Right Verbose ["fabric"] "Number of requests without a reply"
+            |row| count(row, |fabric| fabric.unanswered.len());
         "subnet.via" "METHOD" Left Always ["fabric"] "How the subnet was read: sa (tables of subnet administration), smp (directed routes), or the kind of the imported file"
             |row| Value::text(row.place.fabric.map(|fabric| fabric.via.word()));
         "subnet.requests" "REQUESTS" Right Verbose ["fabric"] "Number of management datagrams sent"

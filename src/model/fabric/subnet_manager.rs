@@ -1,0 +1,41 @@
+//! A subnet manager and its state.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Guid;
+
+/// A subnet manager (specification 14.2.5.13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct SubnetManager {
+    /// GUID of the port that the subnet manager uses.
+    pub guid: Guid,
+    /// Priority; the highest becomes master.
+    pub priority: u8,
+    /// 0 not active, 1 discovering, 2 standby, 3 master.
+    pub state: u8,
+    /// Counter that grows while the subnet manager works.
+    pub activity: u32,
+}
+
+impl SubnetManager {
+    /// Returns true if the subnet manager is the master.
+    #[must_use]
+    pub fn is_master(&self) -> bool {
+        self.state == 3
+    }
+
+    /// Returns the word of the STATE column.
+    #[must_use]
+    pub fn state_word(&self) -> Cow<'static, str> {
+        match self.state {
+            0 => "not_active".into(),
+            1 => "discovering".into(),
+            2 => "standby".into(),
+            3 => "master".into(),
+            code => format!("state {code}").into(),
+        }
+    }
+}
