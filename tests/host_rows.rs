@@ -36,7 +36,7 @@ fn equal_notes_are_said_once() {
     let reports: Vec<HostReport> = (17..81).map(|number| dead(&format!("n{number}"))).collect();
     let notes = notes(&reports, true, false);
     assert_eq!(notes.len(), 1);
-    assert_eq!(notes[0].text, "n17 and 63 more: no route to the host");
+    assert_eq!(notes[0].text, "n[17-80]: no route to the host");
     assert_eq!(notes[0].fix.as_deref(), Some("see whether it is switched on"));
 }
 

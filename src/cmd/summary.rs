@@ -1,5 +1,6 @@
 //! `rdmactl` without a command: a summary on one screen, and the next commands to run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
@@ -141,6 +142,17 @@ fn seconds(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
 
+/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number; empty if none is known.
+fn kernels(hosts: &[HostReport]) -> String {
+    let kernels: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kernel.as_deref()).collect();
+    let all: Vec<&str> = kernels.into_iter().collect();
+    match all.as_slice() {
+        [] => String::new(),
+        [_] | [_, _] => escape(&format!(", Linux {}", all.join(" and "))).into_owned(),
+        [_, _, _, ..] => format!(", {} kernels (list them: -o +kernel)", all.len()),
+    }
+}
+
 /// `n17, Linux 6.8.0: 2 RDMA devices, 1 of 2 ports active`.
 fn heading(hosts: &[HostReport]) -> String {
     let who = match hosts {
@@ -149,8 +161,8 @@ fn heading(hosts: &[HostReport]) -> String {
             escape(&format!("{}{kernel}", host.host)).into_owned()
         }
         hosts => match hosts.iter().filter(|host| host.failure.is_some()).count() {
-            0 => format!("{} hosts", hosts.len()),
-            failed => format!("{} hosts, {failed} without data", hosts.len()),
+            0 => format!("{} hosts{}", hosts.len(), kernels(hosts)),
+            failed => format!("{} hosts, {failed} without data{}", hosts.len(), kernels(hosts)),
         },
     };
     let active = ports(hosts).filter(|port| is_active(port)).count();

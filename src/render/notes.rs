@@ -16,6 +16,14 @@ pub struct Note {
 /// Limit of the notes on a terminal.
 const MOST: usize = 100;
 
+/// Longest set of hosts that stands before a note, in bytes; of a longer one the note names the first host.
+const LONGEST_SET: usize = 60;
+
+/// Returns the names of hosts as a set: `n[1-4]`.
+fn folded(hosts: &[&str]) -> String {
+    names::fold(hosts.iter().map(ToString::to_string))
+}
+
 /// A note before its hosts are gathered.
 struct Fact {
     text: String,
@@ -54,8 +62,8 @@ fn without_addresses(text: &str) -> String {
 }
 
 /// Returns the notes of some reports, in the order they are first met; `is_verbose` lists each missing part of a
-/// capture. Hosts are named when the operator
-/// named them; equal notes are said once: `n17 and 63 more: ...`, in the words of the first.
+/// capture, but not what rdmactl on the host would add. Hosts are named when the operator
+/// named them; equal notes are said once: `n[17-80]: ...`.
 #[must_use]
 pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec<Note> {
     let mut order: Vec<(Fact, Vec<&str>)> = Vec::new();
@@ -72,14 +80,19 @@ pub fn notes(reports: &[HostReport], hosts_named: bool, is_verbose: bool) -> Vec
     let note = |(fact, hosts): (Fact, Vec<&str>)| {
         let text = match (hosts_named, hosts.as_slice()) {
             (true, [_, _, ..]) if fact.names_all => {
-                let set = names::fold(hosts.iter().map(ToString::to_string));
-                format!("{set}: {}", fact.text.replace(THIS_HOST, "these hosts"))
+                format!("{}: {}", folded(&hosts), fact.text.replace(THIS_HOST, "these hosts"))
             }
             // A host that is named by its address would be named twice.
             (true, [host]) if fact.text.starts_with(&format!("{host}: ")) => fact.text,
             (true, [host]) => format!("{host}: {}", fact.text),
             (true, [first, rest @ ..]) => {
-                format!("{first} and {} more: {}", rest.len(), fact.text)
+                let set = folded(&hosts);
+                // A text with the name of the first host is not a text about the set.
+                if set.len() <= LONGEST_SET && !fact.text.contains(first) {
+                    format!("{set}: {}", fact.text)
+                } else {
+                    format!("{first} and {} more: {}", rest.len(), fact.text)
+                }
             }
             _ => fact.text,
         };
@@ -118,7 +131,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     // A recording of a shell holds no answer of the program.
     let needs_program = |problem: &&Problem| {
         let is_of_shell = report.via == Via::Shell && problem.not_recorded;
-        !is_verbose && (problem.needs_program() || is_of_shell)
+        problem.needs_program() || is_of_shell
     };
     let (for_program, rest): (Vec<&Problem>, Vec<_>) =
         report.problems.iter().partition(needs_program);
@@ -323,6 +336,11 @@ fn what_needs_rdmactl_on_the_host_is_one_note_for_all_hosts() {
     let what = "sockets, open files and RDMA objects are not read: rdmactl is not on";
     assert_eq!(told(&["n1", "n2", "n3", "n4"]), [format!("n[1-4]: {what} these hosts")]);
     assert_eq!(told(&["n1"]), [format!("n1: {what} this host")]);
+    assert_eq!(
+        notes(&[report("n1")], true, true).len(),
+        1,
+        "-v adds nothing that a person can act on"
+    );
     // A recording of a shell lacks the same data.
     let mut recorded = report("n1");
     recorded.problems = vec![
@@ -348,6 +366,25 @@ fn data_that_redact_removed_needs_no_fix() {
     assert_eq!(notes[0].fix, None);
     let text = "n1: 2 answers were removed by --redact, as expected (consumers/a, consumers/b)";
     assert_eq!((notes.len(), notes[0].text.as_str()), (1, text));
+}
+
+#[test]
+fn equal_notes_of_several_hosts_name_the_set() {
+    let report = |host: &str| {
+        let mut report = HostReport::empty(host, Via::Agent);
+        report.problems = vec![denied("mlx5_0/1/lid")].into();
+        report
+    };
+    let told = |names: &[String]| {
+        let reports: Vec<HostReport> = names.iter().map(|name| report(name)).collect();
+        notes(&reports, true, false)[0].text.clone()
+    };
+    let rest = "mlx5_0/1/lid: cannot read /sys/mlx5_0/1/lid: EACCES (permission denied)";
+    assert_eq!(told(&["n1".into(), "n2".into()]), format!("n[1-2]: {rest}"));
+    // A set that cannot be folded would fill the screen.
+    let names: Vec<String> =
+        (b'a'..=b'z').map(|letter| char::from(letter).to_string().repeat(3)).collect();
+    assert_eq!(told(&names), format!("aaa and 25 more: {rest}"));
 }
 
 #[test]
