@@ -44,7 +44,7 @@ pub use picture::{Picture, Seen};
 pub use prepared::{Past, Prepared};
 pub use scene::Scene;
 pub use scenes::Scenes;
-pub use state::{PARTS, Settings, State};
+pub use state::{Settings, State};
 pub use theme::{Theme, Token};
 pub use timeline::{Place, Timeline};
 pub use view::View;

@@ -1473,6 +1473,8 @@ fn an_environment_is_missing_or_empty() {
     let hung = report.problems.within("consumers/holders/settings");
     assert_eq!(hung.len(), 1);
     assert!(hung[0].detail.contains("of 3 processes"), "{}", hung[0].detail);
+    assert!(hung[0].detail.contains("requests TCP"), "what is missing: {}", hung[0].detail);
+    assert!(hung[0].fix.as_deref().unwrap().contains("cat /proc/5/stack"), "{:?}", hung[0].fix);
     // One that is not whole says so.
     assert!(report.problems.has("consumers/holders"));
 }

@@ -14,7 +14,9 @@ mod recorded;
 mod screen;
 
 use committed::{compare, package};
-use pictures::{Host, connecting, empty, fleet, host, marks, matrix, mount, one, packets};
+use pictures::{
+    Host, connecting, empty, fleet, host, marks, matrix, mount, not_read, one, packets,
+};
 use proptest::prelude::*;
 use rdmactl::model::{HostFailure, HostReport, Reason};
 use rdmactl::tui::{Effect, Event, Glyphs, KEYS, Notice, Place, Settings, Theme, Timeline, View};
@@ -84,6 +86,35 @@ fn a_matrix_without_hosts_is_no_sign_that_hosts_are_well() {
         failures.push(assert_shown(&name, &mut screen));
     }
     assert_all_shown(failures);
+}
+
+#[test]
+fn a_value_of_hosts_that_were_not_read_is_unknown_and_not_zero() {
+    let mut lost = screen(not_read);
+    let first = lost.text((120, 40)).lines().next().map(str::to_owned).unwrap_or_default();
+    assert!(first.contains("?/4 hosts up !"), "{first}");
+    assert!(first.contains("RDMA ?  TCP ?  4 not read"), "{first}");
+    let mut new = screen(|second| connecting(second).split_off(1));
+    let first = new.text((120, 40)).lines().next().map(str::to_owned).unwrap_or_default();
+    assert!(first.contains("?/2 hosts up, 2 connecting  problems ?  RDMA ?  TCP ?"), "{first}");
+    let mut some = screen(connecting);
+    let first = some.text((120, 40)).lines().next().map(str::to_owned).unwrap_or_default();
+    assert!(first.contains("1/3 hosts up, 2 connecting"), "{first}");
+    assert!(first.contains("RDMA 2  TCP 0"), "{first}");
+}
+
+#[test]
+fn a_view_offers_only_columns_that_top_reads() {
+    let mut screen = screen(fleet);
+    for keys in ["3c<End>", "<Esc>s<End>", "<Esc>?<End>"] {
+        screen.keys(keys);
+        let text = screen.text((120, 60));
+        assert!(text.contains("MISSING") && text.contains("EVIDENCE"), "{text}");
+        assert!(!text.contains("LEAF_SWITCH") && !text.contains("REMOTE_PORT"), "{text}");
+    }
+    screen.keys("q/remote=sw1");
+    let text = screen.text((120, 40));
+    assert!(text.contains("top does not read rdma.remote; rdmactl connections does"), "{text}");
 }
 
 #[test]

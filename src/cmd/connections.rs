@@ -19,10 +19,8 @@ use super::listing::{self, Recipe};
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
     let peers = LinkPeers::read(&args.fabric)?;
     let reading = Reading { args, is_problem: Cell::new(false), before: RefCell::default() };
-    let mut parts: Parts = [Part::Connections, Part::Resources, Part::Gids].into();
-    parts.extend(LinkPeers::named_by(global));
     let recipe = Recipe::<Connections> {
-        parts,
+        parts: [Part::Connections, Part::Resources, Part::Gids].into(),
         document: Parts::default(),
         given: peers.parts(),
         shows_changes: false,

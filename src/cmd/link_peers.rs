@@ -26,14 +26,6 @@ impl LinkPeers {
         self.0.iter().map(|_| Part::FabricPeers).collect()
     }
 
-    /// Returns the part that the columns of the other ends need, if the flags name such a column.
-    pub(super) fn named_by(global: &Global) -> Parts {
-        let words = global.column_words();
-        let texts = global.filter.iter().chain(&global.sort).chain(&words);
-        let is_named = |text: &String| text.contains("remote") || text.contains("leaf_switch");
-        texts.filter(|text| is_named(text)).map(|_| Part::FabricPeers).collect()
-    }
-
     /// Adds the columns of the other ends to the flags, unless the flags replace the columns.
     pub(super) fn add_columns(&self, global: &Global) -> Global {
         let mut global = global.clone();

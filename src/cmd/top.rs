@@ -12,6 +12,7 @@ mod last_frame;
 mod matrix;
 mod new_file;
 mod origin;
+mod own;
 mod pictures;
 mod player;
 mod recorder;

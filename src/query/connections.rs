@@ -79,11 +79,11 @@ impl Listing for Connections {
             |row| of(row, |one| Value::text(one.local.as_ref().and_then(|end| end.address)));
         "rdma.device" "DEVICE" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "RDMA devices of the queue pairs"
             |row| of(row, |one| unique(&one.rdma, |channel| Some(&channel.device)));
-        "rdma.remote" "REMOTE" Left Asked ["connections", "link_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
+        "rdma.remote" "REMOTE" Left Asked ["connections", "fabric_peers"] "Nodes at the other end of the InfiniBand links of the RDMA devices (read by MADs, or with --fabric from a file)"
             |row| of_peers(row, |peer| Some(peer.title()));
-        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "link_peers"] "Ports at the other end of those links"
+        "rdma.remote_port" "REMOTE_PORT" Right Asked ["connections", "fabric_peers"] "Ports at the other end of those links"
             |row| of_peers(row, |peer| Some(peer.node_port.to_string()));
-        "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "link_peers"] "Leaf switches of the RDMA devices"
+        "rdma.leaf_switch" "LEAF_SWITCH" Left Asked ["connections", "fabric_peers"] "Leaf switches of the RDMA devices"
             |row| of_peers(row, |peer| peer.is_switch().then(|| peer.title()));
         "rdma.lqpn" "QP" Left Verbose ["connections", "resources", "consumers/nvme", "consumers/iscsi"] "Queue pair numbers"
             |row| of(row, |one| numbers(&one.rdma));
@@ -120,8 +120,7 @@ impl Listing for Connections {
     fn is_unreadable(row: &ConnectionRow<'_>, source: &str) -> bool {
         let problems = &row.report.problems;
         let Some(one) = &row.connection else { return problems.touch(source) };
-        // The command adds the part for these columns; `top` has no other ends of links.
-        if source == "link_peers" {
+        if source == "fabric_peers" {
             let part = Part::FabricPeers;
             let is_unread = !row.report.parts.has(part) || problems.has(part.word());
             return is_unread && uses_infiniband(row.report, one);

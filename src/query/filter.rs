@@ -9,7 +9,7 @@ mod quantity;
 
 pub use error::FilterError;
 
-use super::{Column, Listing, Value};
+use super::{Column, Listing, Value, is_live};
 use crate::model::Parts;
 use crate::names;
 use quantity::Quantity;
@@ -51,7 +51,15 @@ impl<L: Listing> Filter<L> {
     /// # Errors
     /// It is wrong: the error points at the place.
     pub fn parse(expression: &str) -> Result<Self, FilterError> {
-        parse::parse(expression).map(Self)
+        parse::parse(expression, |_| true).map(Self)
+    }
+
+    /// Reads an expression for `rdmactl top`, which reads fewer parts of a report than a listing.
+    ///
+    /// # Errors
+    /// The expression is invalid, or names a column that `top` cannot fill.
+    pub fn parse_live(expression: &str) -> Result<Self, FilterError> {
+        parse::parse(expression, is_live).map(Self)
     }
 
     /// Returns true if a row matches.

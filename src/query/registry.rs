@@ -8,7 +8,7 @@ use super::{
     Align, Column, Connections, Counters, Devices, FabricCounters, FabricErrors, FabricLinks,
     FabricManagers, FabricNodes, FabricPartitions, FabricProblems, FabricRoutes, FabricSubnets,
     FabricSwitches, Findings, Gids, Listing, LiveHosts, LivePorts, Lossless, Pairs, Ports,
-    Processes, Resources, Settings,
+    Processes, Resources, Settings, live_columns,
 };
 
 /// Description of a column.
@@ -41,19 +41,28 @@ impl Described {
 
 /// The columns of a listing.
 pub fn describe<L: Listing>() -> impl Iterator<Item = Described> {
-    L::COLUMNS.iter().map(|column: &Column<L>| Described {
+    L::COLUMNS.iter().map(described)
+}
+
+/// The columns of a listing that `rdmactl top` can fill.
+pub fn describe_live<L: Listing>() -> impl Iterator<Item = Described> {
+    live_columns::<L>().map(described)
+}
+
+fn described<L: Listing>(column: &Column<L>) -> Described {
+    Described {
         id: column.id,
         title: column.title,
         is_number: column.align == Align::Right,
         help: column.help,
-    })
+    }
 }
 
 /// A listing by its name, which is the command and the flag that asks for it.
 pub type Named = (&'static str, Vec<Described>);
 
 /// Name of the listing of `rdmactl top connections`, which has the columns of `rdmactl
-/// connections`.
+/// connections` that `top` reads.
 const TOP_CONNECTIONS: &str = "top connections";
 
 /// Every listing.
@@ -78,7 +87,7 @@ const ALL: [fn() -> Named; 24] = [
     named::<Pairs>,
     named::<LiveHosts>,
     named::<LivePorts>,
-    || (TOP_CONNECTIONS, describe::<Connections>().collect()),
+    || (TOP_CONNECTIONS, describe_live::<Connections>().collect()),
     named::<Findings>,
     named::<Processes>,
     named::<Settings>,

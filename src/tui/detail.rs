@@ -1,7 +1,7 @@
 //! All that is known of one row, as parts that stand below each other.
 
 use super::theme::Token;
-use crate::query::{Align, Column, CounterRow, Counters, Listing, Value};
+use crate::query::{Align, Column, CounterRow, Counters, Listing, Value, live_columns};
 
 /// A piece of the detail pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) struct Chart {
 
 /// Every column of a row that is there, by its heading, but for those that are told elsewhere.
 pub(super) fn columns<L: Listing>(row: &L::Row<'_>, told: &[&str]) -> Piece {
-    let all = L::COLUMNS.iter().filter(|column| !told.contains(&column.id));
+    let all = live_columns::<L>().filter(|column| !told.contains(&column.id));
     let all = all.map(|column| (column.title, column.value(row)));
     Piece::Fields(all.filter(|(_, value)| *value != Value::Absent).collect())
 }

@@ -125,6 +125,13 @@ impl Scene {
         of_host.iter().filter_map(|at| self.findings.all.get(*at))
     }
 
+    /// Returns true if the connections of at least one host were read in this sample.
+    pub(super) fn knows_connections(&self) -> bool {
+        let reports = self.picture.reports.iter().enumerate();
+        let mut there = reports.filter(|(host, _)| self.failure(*host).is_none());
+        there.any(|(_, report)| report.consumers.is_some())
+    }
+
     /// What carries the connections of all hosts that are there: what others said is no news.
     pub(super) fn share(&self) -> Share {
         let shares = self.derived.shares.iter().enumerate();

@@ -17,7 +17,6 @@ use super::sheet::Sheet;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use super::view::{Narrow, View};
-pub use tables::PARTS;
 use tables::Tables;
 
 /// How long a notice stays.

@@ -13,7 +13,9 @@ use super::scene::Scene;
 use super::sheet::{Choice, Heading, Line, Sheet};
 use super::view::{Narrow, View};
 use crate::model::Subject;
-use crate::query::{Align, Column, Described, Filter, FilterError, Order, describe};
+use crate::query::{
+    Align, Column, Described, Filter, FilterError, Order, describe_live, live_columns,
+};
 
 /// The rows of one view.
 pub(super) struct Table<L: Listed> {
@@ -175,7 +177,7 @@ impl<L: Listed> Sheet for Table<L> {
     fn set_filter(&mut self, text: &str) -> Result<(), FilterError> {
         self.filter = match text.trim() {
             "" => None,
-            _ => Some((text.to_owned(), Filter::parse(text)?)),
+            _ => Some((text.to_owned(), Filter::parse_live(text)?)),
         };
         Ok(())
     }
@@ -197,7 +199,7 @@ impl<L: Listed> Sheet for Table<L> {
     }
 
     fn sort_by(&mut self, id: &str) {
-        let Some(column) = L::COLUMNS.iter().find(|column| column.id == id) else { return };
+        let Some(column) = live_columns::<L>().find(|column| column.id == id) else { return };
         let is_reversed = match self.order() {
             Some((known, is_reversed)) if known == id => !is_reversed,
             // Of numbers people look for the largest.
@@ -221,7 +223,7 @@ impl<L: Listed> Sheet for Table<L> {
     fn all_columns(&self, scene: Option<&Scene>) -> Vec<(Described, bool)> {
         let shown = self.shown(scene);
         let is_shown = |one: &Described| shown.iter().any(|column| column.id == one.id);
-        describe::<L>().map(|one| (one, is_shown(&one))).collect()
+        describe_live::<L>().map(|one| (one, is_shown(&one))).collect()
     }
 
     fn reset_columns(&mut self) {

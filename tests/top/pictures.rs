@@ -202,6 +202,18 @@ pub(crate) fn connecting(second: u64) -> Vec<Host> {
     hosts
 }
 
+/// Four hosts that could not be read.
+pub(crate) fn not_read(_: u64) -> Vec<Host> {
+    let one = |name: &str| {
+        let mut host = unanswered(name);
+        let detail = "no response within 10 s";
+        host.failure = Some(failure(Reason::Timeout, detail, Some("ping the host")));
+        host.report.failure.clone_from(&host.failure);
+        host
+    };
+    ["n01", "n02", "n03", "n04"].map(one).into()
+}
+
 /// 64 hosts with two ports each: one link is down, one host silent, two mounts fell back.
 pub(crate) fn fleet(second: u64) -> Vec<Host> {
     fleet_of(64, second)

@@ -16,7 +16,8 @@ use crate::cmd::live_hosts::LiveHosts;
 use crate::cmd::{Advice, asked, fleet, local};
 use crate::fleet::{Host, Watchdog};
 use crate::model::Parts;
-use crate::tui::{PARTS, Timeline};
+use crate::query::LIVE_PARTS;
+use crate::tui::Timeline;
 
 /// From one picture to the next where nobody says so.
 const EVERY: Duration = Duration::from_secs(1);
@@ -108,8 +109,8 @@ impl Origin {
         inputs: Sender<Input>,
     ) -> anyhow::Result<Supply> {
         let watchdog = Watchdog::start().context("cannot start a thread")?;
-        let parts = Parts::from(PARTS);
-        let local = || Subject::Local(Box::new(global.clone()), Parts::from(PARTS));
+        let parts = Parts::from(LIVE_PARTS);
+        let local = || Subject::Local(Box::new(global.clone()), Parts::from(LIVE_PARTS));
         let gather = |subject, every| Maker::Gatherer(Box::new(Gatherer { subject, every, baton }));
         let maker = match self {
             Self::Local(every) => gather(local(), Some(*every)),

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::own;
 use crate::analyse::connections::connections;
 use crate::analyse::rate::Counted;
 use crate::cmd::live_hosts::Dated;
@@ -25,6 +26,7 @@ impl Pictures {
         let last = self.last.take();
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
         for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
+            own::leave_out(&mut report);
             let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
             let (failure, answered) = (report.failure.clone(), answered.or(before));
             if answered.is_some() {
@@ -52,7 +54,7 @@ impl Pictures {
 mod tests {
     use super::*;
     use crate::clock;
-    use crate::model::{Counter, HostFailure, HostReport, Reason, Via};
+    use crate::model::{Consumers, Counter, HostFailure, HostReport, Reason, Via};
 
     fn report(value: u64) -> HostReport {
         let counter = serde_json::json!({
@@ -76,6 +78,41 @@ mod tests {
 
     fn rate_bps(picture: &Picture) -> Option<u64> {
         picture.reports[0].devices[0].counters.as_ref().unwrap()[0].rate?.rate_bps
+    }
+
+    #[test]
+    fn processes_of_rdmactl_are_left_out() {
+        let process = |pid: u32, name: &str| {
+            let owner = serde_json::json!({ "process": { "pid": pid, "name": name } });
+            let of = |kind: &str, key: &str| {
+                let mut object =
+                    serde_json::json!({ "device": "mlx5_0", "owner": owner, "kind": kind });
+                object[key] = pid.into();
+                serde_json::from_value(object).unwrap()
+            };
+            [of("qp", "lqpn"), of("ctx", "ctxn")]
+        };
+        let holder = |pid: u32, name: &str| {
+            serde_json::from_value(serde_json::json!({
+                "pid": pid, "name": name, "inodes": [], "devices": ["uverbs0"],
+                "environment": null,
+            }))
+            .unwrap()
+        };
+        let names = [(7, "rdmactl"), (8, "rdmactl-like")];
+        let (at, mut report) = (clock::now(), report(1));
+        report.resources = Some(names.iter().flat_map(|(pid, name)| process(*pid, name)).collect());
+        report.consumers = Some(Consumers {
+            holders: Some(names.iter().map(|(pid, name)| holder(*pid, name)).collect()),
+            ..Consumers::default()
+        });
+        let read = Dated { report, answered: Some(at) };
+        let picture = Pictures::default().next(vec![read], at, 1);
+        let users: Vec<&str> =
+            picture.connections[0].iter().map(|one| one.consumer.instance.as_str()).collect();
+        assert_eq!(users, ["rdmactl-like[8]"]);
+        let held = picture.reports[0].resources.as_deref().unwrap();
+        assert_eq!(held.len(), 2, "{held:?}");
     }
 
     #[test]

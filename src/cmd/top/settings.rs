@@ -77,11 +77,11 @@ fn named(view: ViewName) -> View {
 /// Whether a condition is one for the rows of a view.
 fn check(filter: &str, view: View) -> anyhow::Result<()> {
     let wrong = match view {
-        View::Hosts => Filter::<LiveHosts>::parse(filter).err(),
-        View::Ports => Filter::<LivePorts>::parse(filter).err(),
-        View::Connections => Filter::<Connections>::parse(filter).err(),
-        View::Problems => Filter::<Findings>::parse(filter).err(),
-        View::Resources => Filter::<Processes>::parse(filter).err(),
+        View::Hosts => Filter::<LiveHosts>::parse_live(filter).err(),
+        View::Ports => Filter::<LivePorts>::parse_live(filter).err(),
+        View::Connections => Filter::<Connections>::parse_live(filter).err(),
+        View::Problems => Filter::<Findings>::parse_live(filter).err(),
+        View::Resources => Filter::<Processes>::parse_live(filter).err(),
         View::Matrix => {
             let fix =
                 "remove --where, or start with another view, for example rdmactl top ports -w ...";
@@ -91,7 +91,8 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
     match wrong {
         None => Ok(()),
         Some(error) => {
-            let fix = "name the view that has these columns, for example rdmactl top ports -w 'state!=active'";
+            let fix = "name the view that has these columns, for example rdmactl top ports -w \
+                       'state!=active'";
             Err(Advice::error(format!("invalid filter expression:\n{error}"), fix))
         }
     }

@@ -257,10 +257,13 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
     }
     if let Some(first) = hung.first() {
         let detail = format!(
-            "the environment of {} processes could not be read in time (for example pid {first}): they may hang",
+            "the environment of {} processes could not be read in time (for example pid {first}): the \
+             processes may hang, and connections do not show if UCX_TLS or another variable requests TCP",
             hung.len()
         );
-        let fix = format!("cat /proc/{first}/stack; dmesg | grep -i 'not responding'");
+        let fix = format!(
+            "as root, show where pid {first} waits: cat /proc/{first}/stack; dmesg | grep -i 'not responding'"
+        );
         let source = Question::Environment(*first).to_string();
         reader.lacking("consumers/holders/settings", &source, &detail, &fix);
     }

@@ -1,5 +1,5 @@
-use super::super::Listing;
 use super::super::select::find;
+use super::super::{Column, Listing};
 use super::{Condition, FilterError, Operand, Relation, quantity};
 
 /// How deep brackets and negations may stand in each other.
@@ -19,8 +19,12 @@ const RELATIONS: [(&str, Relation, bool); 10] = [
     ("~", Relation::Contains, true),
 ];
 
-pub(super) fn parse<L: Listing>(expression: &str) -> Result<Condition<L>, FilterError> {
-    let mut parser = Parser { expression, at: 0, depth: 0 };
+/// Parses an expression whose columns `is_read` accepts.
+pub(super) fn parse<L: Listing>(
+    expression: &str,
+    is_read: fn(&Column<L>) -> bool,
+) -> Result<Condition<L>, FilterError> {
+    let mut parser = Parser { expression, at: 0, depth: 0, is_read };
     let condition = parser.any()?;
     match parser.rest().chars().next() {
         None => Ok(condition),
@@ -28,14 +32,15 @@ pub(super) fn parse<L: Listing>(expression: &str) -> Result<Condition<L>, Filter
     }
 }
 
-struct Parser<'text> {
+struct Parser<'text, L: Listing> {
     expression: &'text str,
     /// In bytes.
     at: usize,
     depth: usize,
+    is_read: fn(&Column<L>) -> bool,
 }
 
-impl<'text> Parser<'text> {
+impl<'text, L: Listing> Parser<'text, L> {
     fn rest(&self) -> &'text str {
         self.expression.get(self.at..).unwrap_or_default()
     }
@@ -75,7 +80,7 @@ impl<'text> Parser<'text> {
         is_next
     }
 
-    fn any<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+    fn any(&mut self) -> Result<Condition<L>, FilterError> {
         let mut parts = vec![self.all()?];
         while self.takes("||") || self.takes_word("or") {
             parts.push(self.all()?);
@@ -83,7 +88,7 @@ impl<'text> Parser<'text> {
         Ok(single(parts, Condition::Any))
     }
 
-    fn all<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+    fn all(&mut self) -> Result<Condition<L>, FilterError> {
         let mut parts = vec![self.one()?];
         loop {
             let is_joined = self.takes("&&") || self.takes_word("and");
@@ -106,7 +111,7 @@ impl<'text> Parser<'text> {
         is_next
     }
 
-    fn one<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+    fn one(&mut self) -> Result<Condition<L>, FilterError> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.error("parentheses are nested too deeply"));
@@ -126,7 +131,7 @@ impl<'text> Parser<'text> {
         Ok(condition)
     }
 
-    fn comparison<L: Listing>(&mut self) -> Result<Condition<L>, FilterError> {
+    fn comparison(&mut self) -> Result<Condition<L>, FilterError> {
         self.skip_blanks();
         let start = self.at;
         let Some(word) = self.word()? else {
@@ -137,6 +142,10 @@ impl<'text> Parser<'text> {
             return Ok(Condition::Somewhere(word.to_lowercase()));
         };
         let column = find::<L>(&word).map_err(|error| self.error_at(start, error.to_string()))?;
+        if !(self.is_read)(column) {
+            let what = format!("top does not read {}; rdmactl {} does", column.id, L::NAME);
+            return Err(self.error_at(start, what));
+        }
         self.skip_blanks();
         let Some(value) = self.word()? else { return Err(self.error("expected a value")) };
         let text = value.to_lowercase();

@@ -50,17 +50,20 @@ fn left(state: &State) -> Vec<Word> {
         return Vec::new();
     }
     let mut words = Vec::new();
+    // A host without a reply may be up: nothing was read that says so.
+    let known = if up == 0 { "?".to_owned() } else { up.to_string() };
     words.push(match (all, all - up) {
         (1, 0) => (scene.picture.reports[0].host.clone(), Token::Ok),
         (all, 0) => (format!("{all} hosts up"), Token::Ok),
         (all, missing) if scene.is_connecting() => {
-            (format!("{up}/{all} hosts up, {missing} connecting"), Token::Warn)
+            (format!("{known}/{all} hosts up, {missing} connecting"), Token::Warn)
         }
-        (all, _) => (format!("{up}/{all} hosts up !"), Token::Bad),
+        (all, _) => (format!("{known}/{all} hosts up !"), Token::Bad),
     });
     let findings = &scene.findings.all;
     let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
     words.push(match (of(Severity::Fail), findings.len()) {
+        (0, 0) if up == 0 => ("problems ?".to_owned(), Token::Unknown),
         (0, 0) if scene.is_complete() => ("no problem".to_owned(), Token::Ok),
         // Who is still being connected may have some.
         (0, 0) => ("no problem yet".to_owned(), Token::Plain),
@@ -71,8 +74,14 @@ fn left(state: &State) -> Vec<Word> {
     if share.fallen > 0 {
         words.push((format!("fallbacks {} !", share.fallen), Token::Bad));
     }
-    words.push((format!("RDMA {}", share.rdma), Token::Plain));
-    words.push((format!("TCP {}", share.tcp), Token::Plain));
+    let count = |count: u32| {
+        if scene.knows_connections() { count.to_string() } else { "?".to_owned() }
+    };
+    words.push((format!("RDMA {}", count(share.rdma)), Token::Plain));
+    words.push((format!("TCP {}", count(share.tcp)), Token::Plain));
+    if up < all && !scene.is_connecting() {
+        words.push((format!("{} not read", all - up), Token::Warn));
+    }
     words
 }
 

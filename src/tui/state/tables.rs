@@ -1,12 +1,7 @@
-use crate::model::Part;
 use crate::query::{Connections, Findings, LiveHosts, LivePorts, Processes};
 use crate::tui::sheet::Sheet;
 use crate::tui::table::Table;
 use crate::tui::view::View;
-
-/// The parts of a report that the views show: whoever gathers has them read.
-pub const PARTS: [Part; 6] =
-    [Part::Connections, Part::Counters, Part::Gids, Part::Netdevs, Part::PciLinks, Part::Resources];
 
 /// The tables of all views: each keeps its conditions, its order, its columns and its chosen row.
 #[derive(Default)]
@@ -41,28 +36,5 @@ impl Tables {
             View::Resources => Some(&mut self.resources),
             View::Matrix => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::query::{Column, Listing};
-
-    fn missing<L: Listing>() -> Vec<(&'static str, Part)> {
-        let parts = |column: &'static Column<L>| column.parts().map(|part| (column.id, part));
-        L::COLUMNS.iter().flat_map(parts).filter(|(_, part)| !PARTS.contains(part)).collect()
-    }
-
-    #[test]
-    fn no_column_shows_what_nobody_reads() {
-        let all = [
-            missing::<LiveHosts>(),
-            missing::<LivePorts>(),
-            missing::<Connections>(),
-            missing::<Findings>(),
-            missing::<Processes>(),
-        ];
-        assert_eq!(all.concat(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Which columns of a table are shown.
 
 use super::Table;
-use crate::query::{Column, Defaults};
+use crate::query::{Column, Defaults, is_live, live_columns};
 use crate::tui::rows::Listed;
 use crate::tui::scene::Scene;
 use crate::tui::sheet::{Heading, Sheet as _};
@@ -16,12 +16,14 @@ impl<L: Listed> Table<L> {
         let hosts_named = scene.is_none_or(|scene| scene.picture.reports.len() > 1);
         let defaults = Defaults { hosts_named, watched: true, ..Defaults::default() };
         // The usual columns have no wrong word among them.
-        crate::query::select(&[], defaults).unwrap_or_default()
+        let mut usual = crate::query::select(&[], defaults).unwrap_or_default();
+        usual.retain(|column| is_live(column));
+        usual
     }
 
     /// Shows a column, or hides it.
     pub(super) fn toggle(&mut self, scene: Option<&Scene>, index: usize) {
-        let Some(column) = L::COLUMNS.get(index) else { return };
+        let Some(column) = live_columns::<L>().nth(index) else { return };
         let mut shown = self.shown(scene);
         if shown.iter().any(|one| one.id == column.id) {
             // A table without columns would have nothing to say.
@@ -31,7 +33,7 @@ impl<L: Listed> Table<L> {
         } else {
             // Columns keep the order that they have in lists of them.
             let is_before = |id: &str| {
-                L::COLUMNS.iter().position(|one| one.id == id).is_some_and(|at| at < index)
+                live_columns::<L>().position(|one| one.id == id).is_some_and(|at| at < index)
             };
             let at = shown.iter().take_while(|one| is_before(one.id)).count();
             shown.insert(at, column);
