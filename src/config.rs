@@ -1,9 +1,10 @@
 //! The configuration: what stands in files and variables for flags that are not given.
 //!
-//! Reads and checks values; it acts on none of them and expands no host group. Used by `cmd`, which
+//! Reads and checks values, and writes an example file; it acts on no value and expands no host group. Used by `cmd`, which
 //! puts the values in the place of flags, and by `rdmactl config`, which lists them.
 
 mod check;
+mod example;
 mod file;
 mod reader;
 mod schema;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::model::SettingEntry;
 
 pub use check::Value;
+pub use example::{EXAMPLE_LINE, example, init};
 pub use schema::schema;
 pub use setting::{Key, Kind, SETTINGS, Setting};
 

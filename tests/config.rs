@@ -407,3 +407,28 @@ fn the_schema_admits_what_the_reader_admits() {
     let (code, stdout, _) = Place::with("").run(&["config", "--schema"]);
     assert_eq!((code, serde_json::from_str::<Value>(&stdout).expect("JSON")), (0, schema));
 }
+
+#[test]
+fn an_example_file_is_written_once_and_changes_nothing() {
+    let place = Place { folder: tempfile::tempdir().expect("a directory"), variables: vec![] };
+    let home = place.folder.path().display().to_string();
+    let place = place.set("HOME", &home);
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        said(&command.env_remove(FILE_VARIABLE).output().expect("rdmactl runs"))
+    };
+    let file = place.folder.path().join(".config/rdmactl/config.toml");
+    let (code, stdout, stderr) = run(&["config", "--init"]);
+    assert_eq!((code, stdout), (0, format!("wrote {}\n", file.display())), "{stderr}");
+    assert!(stderr.contains(r#"hosts = "n[1-4]""#), "{stderr}");
+    let text = fs::read_to_string(&file).expect("the file");
+    assert!(text.contains("# hosts = ") && text.contains("# ssh.config = "), "{text}");
+    assert_eq!(run(&["config", "-w", "origin!=default", "-f", "csv", "-n"]).1, "");
+    fs::write(&file, "fanout = 3\n").expect("a file");
+    let (code, _, stderr) = run(&["config", "--init"]);
+    assert_ne!(code, 0);
+    assert!(stderr.contains("does not overwrite"), "{stderr}");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "fanout = 3\n");
+    let help = run(&["config", "-h"]).1;
+    assert!(help.contains("~/.config/rdmactl/config.toml") && help.contains(r#"hosts = "n[1-4]""#));
+}

@@ -747,3 +747,20 @@ fn the_keys_in_the_documentation_are_those_of_the_program() {
     let failure = compare(&package("docs/top_keys.md"), &text);
     assert!(failure.is_none(), "{failure:?}");
 }
+
+#[test]
+fn each_view_keeps_its_own_filter() {
+    let mut screen = screen(fleet);
+    screen.keys("2/state!=active<Enter>3");
+    let connections = screen.text((120, 40));
+    assert!(!connections.contains("state!=active") && connections.contains("/scratch"));
+    screen.keys("/transport==tcp<Enter>5");
+    assert!(!screen.text((120, 40)).contains("transport==tcp"));
+    screen.keys("2");
+    assert!(screen.text((120, 40)).contains("state!=active"));
+    screen.keys("3");
+    assert!(screen.text((120, 40)).contains("transport==tcp"));
+    // A filter that is being typed is of its view, too.
+    screen.keys("<Esc>3/user==nfs<Esc>2");
+    assert!(!screen.text((120, 40)).contains("user==nfs"));
+}

@@ -16,6 +16,8 @@ pub struct ConnectionsArgs {
     /// Saved fabric.
     pub fabric: FabricFile,
     /// List only connections of this kind
+    ///
+    /// fallback is every connection to look at: also mixed, degraded and down.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
     /// Exit with 1 if a verdict reaches this level
@@ -61,12 +63,17 @@ pub enum FailOn {
     Warn,
     /// The verdicts of warn, plus suspected
     Suspected,
+    /// The verdicts that --only fallback lists: those of fail, plus mixed and suspected
+    Fallback,
 }
 
 impl FailOn {
     /// Returns true if a verdict is a problem at this level.
     #[must_use]
     pub fn is_reached(self, verdict: ConnectionVerdict) -> bool {
+        if self == Self::Fallback {
+            return verdict.is_telling();
+        }
         let level = match verdict {
             _ if verdict.is_fault() => Self::Fail,
             ConnectionVerdict::Mixed | ConnectionVerdict::RdmaAvailable => Self::Warn,
@@ -86,4 +93,17 @@ fn each_level_takes_in_those_before_it() {
     assert!(FailOn::Warn.is_reached(Mixed) && !FailOn::Warn.is_reached(Suspected));
     assert!(FailOn::Suspected.is_reached(Suspected) && FailOn::Suspected.is_reached(Down));
     assert!(!FailOn::Suspected.is_reached(Ok) && !FailOn::Suspected.is_reached(Tcp));
+}
+
+#[test]
+fn the_level_fallback_is_the_kind_fallback() {
+    use ConnectionVerdict::{Degraded, Down, FallbackConfirmed, Mixed, Suspected};
+
+    let reached =
+        ConnectionVerdict::ALL.into_iter().filter(|one| FailOn::Fallback.is_reached(*one));
+    let listed = [Suspected, Mixed, Degraded, FallbackConfirmed, Down];
+    assert_eq!(reached.collect::<Vec<_>>(), listed);
+    assert!(
+        ConnectionVerdict::ALL.into_iter().all(|one| one.is_telling() == listed.contains(&one))
+    );
 }

@@ -90,7 +90,7 @@ const TABLE: &[Row] = &[
         &[
             (&[SAVE], "remove it: the key w records samples"),
             (&[ROWS, FOLD], "remove it: the keys c and s choose columns and order"),
-            (&[WATCH], "remove it, and set the interval with --every"),
+            (&[COUNT], "remove it: top samples until q ends it"),
             (&[FORM], "remove it, or print repeatedly: rdmactl ports --watch"),
         ],
     ),

@@ -157,7 +157,7 @@ const TABLE: &[ShortHelp] = &[
             "--theme light",
             "--ascii",
             "--mouse",
-            "--no-upload",
+            "--upload",
             "--from top.rec",
         ],
         example: "rdmactl top ports n[01-64]",
@@ -182,8 +182,8 @@ const TABLE: &[ShortHelp] = &[
     },
     ShortHelp {
         command: "config",
-        flags: &["--schema", "-v", "-w 'origin!=default'", "-o key,value", "-j"],
-        example: "rdmactl config -w 'origin!=default'",
+        flags: &["--init", "--schema", "-v", "-w 'origin!=default'", "-o key,value", "-j"],
+        example: "rdmactl config --init",
     },
     ShortHelp {
         command: "compat",
@@ -193,6 +193,26 @@ const TABLE: &[ShortHelp] = &[
     ShortHelp { command: "completions", flags: &[], example: "rdmactl completions bash" },
     ShortHelp { command: "man", flags: &[], example: "rdmactl man /usr/local/share/man/man1" },
 ];
+
+/// Returns further rows of a short help: files that the command reads, and values of its flags.
+#[must_use]
+pub fn rows_of(command: &str) -> &'static [(&'static str, &'static str)] {
+    match command {
+        "config" => &[
+            ("~/.config/rdmactl/config.toml", "File of the user, for example:"),
+            ("  hosts = \"n[1-4]\"", "Hosts to query without -H"),
+            ("  ssh.config = \"~/ssh.cfg\"", "SSH configuration file, like -F"),
+        ],
+        "connections" => &[
+            ("kind fallback", "confirmed or suspected fallback, mixed, degraded, down"),
+            ("level fail", "fallback_confirmed, degraded, down"),
+            ("level warn", "as fail, plus mixed and rdma_available"),
+            ("level suspected", "as warn, plus suspected"),
+            ("level fallback", "every connection that --only fallback lists"),
+        ],
+        _ => &[],
+    }
+}
 
 /// Returns the short help of a command, or of the program for an empty name.
 #[must_use]

@@ -15,7 +15,7 @@ pub struct TopArgs {
     /// VIEW is hosts, ports, connections, matrix, problems or resources; default: hosts.
     #[arg(value_name = "VIEW|SET", value_parser = |text: &str| WordOrSet::parse(text, "view", &ViewName::WORDS))]
     pub words: Vec<WordOrSet>,
-    /// Interval between samples; default: 1s
+    /// Interval between samples, like --watch; default: 1s
     #[arg(long, value_name = "TIME", value_parser = duration::parse_interval)]
     pub every: Option<Duration>,
     /// Color theme

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::capture::Capture;
 use crate::cli::{CompatArgs, Global};
-use crate::compat::{Call, Release, Tool, Transcript, run as answer};
+use crate::compat::{Call, CompatError, Release, Tool, Transcript, run as answer};
 use crate::model::Parts;
 use crate::render::escape;
 use crate::source::{Live, Source, VerbsChild};
@@ -22,6 +22,29 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     let Some(tool) = tool.filter(|name| Tool::from_name(name).is_some()) else { return words };
     let before = ["rdmactl".into(), "compat".into(), tool.into()];
     before.into_iter().chain(words.into_iter().skip(1)).collect()
+}
+
+/// Returns the command line of compat for a tool that is typed as a command of rdmactl; `None` for
+/// another word.
+pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
+    let tool = Tool::from_name(word)?;
+    let words: Vec<String> =
+        words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let at = words.iter().position(|other| other == word)?;
+    let (before, after) = (&words[..at], &words[at + 1..]);
+    let is_own = |flag: &str| !is_option(tool, flag);
+    let (ours, theirs) = match own_flags(after).filter(|(flag, ..)| is_own(flag)) {
+        Some((_, ours, theirs)) => (ours, theirs),
+        None => (Vec::new(), after.iter().map(String::as_str).collect()),
+    };
+    let before: Vec<&str> = before.iter().map(String::as_str).collect();
+    let all = [vec!["rdmactl", "compat"], before, ours, vec![tool.name()], theirs].concat();
+    shlex::try_join(all).ok()
+}
+
+/// True for a flag of rdmactl that is an option of the tool: -H of ibnetdiscover lists channel adapters.
+fn is_option(tool: Tool, flag: &str) -> bool {
+    tool == Tool::Ibnetdiscover && flag == "-H"
 }
 
 /// Prints what the original would, and ends as it would.
@@ -48,10 +71,30 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
         Origin::Live(source) => answer(&call, &*source),
         Origin::Copy(source) => answer(&call, &*source).map(|made| made_safe(made, term)),
     }
-    .map_err(|error| Advice::error(error.to_string(), error.fix()))?;
+    .map_err(|error| {
+        let typed: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        Advice::error(error.to_string(), fix_of(&error, global, &typed))
+    })?;
     term.answer(&transcript.stdout)?;
     term.talk(&transcript.stderr);
     Ok(Outcome::Original(transcript.code))
+}
+
+/// Returns the fix of an error: of a host without rdmactl, only an uploaded rdmactl reads everything.
+fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
+    let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
+    let is_live = global.queries_hosts() && global.from.is_none();
+    let at = typed.iter().position(|word| word == "compat");
+    if let (true, true, false, Some(at)) = (is_unrecorded, is_live, global.upload, at) {
+        let (before, after) = typed.split_at(at + 1);
+        let words = before.iter().skip(1).map(String::as_str).chain(["--upload"]);
+        let words = words.chain(after.iter().map(String::as_str));
+        if let Ok(words) = shlex::try_join(words) {
+            return format!("upload rdmactl to the host: rdmactl {words}");
+        }
+    }
+    error.fix()
 }
 
 /// Flags of rdmactl that no tool has, each with true if a value follows.
@@ -83,9 +126,8 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     if file.is_some_and(|file| file == tool.name()) {
         return Ok(());
     }
-    // -H of ibnetdiscover lists channel adapters.
-    let is_theirs = |flag: &str| tool == Tool::Ibnetdiscover && flag == "-H";
-    let Some((flag, ours, theirs)) = own_flags(args).filter(|(flag, ..)| !is_theirs(flag)) else {
+    let found = own_flags(args).filter(|(flag, ..)| !is_option(tool, flag));
+    let Some((flag, ours, theirs)) = found else {
         return Ok(());
     };
     let quote = |words: Vec<&str>| shlex::try_join(words);
@@ -187,4 +229,38 @@ fn a_link_with_the_name_of_a_tool_is_that_tool() {
     assert_eq!(expanded(&["/usr/bin/ibstat", "-l"]), ["rdmactl", "compat", "ibstat", "-l"]);
     assert_eq!(expanded(&["rdmactl", "ibstat"]), ["rdmactl", "ibstat"]);
     assert!(expanded(&[]).is_empty());
+}
+
+#[test]
+fn a_tool_that_is_typed_as_a_command_is_called_with_its_arguments() {
+    let fix = |words: &[&str]| {
+        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
+        words.iter().find_map(|word| instead_of(word, &typed))
+    };
+    assert_eq!(fix(&["ibdev2netdev", "-v"]).unwrap(), "rdmactl compat ibdev2netdev -v");
+    assert_eq!(
+        fix(&["-H", "n1", "perfquery", "-x", "3"]).unwrap(),
+        "rdmactl compat -H n1 perfquery -x 3"
+    );
+    assert_eq!(fix(&["ibstat", "-l", "-H", "n1"]).unwrap(), "rdmactl compat -H n1 ibstat -l");
+    assert_eq!(fix(&["ibnetdiscover", "-H"]).unwrap(), "rdmactl compat ibnetdiscover -H");
+    assert_eq!(fix(&["ibstat", "a b"]).unwrap(), "rdmactl compat ibstat 'a b'");
+    assert_eq!(fix(&["ibwhat"]), None);
+}
+
+#[test]
+fn a_host_without_rdmactl_needs_an_upload() {
+    use clap::Parser as _;
+
+    let missing = vec!["/sys/class/infiniband".to_owned()];
+    let error = CompatError::NotRecorded { tool: "ibstat", missing };
+    let fix = |words: &[&str]| {
+        let typed = ["rdmactl"].iter().chain(words).chain(&["ibstat", "-l"]);
+        let typed: Vec<String> = typed.map(ToString::to_string).collect();
+        fix_of(&error, &crate::cli::Cli::parse_from(&typed).global, &typed)
+    };
+    let upload = fix(&["compat", "-H", "n1"]);
+    assert_eq!(upload, "upload rdmactl to the host: rdmactl compat --upload -H n1 ibstat -l");
+    assert!(!fix(&["compat", "--from", "x.ndjson"]).contains("--upload"));
+    assert!(!fix(&["compat", "-H", "n1", "--upload"]).contains("--upload"));
 }

@@ -1,16 +1,16 @@
-//! `rdmactl config`: the settings in use, and where they come from.
+//! `rdmactl config`: the settings in use, where they come from, and an example file.
 
 use crate::cli::{ConfigArgs, Format, Global};
-use crate::config::{Config, FILE_VARIABLE, files, schema};
+use crate::config::{Config, EXAMPLE_LINE, FILE_VARIABLE, files, init, schema};
 use crate::query::Settings;
-use crate::render::{SettingsDocument, column_help, escape, to_json, to_json_lines};
+use crate::render::{Note, SettingsDocument, column_help, escape, to_json, to_json_lines};
 use crate::term::Term;
 
 use super::outcome::say;
 use super::view::{Hosts, View};
 use super::{Advice, Outcome};
 
-/// Lists the settings, or prints the schema of the file.
+/// Lists the settings, prints the schema of the file, or writes an example file.
 pub(super) fn run(
     global: &Global,
     args: &ConfigArgs,
@@ -19,6 +19,16 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     if args.schema {
         term.answer(format!("{:#}\n", schema()))?;
+        return Ok(Outcome::Complete);
+    }
+    if args.init {
+        let path = init(&|name| std::env::var_os(name))
+            .map_err(|error| Advice::error(error.what, error.fix))?;
+        let path = path.display().to_string();
+        term.answer(escape(&format!("wrote {path}")).into_owned() + "\n")?;
+        let text = "every setting in the file is a comment".to_owned();
+        let fix = format!("remove the # before a line, for example: {EXAMPLE_LINE}");
+        say(term, &Note { text, fix: Some(fix) });
         return Ok(Outcome::Complete);
     }
     if global.columns.iter().any(|word| word == "help") {

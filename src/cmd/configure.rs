@@ -27,7 +27,7 @@ pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
 fn reads_configuration(command: Option<&Command>) -> bool {
     match command {
         Some(Command::Agent(_) | Command::Completions(_) | Command::Man(_)) => false,
-        Some(Command::Config(args)) => !args.schema,
+        Some(Command::Config(args)) => !args.schema && !args.init,
         _ => true,
     }
 }

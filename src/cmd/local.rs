@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::capture::{Capture, CapturedHost};
+use crate::capture::{Capture, CapturedHost, PingRun};
 use crate::cli::Global;
 use crate::clock;
 use crate::collect::{host_report, import_fabric};
@@ -117,7 +117,13 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
 /// # Errors
 /// The file is not a capture, or it does not hold a named host.
 pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Capture> {
-    let mut capture = Capture::read(path)?;
+    let read = Capture::read(path);
+    if read.is_err() && PingRun::is_at(path) {
+        let place = path.display().to_string();
+        let fix = format!("show the run: rdmactl ping --from {}", shlex::try_quote(&place)?);
+        return Err(Advice::error(format!("{place} holds a run of ping, not a capture"), fix));
+    }
+    let mut capture = read?;
     let Some(requested) = asked::named(global)? else { return Ok(capture) };
     let mut names: BTreeSet<String> = requested.iter().map(ToString::to_string).collect();
     let held: HostSet = capture.hosts.iter().map(|(head, _)| Host::named(&*head.host)).collect();

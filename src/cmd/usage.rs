@@ -17,9 +17,9 @@ use crate::cli::{Cli, exit_codes, short_help};
 use crate::render::{Note, escape};
 use crate::term::{OutputError, Term};
 
-use super::Outcome;
 use super::flags::without_useless;
 use super::outcome::say;
+use super::{Outcome, compat};
 
 /// Prints help or the version on stdout, a usage error on stderr.
 pub(super) fn answer(error: &clap::Error, words: &[OsString]) -> ExitCode {
@@ -95,6 +95,12 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let what = what.lines().map(|line| escape(&shortened(line)).into_owned());
     let what = what.collect::<Vec<_>>().join("\n");
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    if error.kind() == ErrorKind::ArgumentConflict
+        && flag.starts_with("--where")
+        && let Some(fix) = instead::of_filters(words)
+    {
+        return (what, escape(&fix).into_owned());
+    }
     if let Some(fix) = fix_of_value(name, &flag, &value) {
         return (what, escape(&fix).into_owned());
     }
@@ -114,6 +120,10 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
 
 /// Returns what to type instead of a word that is no command.
 fn fix_of_word(word: &str, words: &[OsString]) -> String {
+    // A tool of compat is called with its own options.
+    if let Some(fix) = compat::instead_of(word, words) {
+        return fix;
+    }
     if let Some(fix) = instead::of_word(word, words) {
         return fix;
     }
@@ -245,7 +255,10 @@ fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> S
         .filter(|one| !one.is_hide_set())
         .map(|one| (one.get_name().to_owned(), one.get_about().map(ToString::to_string)))
         .map(|(name, about)| (name, about.unwrap_or_default()));
-    let rows: Vec<(String, String)> = commands.chain(arguments).chain(flags).collect();
+    let values = short_help::rows_of(short.command).iter();
+    let values = values.map(|(left, right)| ((*left).to_owned(), (*right).to_owned()));
+    let rows: Vec<(String, String)> =
+        commands.chain(arguments).chain(flags).chain(values).collect();
     let width = rows.iter().map(|(left, _)| left.chars().count()).max().unwrap_or(0);
     for (left, right) in &rows {
         let _ = writeln!(text, "  {left:width$}  {right}");

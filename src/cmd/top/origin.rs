@@ -42,7 +42,13 @@ impl Origin {
     /// # Errors
     /// They contradict each other, or there is no such thing.
     pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
-        let every = args.every.or(global.configured.interval).unwrap_or(EVERY);
+        // --watch of the listings is the interval of top, too.
+        let watch = global.watch.flatten();
+        if args.every.is_some() && global.watch.is_some() {
+            let fix = "remove one of them: top --every 5s is top --watch 5";
+            return Err(Advice::error("--watch and --every both set the interval", fix));
+        }
+        let every = args.every.or(watch).or(global.configured.interval).unwrap_or(EVERY);
         if let Some(path) = &global.from {
             if args.every.is_some() {
                 let fix = "remove --every: a recording plays at its original speed";

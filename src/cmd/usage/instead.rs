@@ -16,12 +16,6 @@ pub(super) const OTHER_WORDS: &[(&[&str], &str)] = &[
     (&["ls", "list", "show", "info", "dev", "device", "link"], "rdmactl devices {hosts}"),
     (&["port", "links"], "rdmactl ports {hosts}"),
     (&["gid"], "rdmactl gids {hosts}"),
-    (&["show_gids"], "rdmactl gids; with the output of the tool: rdmactl compat show_gids"),
-    (&["ibstat"], "rdmactl ports; with the output of the tool: rdmactl compat ibstat"),
-    (
-        &["ibv_devinfo"],
-        "rdmactl devices -v; with the output of the tool: rdmactl compat ibv_devinfo",
-    ),
     (&["ib_write_bw", "ib_read_bw", "ib_send_bw"], "rdmactl ping {hosts|n1 n2} --test bw"),
     (&["ib_write_lat", "ib_read_lat", "ib_send_lat"], "rdmactl ping {hosts|n1 n2}"),
     (&["ps", "processes"], "rdmactl resources {hosts}"),
@@ -125,12 +119,70 @@ pub(super) fn of_word(word: &str, words: &[OsString]) -> Option<String> {
 
 /// Returns what to type instead of a flag that the command does not have.
 pub(super) fn of_flag(command: Option<&str>, flag: &str, words: &[OsString]) -> Option<String> {
+    if command != Some("ping") && matches!(flag, "-x" | "--exclude") {
+        return Some(without_hosts(flag, words));
+    }
     let is_for = |only: Option<&str>| only.is_none() || only == command;
     let (.., fix) =
         OTHER_FLAGS.iter().find(|(only, flags, _)| is_for(*only) && flags.contains(&flag))?;
     let mut after = words.iter().skip_while(|word| *word != flag).skip(1);
     let value = after.next().and_then(|word| word.to_str()).filter(|word| is_plain(word));
     Some(filled(fix, "value", value.unwrap_or_default()))
+}
+
+/// Returns the host set that -x of pdsh and clush stands for: `-H 'n[1-4]!n4'`.
+fn without_hosts(flag: &str, words: &[OsString]) -> String {
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let at = words.iter().position(|word| *word == flag).unwrap_or(words.len());
+    let excluded = words.get(at + 1).copied().filter(|word| is_set(word)).unwrap_or("HOSTS");
+    // The word after the flag is its value, and the first word is the command.
+    let others = words.iter().enumerate().filter(|(other, _)| *other != at && *other != at + 1);
+    let others: Vec<&str> = others.map(|(_, word)| *word).collect();
+    let hosts: Vec<&str> = others
+        .iter()
+        .enumerate()
+        .filter(|(other, word)| {
+            let before = other.checked_sub(1).and_then(|before| others.get(before)).copied();
+            let is_value = before.is_some_and(|before| before.starts_with('-'));
+            is_set(word) && *other > 0 && (matches!(before, Some("-H" | "--hosts")) || !is_value)
+        })
+        .map(|(_, word)| *word)
+        .collect();
+    let hosts = if hosts.is_empty() { "SET".to_owned() } else { hosts.join(",") };
+    let set = std::iter::once(hosts.as_str()).chain(apart(excluded)).collect::<Vec<_>>().join("!");
+    format!("write the excluded hosts after !: -H {}", quoted(&set))
+}
+
+/// Splits a host set at the commas outside brackets.
+fn apart(set: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    set.split(move |letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
+}
+
+/// Returns one filter for the filters of several -w; `None` if a value is missing.
+pub(super) fn of_filters(words: &[OsString]) -> Option<String> {
+    let mut filters: Vec<&str> = Vec::new();
+    let mut words = words.iter().skip(1).map_while(|word| word.to_str());
+    while let Some(word) = words.next() {
+        match word {
+            "-w" | "--where" => filters.push(words.next()?),
+            _ => filters.extend(word.strip_prefix("--where=")),
+        }
+    }
+    let is_alternative = |filter: &str| filter.contains(" or ") || filter.contains("||");
+    let all: Vec<String> = filters
+        .iter()
+        .map(|one| if is_alternative(one) { format!("({one})") } else { (*one).to_owned() })
+        .collect();
+    let joined = shlex::try_quote(&all.join(" and ")).ok()?.into_owned();
+    (all.len() > 1).then(|| format!("join the filters with and: -w {joined}"))
 }
 
 /// Returns the hosts that a command line names and the way to them, quoted for a shell.
@@ -204,6 +256,33 @@ fn no_command_is_listed_as_another_word() {
     for word in OTHER_WORDS.iter().flat_map(|(words, _)| *words) {
         assert!(tree.find_subcommand(word).is_none(), "{word} is a command");
     }
+}
+
+#[test]
+fn excluded_hosts_are_part_of_the_host_set() {
+    let fix = |words: &[&str]| {
+        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
+        of_flag(words.first().copied(), "-x", &typed).unwrap()
+    };
+    let set = |set: &str| format!("write the excluded hosts after !: -H {set}");
+    assert_eq!(fix(&["devices", "-H", "n[1-4]", "-x", "n4"]), set("'n[1-4]!n4'"));
+    assert_eq!(fix(&["devices", "-x", "n[3,4],n7", "n[1-9]"]), set("'n[1-9]!n[3,4]!n7'"));
+    assert_eq!(fix(&["devices", "-w", "rate", "-x", "n4"]), set("'SET!n4'"));
+    assert_eq!(fix(&["devices", "n1", "-x"]), set("'n1!HOSTS'"));
+    assert_eq!(fix(&["ping", "n1", "-x", "3"]), "write --gid-index N");
+}
+
+#[test]
+fn several_filters_are_one_filter() {
+    let fix = |words: &[&str]| {
+        let typed: Vec<OsString> = ["rdmactl"].iter().chain(words).map(OsString::from).collect();
+        of_filters(&typed)
+    };
+    assert_eq!(
+        fix(&["ports", "-w", "state!=active", "--where=rate<4G or rate>9G"]).as_deref(),
+        Some("join the filters with and: -w 'state!=active and (rate<4G or rate>9G)'")
+    );
+    assert_eq!(fix(&["ports", "-w", "a", "-w"]), None);
 }
 
 #[test]
