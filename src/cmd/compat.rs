@@ -42,7 +42,8 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     shlex::try_join(all).ok()
 }
 
-/// True for a flag of rdmactl that is an option of the tool: -H of ibnetdiscover lists channel adapters.
+/// True for a flag of rdmactl that is an option of the tool: -H of ibnetdiscover lists channel
+/// adapters.
 fn is_option(tool: Tool, flag: &str) -> bool {
     tool == Tool::Ibnetdiscover && flag == "-H"
 }
@@ -81,7 +82,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error: of a host without rdmactl, only an uploaded rdmactl reads everything.
+/// Returns the fix of an error: of a host without rdmactl, only an uploaded rdmactl reads
+/// everything.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -135,7 +137,8 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 
-/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
+/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of
+/// rdmactl.
 fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
     let mut words = args.iter().map(String::as_str);

@@ -14,7 +14,8 @@ use super::listing::read;
 use super::outcome::say;
 use super::view::{Hosts, View};
 
-/// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to them.
+/// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to
+/// them.
 type Next = (&'static str, &'static str);
 
 const PING: Next = ("rdmactl ping --matrix HOSTS", "test RDMA between every pair of hosts");
@@ -47,7 +48,8 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     Ok(Outcome::of_listing(&reports.hosts))
 }
 
-/// Returns the three commands that fit what was found, with the hosts and the way to them filled in.
+/// Returns the three commands that fit what was found, with the hosts and the way to them filled
+/// in.
 fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
     let fitting: &[Next] = if hosts.iter().all(|host| host.devices.is_empty()) {
         &[OTHERS, HELP]

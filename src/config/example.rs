@@ -1,7 +1,7 @@
 //! The commented example file that `rdmactl config --init` writes.
 //!
-//! Every setting stands in a comment, so that the file changes nothing until the user removes a `#`. It
-//! never replaces a file. `cmd::config` calls it.
+//! Every setting stands in a comment, so that the file changes nothing until the user removes a
+//! `#`. It never replaces a file. `cmd::config` calls it.
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File};
@@ -14,7 +14,8 @@ use super::{ConfigError, FILE_VARIABLE, SETTINGS, SYSTEM_FILE, Variables, files}
 /// A line of the file, for help texts.
 pub const EXAMPLE_LINE: &str = r#"hosts = "n[1-4]""#;
 
-/// Returns the text of the file: each setting with its help, its default and an example, as comments.
+/// Returns the text of the file: each setting with its help, its default and an example, as
+/// comments.
 #[must_use]
 pub fn example() -> String {
     let mut text = String::from(

@@ -16,7 +16,8 @@ pub struct Note {
 /// Limit of the notes on a terminal.
 const MOST: usize = 100;
 
-/// Longest set of hosts that stands before a note, in bytes; of a longer one the note names the first host.
+/// Longest set of hosts that stands before a note, in bytes; of a longer set the note names the
+/// first host.
 const LONGEST_SET: usize = 60;
 
 /// Returns the names of hosts as a set: `n[1-4]`.

@@ -1,8 +1,9 @@
 //! Leaves the processes of rdmactl itself out of the samples of `rdmactl top`.
 //!
-//! An agent and a ping hold queue pairs, contexts and sockets only as long as they run: in `top` their rows
-//! would come and go with each test of the operator. `rdmactl resources` and `connections` list them. It
-//! works on the report before connections are judged; [`super::pictures`] uses it.
+//! An agent and a ping hold queue pairs, contexts and sockets only as long as they run: in `top`
+//! their rows would come and go with each test of the operator. `rdmactl resources` and
+//! `connections` list them. It works on the report before connections are judged;
+//! [`super::pictures`] uses it.
 
 use crate::model::{HostReport, Owner};
 

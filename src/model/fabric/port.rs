@@ -1,7 +1,7 @@
 //! A port of a node of a subnet, and the words of its codes.
 //!
-//! Codes are those of `PortInfo` (specification 14.2.5.6). Speeds have one code for all generations,
-//! that of `active_speed` in verbs.
+//! Codes are those of `PortInfo` (specification 14.2.5.6). Speeds have one code for all
+//! generations, that of `active_speed` in verbs.
 
 use std::borrow::Cow;
 
@@ -54,8 +54,9 @@ pub struct FabricPort {
     pub subnet_manager: Option<SubnetManager>,
     /// Partition keys; `None` unless they were requested and reported.
     pub p_keys: Option<Vec<u16>>,
-    /// Counters of performance management by the names of the specification; `None` unless they were
-    /// requested and reported. If only errors were requested, `None` for a port without errors.
+    /// Counters of performance management by the names of the specification; `None` unless they
+    /// were requested and reported. If only errors were requested, `None` for a port without
+    /// errors.
     pub counters: Option<Vec<Counter>>,
 }
 
