@@ -8,6 +8,7 @@ pub mod fabric;
 pub mod findings;
 pub mod holding;
 pub mod lossless;
+pub mod maker;
 pub mod operations;
 pub mod outliers;
 mod peel;

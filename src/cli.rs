@@ -51,7 +51,7 @@ pub use hosts::HostsArgs;
 pub use launcher::Launcher;
 pub use ping::{MadArgs, PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
-pub use resources::ResourcesArgs;
+pub use resources::{By, ResourcesArgs};
 pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use ssh_option::parse as parse_ssh_option;
 pub use top::{ThemeName, TopArgs, ViewName};

@@ -54,7 +54,7 @@ pub use lossless::{Lossless, LosslessRow, lossless_rows};
 pub use metric::{Amount, Key, Kind, amount, noun};
 pub use pairs::{PairRow, Pairs, pair_rows};
 pub use ports::Ports;
-pub use processes::{ProcessRow, Processes};
+pub use processes::{ProcessRow, Processes, process_rows};
 pub use registry::{Described, Named, describe, describe_live, help_of, listings_of};
 pub use resources::{ResourceRow, Resources, resource_rows};
 pub use select::{ColumnError, Defaults, drop_common, drop_unknown, select};

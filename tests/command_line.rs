@@ -614,3 +614,34 @@ fn the_summary_repeats_the_hosts_in_its_next_commands() {
     assert!(stdout.contains(&format!("rdmactl devices {flags} ")), "{stdout}");
     assert!(stdout.starts_with("2 hosts, 2 without data\n"), "{stdout}");
 }
+
+/// Rows of `resources` for a server with NFS, NVMe-oF, iSER and RDS over RDMA.
+fn resources_of_server(arguments: &[&str]) -> String {
+    const SERVER: &str = "tests/fixtures/consumers_server/capture.ndjson";
+    let all = [&["resources", "--from", SERVER, "-f", "csv", "-n"], arguments].concat();
+    let (code, stdout, stderr) = rdmactl(&all);
+    assert_eq!(code, 0, "{stderr}");
+    stdout
+}
+
+#[test]
+fn a_queue_pair_of_the_kernel_has_the_owner_and_the_addresses_of_its_connection() {
+    let rows = resources_of_server(&["qp", "-o", "number,name,source,destination"]);
+    assert_eq!(rows.lines().count(), 8, "only queue pairs: {rows}");
+    assert!(rows.contains("18,[rpcrdma],10.10.1.1:20049,10.10.1.2:46897"), "{rows}");
+    assert!(rows.contains("21,[ib_isert],10.10.1.1:3261,10.10.1.2:51552"), "{rows}");
+    assert!(!rows.contains("[rdma_cm]"), "{rows}");
+}
+
+#[test]
+fn resources_by_process_has_one_row_for_each_holder() {
+    let rows =
+        resources_of_server(&["--by", "process", "-o", "process,qp,mr,cm_id", "-s", "process"]);
+    let nvme = rows.lines().find(|line| line.contains("nvmet_rdma"));
+    assert_eq!(nvme, Some("[nvmet_rdma],2,0,3"), "{rows}");
+    assert_eq!(rows.lines().count(), 7, "{rows}");
+    let (code, _, stderr) = rdmactl(&["resources", "mr", "--by", "process"]);
+    assert!(code == 2 && stderr.contains("remove the kinds"), "{stderr}");
+    let (code, _, stderr) = rdmactl(&["resources", "--json", "--by", "process"]);
+    assert!(code == 2 && stderr.contains("JSON has no rows"), "{stderr}");
+}

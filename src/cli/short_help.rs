@@ -103,10 +103,10 @@ const TABLE: &[ShortHelp] = &[
     ShortHelp {
         command: "resources",
         flags: &[
+            "--by process",
             "-H n[01-16]",
             "--upload",
             "--sudo",
-            "-v",
             "-o pid,name,bytes",
             "-w 'name~python'",
             "-s -bytes",

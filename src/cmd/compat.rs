@@ -24,8 +24,7 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     before.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
-/// Returns the command line of compat for a tool that is typed as a command of rdmactl; `None` for
-/// another word.
+/// Returns the command line of compat for a tool that is typed as a command; `None` for another word.
 pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     let tool = Tool::from_name(word)?;
     let words: Vec<String> =
@@ -42,8 +41,7 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     shlex::try_join(all).ok()
 }
 
-/// True for a flag of rdmactl that is an option of the tool: -H of ibnetdiscover lists channel
-/// adapters.
+/// True for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
 fn is_option(tool: Tool, flag: &str) -> bool {
     tool == Tool::Ibnetdiscover && flag == "-H"
 }
@@ -82,8 +80,7 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error: of a host without rdmactl, only an uploaded rdmactl reads
-/// everything.
+/// Returns the fix of an error: only an uploaded rdmactl reads everything of a host without rdmactl.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -137,8 +134,7 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 
-/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of
-/// rdmactl.
+/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
 fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
     let mut words = args.iter().map(String::as_str);

@@ -1,20 +1,22 @@
+use std::borrow::Cow;
+
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
 use crate::analyse::holding::Holding;
 use crate::model::{HostReport, Owner};
 
-/// Holders of resources in `rdmactl top`: one row for each process or kernel module.
+/// Holders of resources in `rdmactl top` and `rdmactl resources --by process`: one row for each process or kernel module.
 #[derive(Debug)]
 pub enum Processes {}
 
 /// One row: a holder of resources, or a host without holders.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ProcessRow<'report> {
     /// The host.
     pub report: &'report HostReport,
     /// Holder and the number of its objects; `None` for a host that did not respond.
-    pub holding: Option<&'report Holding>,
+    pub holding: Option<Cow<'report, Holding>>,
 }
 
 impl OfHost for ProcessRow<'_> {
@@ -78,5 +80,19 @@ impl Listing for Processes {
 }
 
 fn of(row: &ProcessRow<'_>, get: impl Fn(&Holding) -> Value) -> Value {
-    row.holding.map_or(Value::Absent, get)
+    row.holding.as_deref().map_or(Value::Absent, get)
+}
+
+/// Returns one row for each holder of each host; a host whose objects could not be listed has a row.
+#[must_use]
+pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
+    let mut rows = Vec::new();
+    for report in reports {
+        if report.resources.is_none() {
+            rows.push(ProcessRow { report, holding: None });
+        }
+        let all = Holding::all_of(report).into_iter();
+        rows.extend(all.map(|one| ProcessRow { report, holding: Some(Cow::Owned(one)) }));
+    }
+    rows
 }

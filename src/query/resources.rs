@@ -1,7 +1,8 @@
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
-use crate::model::{CmAddress, HostReport, Object, Owner, Resource};
+use crate::analyse::maker::Makers;
+use crate::model::{CmAddress, CmId, HostReport, Object, Owner, Resource};
 
 /// The listing of `rdmactl resources`: one row for each object.
 #[derive(Debug)]
@@ -16,6 +17,16 @@ pub struct ResourceRow<'report> {
     pub resource: Option<&'report Resource>,
     /// The device whose objects could not be listed.
     pub unlisted: Option<&'report str>,
+    /// Connection identifier of a queue pair: it has the addresses.
+    pub cm_id: Option<&'report CmId>,
+}
+
+impl<'report> ResourceRow<'report> {
+    /// Returns the row of a host without objects.
+    #[must_use]
+    pub fn empty(report: &'report HostReport) -> Self {
+        Self { report, resource: None, unlisted: None, cm_id: None }
+    }
 }
 
 impl OfHost for ResourceRow<'_> {
@@ -67,9 +78,9 @@ impl Listing for Resources {
             |row| Value::text(facts(row).state);
         "resource.rqpn" "PEER_QP" Right Always ["resources"] "Queue pair number of the peer"
             |row| Value::id(facts(row).rqpn);
-        "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection"
+        "resource.source" "LOCAL" Left Always ["resources"] "Local address of a connection or of its queue pair"
             |row| Value::text(facts(row).source);
-        "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection"
+        "resource.destination" "REMOTE" Left Always ["resources"] "Remote address of a connection or of its queue pair"
             |row| Value::text(facts(row).destination);
         "resource.length_bytes" "BYTES" Right Always ["resources"] "Size of a memory region, in bytes"
             |row| facts(row).length_bytes.map_or(Value::Absent, Value::Bytes);
@@ -124,12 +135,17 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
     let mut rows = Vec::new();
     for report in reports {
         match &report.resources {
-            None => rows.push(ResourceRow { report, resource: None, unlisted: None }),
+            None => rows.push(ResourceRow::empty(report)),
             Some(resources) => {
-                let row =
-                    |resource| ResourceRow { report, resource: Some(resource), unlisted: None };
+                let makers = Makers::of(resources);
+                let row = |resource| ResourceRow {
+                    resource: Some(resource),
+                    cm_id: makers.cm_id(resource),
+                    ..ResourceRow::empty(report)
+                };
                 rows.extend(resources.iter().map(row));
-                let row = |device| ResourceRow { report, resource: None, unlisted: Some(device) };
+                let row =
+                    |device| ResourceRow { unlisted: Some(device), ..ResourceRow::empty(report) };
                 rows.extend(unlisted(report).map(row));
             }
         }
@@ -209,6 +225,9 @@ fn facts<'report>(row: &ResourceRow<'report>) -> Facts<'report> {
             sq_psn: qp.sq_psn,
             path_migration: qp.path_migration.as_ref(),
             pdn: qp.pdn,
+            port_space: row.cm_id.and_then(|id| id.port_space.as_ref()),
+            source: row.cm_id.and_then(|id| id.source),
+            destination: row.cm_id.and_then(|id| id.destination),
             ..none
         },
         Some(Object::CmId(id)) => Facts {

@@ -1,8 +1,9 @@
+use std::borrow::Cow;
 use std::time::Instant;
 
 use super::{Listed, Place, Said, beginning, silence};
 use crate::model::Owner;
-use crate::query::{ProcessRow, Processes, ResourceRow, Resources};
+use crate::query::{ProcessRow, Processes, Resources, resource_rows};
 use crate::tui::detail::{Piece, columns, table};
 use crate::tui::scene::Scene;
 use crate::tui::theme::Token;
@@ -45,16 +46,18 @@ impl Listed for Processes {
         let report = scene.report(place.host)?;
         let holdings = scene.derived.holdings.get(place.host)?;
         let holding = place.first.map(|first| holdings.get(first));
-        (!matches!(holding, Some(None))).then(|| ProcessRow { report, holding: holding.flatten() })
+        (!matches!(holding, Some(None)))
+            .then(|| ProcessRow { report, holding: holding.flatten().map(Cow::Borrowed) })
     }
 
     fn is_problem(scene: &Scene, row: &ProcessRow<'_>, place: Place) -> bool {
-        scene.failure(place.host).is_some() || row.holding.is_none_or(|one| one.failed_qps > 0)
+        scene.failure(place.host).is_some()
+            || row.holding.as_deref().is_none_or(|one| one.failed_qps > 0)
     }
 
     fn said(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Option<Said> {
         silence(scene, place.host, at).or_else(|| {
-            if row.holding.is_some_and(|one| one.failed_qps > 0) {
+            if row.holding.as_deref().is_some_and(|one| one.failed_qps > 0) {
                 let what = "queue pairs are in the error state and transfer nothing".into();
                 let fix =
                     Some("read the log of the process; restart it if it does not reconnect".into());
@@ -67,7 +70,7 @@ impl Listed for Processes {
     }
 
     fn name(row: &ProcessRow<'_>) -> String {
-        match row.holding.and_then(|one| one.owner.as_ref()) {
+        match row.holding.as_deref().and_then(|one| one.owner.as_ref()) {
             Some(Owner::Process { pid, name: Some(name) }) => format!("{name}[{pid}]"),
             Some(Owner::Process { pid, name: None }) => format!("pid {pid}"),
             Some(Owner::Kernel { name }) => format!("[{name}]"),
@@ -78,16 +81,9 @@ impl Listed for Processes {
     fn detail(scene: &Scene, row: &ProcessRow<'_>, place: Place, at: Instant) -> Vec<Piece> {
         let mut parts = beginning(Self::said(scene, row, place, at));
         parts.push(columns::<Processes>(row, &[]));
-        let Some(holding) = row.holding else { return parts };
-        let all = row.report.resources.iter().flatten();
-        let rows: Vec<ResourceRow<'_>> = all
-            .filter(|resource| holding.has(resource))
-            .map(|resource| ResourceRow {
-                report: row.report,
-                resource: Some(resource),
-                unlisted: None,
-            })
-            .collect();
+        let Some(holding) = row.holding.as_deref() else { return parts };
+        let mut rows = resource_rows(std::slice::from_ref(row.report));
+        rows.retain(|row| row.resource.is_some_and(|resource| holding.has(resource)));
         parts.extend([Piece::Gap, Piece::Heading("Objects".into())]);
         let shown = ["resource.device", "resource.kind", "resource.number", "resource.qp_type"];
         let more = ["resource.state", "resource.rqpn", "resource.destination"];

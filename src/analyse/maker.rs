@@ -1,0 +1,87 @@
+//! The kernel modules that made the queue pairs of the RDMA connection manager.
+//!
+//! The kernel names `rdma_cm` as the owner of every queue pair that a module creates with it. The
+//! connection identifier of the queue pair names the module, and has the addresses. Used by
+//! `rdmactl resources` and `top`.
+
+use std::collections::HashMap;
+
+use crate::model::{CmId, Object, Owner, Resource};
+
+/// Name that the kernel gives as the owner of queue pairs of the connection manager.
+const MANAGER: &str = "rdma_cm";
+
+/// Connection identifiers with their owners, by device and number of their queue pair.
+#[derive(Debug, Default)]
+pub struct Makers<'report>(HashMap<(&'report str, u32), (&'report CmId, Option<&'report Owner>)>);
+
+impl<'report> Makers<'report> {
+    /// Collects the connection identifiers of a host.
+    #[must_use]
+    pub fn of(resources: &'report [Resource]) -> Self {
+        let made = |one: &'report Resource| match &one.object {
+            Object::CmId(id) => Some(((one.device.as_str(), id.lqpn?), (id, one.owner.as_ref()))),
+            _ => None,
+        };
+        Self(resources.iter().filter_map(made).collect())
+    }
+
+    /// Returns the connection identifier of a queue pair.
+    #[must_use]
+    pub fn cm_id(&self, resource: &Resource) -> Option<&'report CmId> {
+        self.find(resource).map(|(id, _)| id)
+    }
+
+    /// Returns the module that made a queue pair of the connection manager; `None` for every other object.
+    fn owner(&self, resource: &Resource) -> Option<&'report Owner> {
+        match &resource.owner {
+            Some(Owner::Kernel { name }) if name == MANAGER => self.find(resource)?.1,
+            _ => None,
+        }
+    }
+
+    fn find(&self, resource: &Resource) -> Option<(&'report CmId, Option<&'report Owner>)> {
+        let Object::Qp(qp) = &resource.object else { return None };
+        self.0.get(&(resource.device.as_str(), qp.lqpn?)).copied()
+    }
+}
+
+/// Replaces the connection manager as the owner of queue pairs by the modules that made them.
+pub fn name_makers(resources: &mut [Resource]) {
+    let makers = Makers::of(resources);
+    let found: Vec<Option<Owner>> =
+        resources.iter().map(|one| makers.owner(one).cloned()).collect();
+    for (resource, owner) in resources.iter_mut().zip(found) {
+        if owner.is_some() {
+            resource.owner = owner;
+        }
+    }
+}
+
+#[test]
+fn a_queue_pair_has_the_owner_of_its_connection_identifier() {
+    use serde_json::json;
+
+    let kernel = |name: &str| json!({ "kernel": { "name": name } });
+    let object = |device: &str, owner: serde_json::Value, kind: &str, lqpn: u32| {
+        let json = json!({ "device": device, "owner": owner, "kind": kind, "lqpn": lqpn });
+        serde_json::from_value::<Resource>(json).unwrap()
+    };
+    let mut all = vec![
+        object("a", kernel("rdma_cm"), "qp", 18),
+        object("a", kernel("rdma_cm"), "qp", 19),
+        object("b", kernel("rdma_cm"), "qp", 18),
+        object("a", kernel("ib_core"), "qp", 20),
+        object("a", kernel("rpcrdma"), "cm_id", 18),
+        object("a", kernel("nvmet_rdma"), "cm_id", 20),
+    ];
+    name_makers(&mut all);
+    let names: Vec<&str> = all
+        .iter()
+        .map(|one| match &one.owner {
+            Some(Owner::Kernel { name }) => name.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(names, ["rpcrdma", "rdma_cm", "rdma_cm", "ib_core", "rpcrdma", "nvmet_rdma"]);
+}
