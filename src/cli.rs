@@ -49,7 +49,7 @@ pub use global::{ColorWhen, Configured, FANOUT, Format, Global, TIMEOUT, WIDE};
 pub use host_sets::{HostSets, WordOrSet};
 pub use hosts::HostsArgs;
 pub use launcher::Launcher;
-pub use ping::{MadArgs, PingArgs, RailsAsked, ScheduleName};
+pub use ping::{MadArgs, OnlyPairs, PingArgs, RailsAsked, ScheduleName};
 pub use ports::PortsArgs;
 pub use resources::{By, ResourcesArgs};
 pub use shell::{CompletionsArgs, ManArgs, Shell};

@@ -349,3 +349,60 @@ fn how_far_a_run_is_stands_on_a_terminal_and_nowhere_else() {
     let plain = fs::read_to_string(folder.path().join("plain.txt")).expect("the answer");
     assert!(plain.contains("peer.") && !plain.contains('\u{1b}'), "{plain}");
 }
+
+#[test]
+fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
+    let folder = folder(FEW);
+    let (code, stdout, _) = simulate(&folder, &["--only", "failed", "-f", "csv", "-n"]);
+    assert_eq!((code, stdout.lines().count()), (1, 10), "n3 with its five peers: {stdout}");
+    assert!(stdout.lines().all(|row| row.contains("roce.udp4791_blocked")), "{stdout}");
+    let (_, stdout, _) = simulate(&folder, &["--only", "failed", "-f", "plain", "-n"]);
+    assert_eq!(stdout.lines().count(), 10, "{stdout}");
+    let (_, stdout, _) = simulate(&folder, &["--only", "failed"]);
+    assert!(stdout.contains("SOURCE") && stdout.contains("\n! n3: roce"), "{stdout}");
+    assert!(stdout.contains("30 pairs: 20 ok, 10 failed"), "the whole run is counted: {stdout}");
+    let (_, stdout, _) = simulate(&folder, &["--only", "failed", "--json", "--save", "run.json"]);
+    assert_valid("ping", &json(&stdout));
+    assert_eq!(json(&stdout)["pairs"].as_array().map(Vec::len), Some(10));
+    let (_, stdout, _) = simulate(&folder, &["--only", "failed", "-f", "ndjson"]);
+    assert_eq!(stdout.matches("\"roce.udp4791_blocked\"").count(), 10 + 1, "{stdout}");
+    assert!(!stdout.contains("\"code\":\"ok\""), "{stdout}");
+    // What is kept is the whole run.
+    let (_, stdout, _) = rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", "csv", "-n"]);
+    assert_eq!(stdout.lines().count(), 30);
+    let (code, _, stderr) = simulate(&folder, &["--only", "failed", "-f", "svg"]);
+    assert!(code == 2 && stderr.contains("fix: remove --only, or write rows"), "{stderr}");
+}
+
+#[test]
+fn whoever_looks_for_failed_pairs_is_shown_the_flag() {
+    let folder = folder(FEW);
+    let (_, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==failed"]);
+    assert!(
+        stderr
+            .contains("0 of 30 rows match the filter\n  fix: list failed pairs with --only failed"),
+        "{stderr}"
+    );
+    for flag in ["--failed", "--only-failed", "--errors"] {
+        let (code, _, stderr) = simulate(&folder, &[flag]);
+        assert!(code == 2 && stderr.contains("fix: write --only failed; "), "{flag}: {stderr}");
+    }
+    let (code, stdout, _) = rdmactl(folder.path(), &["ping", "n1", "--only", "broken"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+}
+
+#[test]
+fn hints_of_filters_and_columns_are_about_pairs() {
+    let folder = folder(FEW);
+    let cases = [
+        (["-w", "state!=up"], "fix: write for example -w 'verdict!=ok'; -o help lists"),
+        (["-o", "state"], "fix: write for example -o source,target,verdict; -o help lists"),
+        (["-s", "state"], "fix: write for example -s verdict; -o help lists"),
+    ];
+    for (flags, fix) in cases {
+        let (code, _, stderr) = simulate(&folder, &flags);
+        assert!(code == 2 && stderr.contains(fix), "{flags:?}: {stderr}");
+    }
+    let (_, _, stderr) = rdmactl(folder.path(), &["gids", "-w", "state!=up"]);
+    assert!(stderr.contains("-w 'netdev==eth1'"), "each listing has its own: {stderr}");
+}

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 pub use self::mad::MadArgs;
 use super::duration;
 use crate::model::WantedGid;
-use crate::model::ping::Test;
+use crate::model::ping::{Pair, Test};
 
 const ITERS: u32 = 1_000;
 const SIZE: u32 = 64;
@@ -21,13 +21,14 @@ const USUAL_TESTS: &str = "conn,lat,tcp-lat";
 #[expect(clippy::struct_excessive_bools, reason = "each flag is given or not by itself")]
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --mad --matrix n[01-16]\n  rdmactl ping --mad --lid 7\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."
+    after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --mad --matrix n[01-16]\n  rdmactl ping --mad --lid 7\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --only failed -f csv\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."
 )]
 pub struct PingArgs {
-    /// Hosts to test
+    /// Hosts that reply; two or more SETs: every pair
     ///
-    /// One SET: rdmactl tests from this host, or from the hosts of -H, to each host of the set.
-    /// Two or more SETs: rdmactl tests every pair of the named hosts in both directions.
+    /// One SET: rdmactl tests from this host, or from the hosts of -H, to each host of the set. With
+    /// -H, all SETs are targets.
+    /// Two or more SETs without -H: rdmactl tests every pair of the named hosts in both directions.
     #[arg(value_name = "SET", conflicts_with_all = ["clients", "servers"])]
     pub targets: Vec<String>,
     /// Test every pair of hosts, in both directions
@@ -57,6 +58,13 @@ pub struct PingArgs {
     /// Compare two runs written by --save
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
     pub diff: Option<Vec<PathBuf>>,
+
+    /// List only pairs of this kind, as rows
+    ///
+    /// Findings and exit code are those of the whole run. With --json and ndjson, the list of pairs
+    /// holds only these pairs.
+    #[arg(long, value_enum, value_name = "KIND", conflicts_with_all = ["findings", "diff", "plan"], help_heading = "Pairs")]
+    pub only: Option<OnlyPairs>,
 
     /// Print the findings and the last line, without the matrix
     #[arg(long, help_heading = "Pairs")]
@@ -117,6 +125,10 @@ pub struct PingArgs {
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), help_heading = "Measurement of each pair")]
     pub iters: Option<u32>,
     /// Time limit for the measurement of one pair
+    ///
+    /// The slot of a pair begins with its first measured round trip. The measurement ends after
+    /// --iters round trips or at the end of the slot, whichever comes first. bw and tcp-bw have
+    /// their own limit of 250 ms.
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration::parse, help_heading = "Measurement of each pair")]
     pub slot: Duration,
     /// Message size of the measurement, in bytes
@@ -232,6 +244,23 @@ fn a_partition_key_is_hexadecimal_or_decimal_and_never_none() {
     assert!(parse_mtu("1500").is_err() && parse_mtu("1024").is_ok());
 }
 
+/// Kinds of pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnlyPairs {
+    /// Pairs that failed: every verdict but ok, n/a.transport and not_tested
+    Failed,
+}
+
+impl OnlyPairs {
+    /// Returns true for a pair of this kind.
+    #[must_use]
+    pub fn admits(self, pair: &Pair) -> bool {
+        match self {
+            Self::Failed => pair.verdict.code.is_failure(),
+        }
+    }
+}
+
 /// Order of the pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScheduleName {
@@ -269,7 +298,7 @@ impl Default for PingArgs {
     fn default() -> Self {
         let (targets, matrix, clients, servers, simulate) = Default::default();
         let (diff, peers, topology, budget, schedule, seed) = Default::default();
-        let (findings, plan, quick, full, mads) = Default::default();
+        let (only, findings, plan, quick, full, mads) = Default::default();
         let test = Test::USUAL.to_vec();
         let (dev, port, gid_index, mtu, pkey) = Default::default();
         let (iters, slot, size) = (None, Duration::from_millis(300), SIZE);
@@ -280,6 +309,7 @@ impl Default for PingArgs {
             servers,
             simulate,
             diff,
+            only,
             findings,
             peers,
             topology,

@@ -19,7 +19,7 @@ use anyhow::Context as _;
 
 use crate::analyse::regression;
 use crate::capture::{PingRun, replace_file};
-use crate::cli::{Format, Global, PingArgs};
+use crate::cli::{Format, Global, OnlyPairs, PingArgs};
 use crate::clock::Deadline;
 use crate::fleet::Watchdog;
 use crate::model::ping::PingReport;
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
     }
     addressed::refuse_long_interval(args)?;
     let args = &args.with_tests();
-    let mut answer = Answer::new(global, args.findings, term)?;
+    let mut answer = Answer::new(global, args, term)?;
     if args.plan {
         return planned::run(global, args, term);
     }
@@ -104,9 +104,10 @@ impl<'a> Subject<'a> {
         })
     }
 
-    fn stream(&self, term: Term) -> Stream {
+    fn stream(&self, term: Term, only: Option<OnlyPairs>) -> Stream {
         Stream::new(
             term,
+            only,
             match self {
                 Self::Real(real) => Some(real.watchdog().clone()),
                 _ => None,
@@ -115,7 +116,7 @@ impl<'a> Subject<'a> {
     }
 
     fn once(&self, answer: &Answer<'_>) -> anyhow::Result<Outcome> {
-        let stream = self.stream(answer.term);
+        let stream = self.stream(answer.term, answer.only);
         let report = self.run(answer, &stream)?;
         // What a run showed is not lost for a file or a pipe that takes nothing.
         let printed = answer.print(&report, &stream);
@@ -140,7 +141,7 @@ impl<'a> Subject<'a> {
                 watchdog
             }
         };
-        let stream = self.stream(answer.term);
+        let stream = self.stream(answer.term, answer.only);
         let mut before: Option<PingReport> = None;
         let mut outcome = Outcome::Complete;
         let mut left = answer.global.count;

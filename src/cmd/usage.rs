@@ -248,7 +248,8 @@ fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> S
     let flags = short.flags.iter().map(|typed| {
         let flag = typed.split(' ').next().unwrap_or(typed);
         let arg = command.get_arguments().find(|arg| is_called(arg, flag));
-        ((*typed).to_owned(), arg.map(help_of).unwrap_or_default())
+        let own = short_help::own_text(short.command, flag).map(str::to_owned);
+        ((*typed).to_owned(), own.or_else(|| arg.map(help_of)).unwrap_or_default())
     });
     let commands = command
         .get_subcommands()
@@ -299,6 +300,12 @@ mod tests {
             for line in text.lines() {
                 assert!(line.chars().count() <= 80, "{name}: {line}");
                 assert!(!line.ends_with(' '), "{name}: a flag without a text: {line}");
+            }
+            if name == "rdmactl-ping" {
+                for flag in ["-H n1", "--only failed", "-c 10000", "--rails", "--plan", "--from"] {
+                    assert!(text.contains(flag), "{flag}: {text}");
+                }
+                assert!(text.contains("SET ") && text.contains("Hosts that send"), "{text}");
             }
             let long = help(&name, &["rdmactl".into(), "--help".into()]);
             assert!(long.lines().count() > text.lines().count() || name.contains("man"), "{name}");

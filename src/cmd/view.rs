@@ -6,7 +6,7 @@ use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
 use crate::query::{
-    Column, Defaults, Filter, Listing, Order, cells, drop_common, drop_unknown, fold, select,
+    Column, Defaults, Filter, Listing, Order, Shown, cells, drop_common, drop_unknown, fold, select,
 };
 use crate::render::{Note, blocks, csv, escape, plain, prom, table};
 use crate::term::Term;
@@ -68,7 +68,7 @@ impl<'global, L: Listing> View<'global, L> {
         refuse_host_set(global)?;
         refuse_late_plus(global)?;
         let filter = global.filter.as_deref().map(Filter::parse).transpose().map_err(|error| {
-            let fix = "write for example 'state!=active and rate<400G'; -o help lists the columns";
+            let fix = format!("write for example -w '{}'; -o help lists the columns", L::EXAMPLE);
             Advice::error(format!("invalid filter expression:\n{error}"), fix)
         })?;
         let order = global.sort.as_deref().map(Order::parse).transpose();
@@ -78,7 +78,7 @@ impl<'global, L: Listing> View<'global, L> {
                 let fix = "-s sorts by a column; the message size of ping is --size BYTES";
                 return Advice::error(error.to_string(), fix);
             }
-            no_column(&error.to_string())
+            no_column::<L>("-s", &error.to_string())
         })?;
         let columns = global.column_words();
         let header = !global.no_header;
@@ -221,7 +221,7 @@ impl<'global, L: Listing> View<'global, L> {
         let (verbose, watched) = (self.global.verbose > 0, self.global.watch.is_some());
         let is_table = self.global.output() == Format::Table;
         let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
-        select(&self.columns, defaults).map_err(|error| no_column(&error.to_string()))
+        select(&self.columns, defaults).map_err(|error| no_column::<L>("-o", &error.to_string()))
     }
 }
 
@@ -253,7 +253,8 @@ fn is_host_set(filter: &str) -> bool {
         && !filter.contains([' ', '=', '<', '>', '~', '!', '(', ')', '\'', '"'])
 }
 
-fn no_column(error: &str) -> anyhow::Error {
+/// Returns the error of a word after `-o` or `-s` that is no column of a listing.
+fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
     let word = error.strip_prefix("no column ").unwrap_or_default();
     if let Some(format) = ["csv", "json", "yaml", "ndjson", "prom", "table", "plain"]
         .into_iter()
@@ -270,5 +271,9 @@ fn no_column(error: &str) -> anyhow::Error {
         let fix = "-o chooses columns; the file for the raw data is --save FILE";
         return Advice::error(error, fix);
     }
-    Advice::error(error, "list all columns with -o help")
+    let shown = L::COLUMNS.iter().filter(|column| column.shown == Shown::Always);
+    let words: Vec<String> = shown.map(|column| column.title.to_lowercase()).take(3).collect();
+    let example = if flag == "-s" { words.last().cloned() } else { Some(words.join(",")) };
+    let example = example.unwrap_or_default();
+    Advice::error(error, format!("write for example {flag} {example}; -o help lists the columns"))
 }

@@ -9,6 +9,9 @@ pub trait Listing: Sized + 'static {
     /// The command that lists them.
     const NAME: &'static str;
 
+    /// Example of a filter expression, for error messages.
+    const EXAMPLE: &'static str;
+
     /// True if equal rows of several hosts are one row in a table. False for counters and numbers of
     /// objects: their rows differ in meaning even if the numbers are equal.
     const FOLDS: bool = true;

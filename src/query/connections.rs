@@ -34,6 +34,8 @@ impl Listing for Connections {
 
     const NAME: &'static str = "connections";
 
+    const EXAMPLE: &'static str = "verdict!=ok";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("consumer", "user", "consumer.kind"),

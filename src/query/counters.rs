@@ -27,6 +27,8 @@ impl Listing for Counters {
 
     const NAME: &'static str = "counters";
 
+    const EXAMPLE: &'static str = "value>0";
+
     const FOLDS: bool = false;
 
     const KEYS: &'static [Key] = &[

@@ -19,6 +19,8 @@ impl Listing for Devices {
 
     const NAME: &'static str = "devices";
 
+    const EXAMPLE: &'static str = "state!=active and rate<400G";
+
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {

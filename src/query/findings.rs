@@ -21,6 +21,8 @@ impl Listing for Findings {
 
     const NAME: &'static str = "top problems";
 
+    const EXAMPLE: &'static str = "severity==error";
+
     /// Counts and hosts are no keys: both can grow while the finding stays the same.
     const KEYS: &'static [Key] = &[
         Key::new("finding", "code", "finding.code"),

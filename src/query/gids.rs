@@ -39,6 +39,8 @@ impl Listing for Gids {
 
     const NAME: &'static str = "gids";
 
+    const EXAMPLE: &'static str = "netdev==eth1";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("device", "device", "device.name"),

@@ -39,6 +39,8 @@ impl Listing for LiveHosts {
 
     const NAME: &'static str = "top hosts";
 
+    const EXAMPLE: &'static str = "state!=up";
+
     const KEYS: &'static [Key] = &[Key::new("host", "host", "host")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

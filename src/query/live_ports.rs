@@ -37,6 +37,8 @@ impl Listing for LivePorts {
 
     const NAME: &'static str = "top ports";
 
+    const EXAMPLE: &'static str = "state!=active";
+
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {

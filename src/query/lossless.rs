@@ -29,6 +29,8 @@ impl Listing for Lossless {
 
     const NAME: &'static str = "ports --lossless";
 
+    const EXAMPLE: &'static str = "verdict!=ok";
+
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {

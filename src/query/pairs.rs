@@ -37,6 +37,8 @@ impl Listing for Pairs {
 
     const NAME: &'static str = "ping";
 
+    const EXAMPLE: &'static str = "verdict!=ok";
+
     const KEYS: &'static [Key] = &[
         Key::new("pair", "source", "source.name"),
         Key::new("pair", "target", "target.name"),

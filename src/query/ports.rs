@@ -21,6 +21,8 @@ impl Listing for Ports {
 
     const NAME: &'static str = "ports";
 
+    const EXAMPLE: &'static str = "state!=active or rate<400G";
+
     const KEYS: &'static [Key] = PORT_KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {

@@ -30,6 +30,8 @@ impl Listing for Processes {
 
     const NAME: &'static str = "top resources";
 
+    const EXAMPLE: &'static str = "qps>100";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("process", "pid", "process.pid"),

@@ -125,3 +125,39 @@ fn ids_and_headings_are_each_used_once() {
         }
     }
 }
+
+#[test]
+fn the_example_of_each_listing_is_a_filter_for_its_rows() {
+    fn is_filter<L: Listing>() -> bool {
+        super::Filter::<L>::parse(L::EXAMPLE).is_ok_and(|filter| filter.word().is_none())
+    }
+    let all: [(&str, fn() -> bool); 23] = [
+        (Devices::NAME, is_filter::<Devices>),
+        (Ports::NAME, is_filter::<Ports>),
+        (Lossless::NAME, is_filter::<Lossless>),
+        (Gids::NAME, is_filter::<Gids>),
+        (Counters::NAME, is_filter::<Counters>),
+        (FabricCounters::NAME, is_filter::<FabricCounters>),
+        (Resources::NAME, is_filter::<Resources>),
+        (Connections::NAME, is_filter::<Connections>),
+        (FabricSubnets::NAME, is_filter::<FabricSubnets>),
+        (FabricNodes::NAME, is_filter::<FabricNodes>),
+        (FabricLinks::NAME, is_filter::<FabricLinks>),
+        (FabricSwitches::NAME, is_filter::<FabricSwitches>),
+        (FabricRoutes::NAME, is_filter::<FabricRoutes>),
+        (FabricPartitions::NAME, is_filter::<FabricPartitions>),
+        (FabricManagers::NAME, is_filter::<FabricManagers>),
+        (FabricProblems::NAME, is_filter::<FabricProblems>),
+        (FabricErrors::NAME, is_filter::<FabricErrors>),
+        (Pairs::NAME, is_filter::<Pairs>),
+        (LiveHosts::NAME, is_filter::<LiveHosts>),
+        (LivePorts::NAME, is_filter::<LivePorts>),
+        (Findings::NAME, is_filter::<Findings>),
+        (Processes::NAME, is_filter::<Processes>),
+        (Settings::NAME, is_filter::<Settings>),
+    ];
+    for (name, is_filter) in all {
+        assert!(is_filter(), "{name}");
+    }
+    assert!(super::Filter::<Pairs>::parse(Ports::EXAMPLE).is_err(), "pairs have no state");
+}

@@ -40,6 +40,8 @@ impl Listing for Resources {
 
     const NAME: &'static str = "resources";
 
+    const EXAMPLE: &'static str = "kind==qp";
+
     const FOLDS: bool = false;
 
     const KEYS: &'static [Key] = &[

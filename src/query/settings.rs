@@ -11,6 +11,8 @@ impl Listing for Settings {
 
     const NAME: &'static str = "config";
 
+    const EXAMPLE: &'static str = "origin!=default";
+
     const KEYS: &'static [Key] = &[Key::new("host", "key", "key")];
 
     const COLUMNS: &'static [Column<Self>] = columns! {

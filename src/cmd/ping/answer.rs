@@ -1,6 +1,8 @@
 //! What a run found, in the form that is asked for.
 
-use crate::cli::{Format, Global};
+use std::borrow::Cow;
+
+use crate::cli::{Format, Global, OnlyPairs, PingArgs};
 use crate::cmd::outcome::say;
 use crate::cmd::view::{Hosts, View};
 use crate::cmd::{Advice, Outcome};
@@ -20,12 +22,15 @@ pub(super) struct Answer<'a> {
     pub(super) term: Term,
     /// Only findings are printed, no pairs.
     only_findings: bool,
+    /// The only pairs that are printed; all without.
+    pub(super) only: Option<OnlyPairs>,
     view: View<'a, query::Pairs>,
 }
 
 impl<'a> Answer<'a> {
     /// Reads the flags.
-    pub(super) fn new(global: &'a Global, only_findings: bool, term: Term) -> anyhow::Result<Self> {
+    pub(super) fn new(global: &'a Global, args: &PingArgs, term: Term) -> anyhow::Result<Self> {
+        let (only_findings, only) = (args.findings, args.only);
         let view = View::new(global, term)?;
         if global.watch.is_none() && global.count.is_some() {
             let fix = "add --watch, or remove --count";
@@ -43,7 +48,11 @@ impl<'a> Answer<'a> {
             let fix = "remove --findings; JSON has the list findings";
             return Err(Advice::error("--findings is for tables", fix));
         }
-        Ok(Self { global, term, only_findings, view })
+        if only.is_some() && matches!(global.output(), Format::Html | Format::Svg) {
+            let fix = "remove --only, or write rows: --format csv";
+            return Err(Advice::error("a heat map shows every pair", fix));
+        }
+        Ok(Self { global, term, only_findings, only, view })
     }
 
     /// Says that rows were printed: what programs read has one heading.
@@ -53,30 +62,49 @@ impl<'a> Answer<'a> {
 
     /// Whether what has changed is told, and not all again.
     pub(super) fn tells_changes(&self) -> bool {
-        matches!(self.global.output(), Format::Table | Format::Json) && !self.view.is_of_rows()
+        matches!(self.global.output(), Format::Table | Format::Json) && !self.is_of_rows()
+    }
+
+    /// Returns true if pairs are listed as rows.
+    fn is_of_rows(&self) -> bool {
+        self.only.is_some() || self.view.is_of_rows()
+    }
+
+    /// Returns the requested pairs as rows.
+    fn rows(&self, report: &PingReport) -> anyhow::Result<String> {
+        let mut rows = pair_rows(report);
+        rows.retain(|row| self.only.is_none_or(|only| only.admits(row.pair)));
+        self.view.print(rows, Hosts::Pinged(&report.hosts))
+    }
+
+    /// Returns the report with the requested pairs only.
+    fn chosen<'r>(&self, report: &'r PingReport) -> Cow<'r, PingReport> {
+        let Some(only) = self.only else { return Cow::Borrowed(report) };
+        let mut chosen = report.clone();
+        chosen.pairs.retain(|pair| only.admits(pair));
+        Cow::Owned(chosen)
     }
 
     /// Prints all of it; events that were told before are not told again.
     pub(super) fn print(&self, report: &PingReport, stream: &Stream) -> anyhow::Result<()> {
-        let hosts = Hosts::Pinged(&report.hosts);
         let form = self.global.output();
         self.term.answer(match form {
-            Format::Json if report.cells.is_some() => to_json_lines([PingDocument::new(report)])?,
-            Format::Json => to_json(&PingDocument::new(report))?,
+            Format::Json if report.cells.is_some() => {
+                to_json_lines([PingDocument::new(&self.chosen(report))])?
+            }
+            Format::Json => to_json(&PingDocument::new(&self.chosen(report)))?,
             Format::Ndjson => return Ok(stream.end(report)?),
             Format::Html => heat_map(render_html(report))?,
             Format::Svg => heat_map(render_svg(report))?,
-            Format::Plain | Format::Csv | Format::Prom => {
-                self.view.print(pair_rows(report), hosts)?
-            }
+            Format::Plain | Format::Csv | Format::Prom => self.rows(report)?,
             // Drawings of a fabric are refused before.
             Format::Table | Format::Tree | Format::Dot => {
                 let pairs = if self.only_findings {
                     String::new()
-                } else if is_matrix(report) && !self.view.is_of_rows() {
+                } else if is_matrix(report) && !self.is_of_rows() {
                     render_matrix(report, !self.global.no_header)
                 } else {
-                    self.view.print(pair_rows(report), hosts)?
+                    self.rows(report)?
                 };
                 let gap = if self.only_findings { "" } else { "\n" };
                 format!("{}{pairs}{gap}{}", render_origin(report), render_findings(report))
@@ -90,6 +118,10 @@ impl<'a> Answer<'a> {
             for left in &report.left_behind {
                 say(self.term, &Note { text: escape(left).into_owned(), fix: None });
             }
+        }
+        if let Some(note) = self.view.no_match() {
+            let fix = "list failed pairs with --only failed; -o help lists the columns of -w";
+            say(self.term, &Note { fix: Some(fix.into()), ..note });
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::cli::OnlyPairs;
 use crate::fleet::Watchdog;
 use crate::model::ping::{Pair, PingHost, PingReport};
 use crate::render::PingEvent;
@@ -10,6 +11,8 @@ use crate::term::{OutputError, Term};
 /// Where events go: stdout, until its reader has gone.
 pub(super) struct Stream {
     term: Term,
+    /// The only pairs that are printed; all without.
+    only: Option<OnlyPairs>,
     state: Mutex<State>,
     /// What is cancelled when nobody reads any more.
     watchdog: Option<Watchdog>,
@@ -23,8 +26,8 @@ struct State {
 }
 
 impl Stream {
-    pub(super) fn new(term: Term, watchdog: Option<Watchdog>) -> Self {
-        Self { term, state: Mutex::default(), watchdog }
+    pub(super) fn new(term: Term, only: Option<OnlyPairs>, watchdog: Option<Watchdog>) -> Self {
+        Self { term, only, state: Mutex::default(), watchdog }
     }
 
     /// Tells of the hosts of a run, before all else.
@@ -37,7 +40,9 @@ impl Stream {
 
     /// Tells of a pair.
     pub(super) fn pair(&self, hosts: &[PingHost], pair: &Pair) {
-        self.tell(&PingEvent::pair(hosts, pair));
+        if self.only.is_none_or(|only| only.admits(pair)) {
+            self.tell(&PingEvent::pair(hosts, pair));
+        }
     }
 
     /// Tells what a run found at its end; and of hosts and pairs if nobody has.

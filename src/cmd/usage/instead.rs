@@ -78,6 +78,11 @@ const OTHER_FLAGS: &[(Option<&str>, &[&str], &str)] = &[
     (None, &["--interval", "-i", "--delay"], "write --watch SECS"),
     (Some("counters"), &["--errors", "--error"], "write -w 'counter~err'"),
     (Some("ping"), &["--dry-run"], "write --plan"),
+    (
+        Some("ping"),
+        &["--failed", "--fail", "--failures", "--only-failed", "--errors", "--bad"],
+        "write --only failed",
+    ),
     (None, &["--roce", "--type"], "write -w link==roce"),
     (None, &["-r", "--reverse"], "for descending order write -s -COLUMN"),
     (None, &["--explain"], "print the meaning and the fix of a verdict: rdmactl help CODE"),

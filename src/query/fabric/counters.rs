@@ -47,6 +47,8 @@ impl Listing for FabricCounters {
 
     const NAME: &'static str = "counters --fabric";
 
+    const EXAMPLE: &'static str = "value>0";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

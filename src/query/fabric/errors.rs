@@ -45,6 +45,8 @@ impl Listing for FabricErrors {
 
     const NAME: &'static str = "fabric errors";
 
+    const EXAMPLE: &'static str = "value>100";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

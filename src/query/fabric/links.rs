@@ -49,6 +49,8 @@ impl Listing for FabricLinks {
 
     const NAME: &'static str = "fabric links";
 
+    const EXAMPLE: &'static str = "state!=active or width==1X";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

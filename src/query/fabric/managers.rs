@@ -37,6 +37,8 @@ impl Listing for FabricManagers {
 
     const NAME: &'static str = "fabric sm";
 
+    const EXAMPLE: &'static str = "state==master";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

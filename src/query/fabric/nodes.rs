@@ -48,6 +48,8 @@ impl Listing for FabricNodes {
 
     const NAME: &'static str = "fabric nodes";
 
+    const EXAMPLE: &'static str = "kind==switch";
+
     const KEYS: &'static [Key] = KEYS;
 
     const COLUMNS: &'static [Column<Self>] = columns! {
@@ -81,6 +83,8 @@ impl Listing for FabricSwitches {
     type Row<'report> = FabricNodeRow<'report>;
 
     const NAME: &'static str = "fabric switches";
+
+    const EXAMPLE: &'static str = "down>0";
 
     const KEYS: &'static [Key] = KEYS;
 

@@ -34,6 +34,8 @@ impl Listing for FabricPartitions {
 
     const NAME: &'static str = "fabric partitions";
 
+    const EXAMPLE: &'static str = "members>1";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

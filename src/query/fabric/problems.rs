@@ -28,6 +28,8 @@ impl Listing for FabricProblems {
 
     const NAME: &'static str = "fabric problems";
 
+    const EXAMPLE: &'static str = "severity==error";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

@@ -49,6 +49,8 @@ impl Listing for FabricRoutes {
 
     const NAME: &'static str = "fabric routes";
 
+    const EXAMPLE: &'static str = "rate<400G";
+
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),
         Key::new("subnet", "subnet", "subnet.prefix"),

@@ -28,6 +28,8 @@ impl Listing for FabricSubnets {
 
     const NAME: &'static str = "fabric";
 
+    const EXAMPLE: &'static str = "problems>0";
+
     const KEYS: &'static [Key] =
         &[Key::new("host", "host", "host"), Key::new("subnet", "subnet", "subnet.prefix")];
 
