@@ -120,7 +120,10 @@ fn a_file_that_is_no_run_is_told_with_its_remedy() {
     let (code, _, stderr) = rdmactl(folder.path(), &["ping", "--from", "/nowhere"]);
     assert!(code == 2 && stderr.contains("cannot read /nowhere"), "{stderr}");
     let (code, _, stderr) = rdmactl(folder.path(), &["devices", "--from", "run.json"]);
-    assert!(code == 2 && stderr.contains("the schema of the file is rdmactl.ping/1"), "{stderr}");
+    assert!(
+        code == 2 && stderr.contains("fix: show the run: rdmactl ping --from run.json"),
+        "{stderr}"
+    );
     let (code, _, stderr) = simulate(&folder, &["--save", "/nowhere/run.json"]);
     assert!(code == 2 && stderr.contains("cannot write /nowhere/run.json"), "{stderr}");
 }

@@ -223,7 +223,7 @@ pub fn rows_of(command: &str) -> &'static [(&'static str, &'static str)] {
 #[must_use]
 pub fn own_text(command: &str, flag: &str) -> Option<&'static str> {
     match (command, flag) {
-        ("ping", "-H") => Some("Hosts that send, reached over SSH; default: this host"),
+        ("ping", "-H") => Some("Hosts that send, over SSH; default: this host"),
         ("ping", "-v") => Some("List the pairs as rows instead of a matrix"),
         ("ping", "--save") => Some("Save the run"),
         ("ping", "--from") => Some("Show a saved run"),

@@ -131,7 +131,8 @@ fn the_example_of_each_listing_is_a_filter_for_its_rows() {
     fn is_filter<L: Listing>() -> bool {
         super::Filter::<L>::parse(L::EXAMPLE).is_ok_and(|filter| filter.word().is_none())
     }
-    let all: [(&str, fn() -> bool); 23] = [
+    type Check = (&'static str, fn() -> bool);
+    let all: [Check; 23] = [
         (Devices::NAME, is_filter::<Devices>),
         (Ports::NAME, is_filter::<Ports>),
         (Lossless::NAME, is_filter::<Lossless>),
