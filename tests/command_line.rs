@@ -615,6 +615,20 @@ fn the_summary_repeats_the_hosts_in_its_next_commands() {
     assert!(stdout.starts_with("2 hosts, 2 without data\n"), "{stdout}");
 }
 
+#[test]
+fn a_run_of_ping_is_no_capture() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("run.json").display().to_string();
+    std::fs::write(&file, "{\"schema\": \"rdmactl.ping/1\", \"hosts\": []}\n").expect("a file");
+    let (code, _, stderr) = rdmactl(&["--from", &file]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("holds a run of ping, not a capture"), "{stderr}");
+    assert!(
+        stderr.contains(&format!("fix: show the run: rdmactl ping --from {file}\n")),
+        "{stderr}"
+    );
+}
+
 /// Rows of `resources` for a server with NFS, NVMe-oF, iSER and RDS over RDMA.
 fn resources_of_server(arguments: &[&str]) -> String {
     const SERVER: &str = "tests/fixtures/consumers_server/capture.ndjson";

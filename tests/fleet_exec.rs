@@ -18,6 +18,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[test]
+fn a_capture_names_the_hosts_that_failed_and_the_command_for_them() {
+    let bed = Bed::with_agent();
+    bed.write("way", "case $1 in pod-2) exit 7;; esac; shift; exec \"$@\"");
+    let file = bed.path("all.ndjson").display().to_string();
+    let arguments = ["capture", "-H", "pod-[1-2]", "--timeout", "20s", "--save", &file];
+    let said = bed.run("way {host} {command}", &arguments);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stderr.contains("1 of 2 hosts failed: pod-2"), "{said:?}");
+    assert!(said.stderr.contains("rdmactl capture -H pod-2 --timeout"), "{said:?}");
+}
+
 /// A directory of programs before the system's in PATH: the "node" is this machine.
 struct Bed {
     programs: TempDir,

@@ -178,3 +178,23 @@ fn each_run_has_a_key_of_its_own() {
     assert_ne!(one, other);
     assert!(!one.contains("\"n17\"") && one.contains("mlx5_0"), "{one}");
 }
+
+#[test]
+fn an_nfs_mount_that_fell_back_is_still_found() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let saved = folder.path().join("redacted.ndjson").display().to_string();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rdmactl"));
+        let output = command.args(arguments).output().expect("rdmactl runs");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let from = "tests/fixtures/consumers_client/capture.ndjson";
+    run(&["capture", "--redact", "--from", from, "--save", &saved]);
+    let filter = ["-f", "csv", "-n", "-w", "user==nfs", "-o"];
+    let columns = ["consumer.role,transport,verdict,cause.code"];
+    let listed =
+        |file: &str| run(&[&["connections", "--from", file], &filter[..], &columns].concat());
+    let original = listed(from);
+    assert!(original.contains("fallback_confirmed"), "{original}");
+    assert_eq!(listed(&saved), original);
+}

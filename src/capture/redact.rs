@@ -9,6 +9,7 @@
 mod address;
 mod file;
 mod hardware;
+mod mounts;
 mod names;
 mod netlink;
 mod permutation;

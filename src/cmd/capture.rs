@@ -5,11 +5,13 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{CaptureArgs, Global};
-use crate::model::Parts;
+use crate::model::{HostReport, Parts};
+use crate::names;
 use crate::render::{Note, escape, notes};
 use crate::term::Term;
 
 use super::outcome::say;
+use super::summary::place_flags;
 use super::{Advice, Outcome, asked, fleet, local};
 
 /// Records what the flags name to a file or to stdout.
@@ -49,7 +51,29 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     for note in notes(&reports, global.queries_hosts(), global.verbose > 0) {
         say(term, &note);
     }
+    if let Some(note) = failed(global, &reports) {
+        say(term, &note);
+    }
     Ok(Outcome::of_listing(&reports))
+}
+
+/// Returns the note about hosts that failed, with the command that records them again.
+fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
+    let failed: Vec<&HostReport> = reports.iter().filter(|one| one.failure.is_some()).collect();
+    if failed.is_empty() || !global.queries_hosts() {
+        return None;
+    }
+    let names = names::fold(failed.iter().map(|one| one.host.clone()));
+    let hosts = vec![names.clone()];
+    let flags = place_flags(&Global { hosts, hosts_file: None, ..global.clone() });
+    let text = format!(
+        "{} of {} hosts failed: {names}; the capture holds the reason in place of the data",
+        failed.len(),
+        reports.len()
+    );
+    let fix =
+        format!("after the fix of each host, record again: rdmactl capture {flags} --save FILE");
+    Some(Note { text: escape(&text).into_owned(), fix: Some(fix) })
 }
 
 /// Returns true for a word that names a capture file rather than a host.

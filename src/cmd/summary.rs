@@ -80,7 +80,7 @@ fn next(global: &Global, typed: &Global, hosts: &[HostReport]) -> String {
 }
 
 /// Returns the flags that name the hosts and the way to them, quoted for a shell.
-fn place_flags(global: &Global) -> String {
+pub(super) fn place_flags(global: &Global) -> String {
     let mut words = Vec::new();
     let mut add = |flag: &str, value: Option<&str>| {
         words.push(flag.to_owned());

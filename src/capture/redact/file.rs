@@ -28,6 +28,11 @@ impl Redactor {
         if path.starts_with("/proc/") && name == "comm" {
             return Some(format!("{}\n", self.program(text.trim())).into_bytes());
         }
+        match path {
+            "/proc/self/mounts" | "/etc/fstab" => return Some(self.mounts(text).into_bytes()),
+            "/proc/self/mountstats" => return Some(self.mount_statistics(text).into_bytes()),
+            _ => {}
+        }
         if path == "/proc/meminfo" {
             return Some(bytes.to_vec());
         }

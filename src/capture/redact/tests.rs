@@ -83,6 +83,19 @@ fn planted() -> Capture {
         file("/proc/42/status", "Name:\tsupersim\nTgid:\t42\nUid:\t4711\nGroups: alice\n"),
         file("/proc/42/cmdline", "/home/alice/supersim --private"),
         file("/etc/acmelab.conf", "user=alice\n"),
+        file(
+            "/proc/self/mounts",
+            "zaphod:/private /home/alice nfs4 rw,vers=4.1,fsc=alice,proto=tcp,port=20049,\
+             clientaddr=10.20.30.40,addr=10.20.30.40 0 0\n/dev/acmelab /private ext4 rw 0 0\n\
+             10.20.30.40:/supersim /usr/private nfs vers=3,sec=alice,addr=10.20.30.40 0 0\n\
+             alice /private 9p trans=rdma,aname=/private 0 0\n",
+        ),
+        file(
+            "/proc/self/mountstats",
+            "device /dev/acmelab mounted on /private with fstype ext4\n\txprt:\talice 1\n\
+             device zaphod:/private mounted on /home/alice with fstype nfs4 statvers=1.1\n\
+             \topts:\trw,fsc=alice\n\txprt:\ttcp 0 0 2\n\txprt:\talice@zaphod 1\n",
+        ),
         file("/home/alice/private", "private"),
     ];
     let mut entries = texts.to_vec();
@@ -285,6 +298,33 @@ fn values_that_look_like_addresses_are_kept() {
     assert_eq!(redactor.program("kworker/0:1H"), "kworker/0:1H");
     assert_eq!(redactor.program("python3.11"), "python3.11");
     assert_ne!(redactor.program("python-alice"), "python-alice");
+}
+
+#[test]
+fn a_server_has_one_address_whether_a_mount_names_it_or_not() {
+    let redactor = redactor(&["stor1"]);
+    let mounts = "#c\nstor1:/e /mnt/a nfs4 rw,proto=tcp,addr=10.9.0.1 0 0\n\
+                  10.9.0.1:/e /mnt/b nfs4 rw,proto=rdma,port=20049,addr=10.9.0.1 0 0\n\
+                  [fe80::1%eth0]:/e /mnt/c nfs4 rw,addr=fe80::1%eth0 0 0\n\
+                  tmpfs /tmp tmpfs rw,size=4g 0 0\n";
+    let text = redactor.mounts(mounts);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    let address = redactor.text("10.9.0.1");
+    assert_eq!(lines.len(), 5, "{text}");
+    assert_eq!((lines[0][0], lines[4][0]), ("#", "#"));
+    assert_eq!(lines[1][0].split(':').next(), Some(redactor.host_name("stor1").as_str()));
+    assert!(lines[2][0].starts_with(&format!("{address}:/")), "{text}");
+    for line in &lines[1..3] {
+        assert!(line[3].ends_with(&format!("addr={address}")), "{text}");
+    }
+    assert!(lines[3][0].starts_with("[fe80:") && lines[3][0].contains("%eth0]:/"), "{text}");
+    let statistics = redactor.mount_statistics(
+        "device stor1:/e mounted on /mnt/a with fstype nfs4 statvers=1.1\n\txprt:\ttcp 0 0 2\n",
+    );
+    let (device, place) = (lines[1][0], lines[1][1]);
+    let expected =
+        format!("device {device} mounted on {place} with fstype nfs4\n\txprt:\ttcp 0 0 2\n");
+    assert_eq!(statistics, expected);
 }
 
 #[test]
