@@ -25,6 +25,7 @@ pub(crate) fn rdmactl() -> Command {
 }
 
 /// What a program said, and how it ended.
+#[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

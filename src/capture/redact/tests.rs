@@ -48,6 +48,25 @@ fn file(path: &str, text: &str) -> Entry {
     Entry { question: Question::File(path.into()), answer, at_ns: Some(7) }
 }
 
+/// The tables of mounts, with a secret in each of their fields.
+fn planted_mounts() -> [Entry; 2] {
+    [
+        file(
+            "/proc/self/mounts",
+            "zaphod:/private /home/alice nfs4 rw,vers=4.1,fsc=alice,proto=tcp,port=20049,\
+             clientaddr=10.20.30.40,addr=10.20.30.40 0 0\n/dev/acmelab /private ext4 rw 0 0\n\
+             10.20.30.40:/supersim /usr/private nfs vers=3,sec=alice,addr=10.20.30.40 0 0\n\
+             alice /private 9p trans=rdma,aname=/private 0 0\n",
+        ),
+        file(
+            "/proc/self/mountstats",
+            "device /dev/acmelab mounted on /private with fstype ext4\n\txprt:\talice 1\n\
+             device zaphod:/private mounted on /home/alice with fstype nfs4 statvers=1.1\n\
+             \topts:\trw,fsc=alice\n\txprt:\ttcp 0 0 2\n\txprt:\talice@zaphod 1\n",
+        ),
+    ]
+}
+
 /// A capture with a secret of each kind in each place where one can be.
 fn planted() -> Capture {
     let device = |name: &str| format!("/sys/class/infiniband/mlx5_0/{name}");
@@ -83,22 +102,10 @@ fn planted() -> Capture {
         file("/proc/42/status", "Name:\tsupersim\nTgid:\t42\nUid:\t4711\nGroups: alice\n"),
         file("/proc/42/cmdline", "/home/alice/supersim --private"),
         file("/etc/acmelab.conf", "user=alice\n"),
-        file(
-            "/proc/self/mounts",
-            "zaphod:/private /home/alice nfs4 rw,vers=4.1,fsc=alice,proto=tcp,port=20049,\
-             clientaddr=10.20.30.40,addr=10.20.30.40 0 0\n/dev/acmelab /private ext4 rw 0 0\n\
-             10.20.30.40:/supersim /usr/private nfs vers=3,sec=alice,addr=10.20.30.40 0 0\n\
-             alice /private 9p trans=rdma,aname=/private 0 0\n",
-        ),
-        file(
-            "/proc/self/mountstats",
-            "device /dev/acmelab mounted on /private with fstype ext4\n\txprt:\talice 1\n\
-             device zaphod:/private mounted on /home/alice with fstype nfs4 statvers=1.1\n\
-             \topts:\trw,fsc=alice\n\txprt:\ttcp 0 0 2\n\txprt:\talice@zaphod 1\n",
-        ),
         file("/home/alice/private", "private"),
     ];
     let mut entries = texts.to_vec();
+    entries.extend(planted_mounts());
     let mut answer = |question, answer| entries.push(Entry { question, answer, at_ns: None });
     answer(Question::Dir("/sys/class/net".into()), Ok(b"enx248a073d6cd1\nib0\n".to_vec()));
     let targets = b"discovery_auth\niqn.2026-01.com.acmelab:zaphod\n".to_vec();
