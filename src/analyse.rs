@@ -9,6 +9,7 @@ pub mod findings;
 pub mod holding;
 pub mod lossless;
 pub mod maker;
+pub mod mtu;
 pub mod operations;
 pub mod outliers;
 mod peel;

@@ -373,6 +373,8 @@ fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
     // What is kept is the whole run.
     let (_, stdout, _) = rdmactl(folder.path(), &["ping", "--from", "run.json", "-f", "csv", "-n"]);
     assert_eq!(stdout.lines().count(), 30);
+    let words = ["ping", "--from", "run.json", "--only", "failed", "-f", "csv", "-n"];
+    assert_eq!(rdmactl(folder.path(), &words).1.lines().count(), 10);
     let (code, _, stderr) = simulate(&folder, &["--only", "failed", "-f", "svg"]);
     assert!(code == 2 && stderr.contains("fix: remove --only, or write rows"), "{stderr}");
 }
@@ -408,4 +410,34 @@ fn hints_of_filters_and_columns_are_about_pairs() {
     }
     let (_, _, stderr) = rdmactl(folder.path(), &["gids", "-w", "state!=up"]);
     assert!(stderr.contains("-w 'netdev==eth1'"), "each listing has its own: {stderr}");
+}
+
+#[test]
+fn a_port_with_another_mtu_is_a_warning_and_no_failure() {
+    let one = folder("hosts n[1-4]\nrails 2\nfault host n4 rail 1 mtu 1500\n");
+    let (code, stdout, _) = simulate(&one, &[]);
+    assert_eq!(code, 0, "{stdout}");
+    let told = "\n~ n4 rail 1: mtu.differs\n    mlx5_1/1 on eth1 has MTU 1500 (RDMA path MTU 1024); 3 of \
+                4 hosts have MTU 9000 (RDMA path MTU 4096)\n    fix: check that the switch port passes \
+                packets of 9000 bytes; then, on n4: ip link set eth1 mtu 9000\n";
+    assert!(stdout.contains(told), "{stdout}");
+    assert!(stdout.ends_with("24 pairs: 24 ok; 1 warning; simulated\n"), "{stdout}");
+    let (_, stdout, _) = simulate(&one, &["-f", "csv", "-n", "-o", "source,target,rail,mtu"]);
+    assert!(stdout.contains("n1,n4,1,1024\n") && stdout.contains("n1,n4,0,4096\n"), "{stdout}");
+    let (_, stdout, _) = simulate(&one, &["--json", "--save", "run.json"]);
+    assert_valid("ping", &json(&stdout));
+    assert_eq!(json(&stdout)["warnings"][0]["hosts"], serde_json::json!([3]));
+    let (_, stdout, _) = simulate(&one, &["-f", "ndjson"]);
+    let event = stdout.lines().find(|line| line.contains("\"event\":\"warning\"")).expect("one");
+    assert_valid("ping-event", &json(event));
+    let (_, stdout, _) = rdmactl(one.path(), &["ping", "--from", "run.json", "--findings"]);
+    assert!(stdout.contains("~ n4 rail 1: mtu.differs"), "{stdout}");
+
+    let halves = folder("hosts n[1-4]\nfault host n[3-4] mtu 1500\n");
+    let (code, stdout, _) = simulate(&halves, &[]);
+    assert!(code == 0 && stdout.contains("\n~ n[1-4]: mtu.differs\n"), "{stdout}");
+    assert!(stdout.contains("n[3-4] (mlx5_0/1 on eth0): MTU 1500"), "{stdout}");
+
+    let (_, stdout, _) = simulate(&folder("hosts n[1-4]\nfault host n[1-4] mtu 1500\n"), &[]);
+    assert!(!stdout.contains('~') && stdout.contains("12 pairs: 12 ok; sim"), "{stdout}");
 }

@@ -9,7 +9,7 @@ use rdmactl::analyse::culprit::findings;
 use rdmactl::analyse::verdict::not_tested;
 use rdmactl::model::ping::{
     Code, Finding, Latency, Measured, Metric, Outlier, OutlierKind, Pair, PairTransport, PingHost,
-    PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict,
+    PingReport, Quantiles, Route, RoutePort, Side, Summary, Verdict, Warning, WarningCode,
 };
 use rdmactl::model::probe::{Method, Stage};
 use rdmactl::model::{GidKind, GidValue, HostFailure, Protocol, Reason};
@@ -47,6 +47,8 @@ fn port(host: usize, driver: &str) -> RoutePort {
         rate_bps: Some(400_000_000_000),
         pkey_index: 0,
         pkey: None,
+        netdev_mtu: None,
+        active_mtu: None,
     }
 }
 
@@ -168,6 +170,16 @@ fn outliers() -> Vec<Outlier> {
     ]
 }
 
+fn warnings() -> Vec<Warning> {
+    vec![Warning {
+        code: WarningCode::MtuDiffers,
+        hosts: vec![3, 4],
+        rails: vec![1],
+        detail: "mlx5_1/1 on eth\x1b1 has MTU 1500 (RDMA path MTU 1024)".into(),
+        hint: "on n4: ip link set eth1 mtu 9000".into(),
+    }]
+}
+
 fn report() -> PingReport {
     let mut hosts: Vec<PingHost> = ["n1", "n2", "n3", "n4", "evil\x1b[2J\u{202e}"].map(host).into();
     let failure = HostFailure::new(Reason::Unreachable, "no route to the host");
@@ -184,6 +196,7 @@ fn report() -> PingReport {
         findings: findings(&pairs, None),
         pairs,
         outliers: outliers(),
+        warnings: warnings(),
         cells: None,
         coverage: None,
         simulated: None,

@@ -5,6 +5,7 @@
 
 mod fix;
 
+pub(crate) use fix::plain_or;
 pub use fix::{Ends, with_placeholders};
 
 use crate::model::Protocol;
@@ -50,7 +51,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     }
 }
 
-/// Returns the fix that the failed end knows, else the one of the table with the names of the
+/// Returns the fix that the failed end knows, else the one of the table; with the names of the
 /// pair.
 fn hint(
     code: Code,
@@ -60,7 +61,7 @@ fn hint(
     side: Side,
 ) -> Option<String> {
     let of_table = || special.or_else(|| code.fixes().first().copied());
-    known.cloned().or_else(|| Some(ends.fill(of_table()?, side)))
+    Some(ends.fill(known.map(String::as_str).or_else(of_table)?, side))
 }
 
 /// Returns the failure as a clause that names the host if its packets never left it.
@@ -588,6 +589,14 @@ mod tests {
         assert_eq!(code(Cause::Library), Code::Library);
         assert_eq!(code(Cause::Unsupported), Code::NoTransport);
         assert_eq!(code(Cause::Mtu), Code::MtuMismatch);
+    }
+
+    #[test]
+    fn a_fix_that_an_end_knows_names_the_host() {
+        let fix = Some("on {host}: ip link set eth1 mtu 1500".to_owned());
+        let failure = StepError { fix, ..at(Stage::Open, Cause::Mtu) };
+        let hint = judge(&evidence(None, Some(failure))).hint;
+        assert_eq!(hint.as_deref(), Some("on n2: ip link set eth1 mtu 1500"));
     }
 
     #[test]

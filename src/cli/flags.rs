@@ -57,6 +57,9 @@ const ALONE: [(&str, &[&str], &str); 1] = [(
     "remove one of them: the file holds the pairs as they were tested",
 )];
 
+/// Flags of ping that choose what is printed of a run, also of a saved one.
+const OF_PRINT: [&str; 2] = ["--only", "--findings"];
+
 /// Flags that a command does not support, each time with the remedy.
 type Row = (&'static str, &'static [(&'static [Group], &'static str)]);
 
@@ -205,7 +208,9 @@ pub fn check(command: &str, given: &[&str], own: &[String]) -> Result<(), FlagEr
         let is_given = |flag: &str| given.contains(&flag) || own.contains(&format!("--{flag}"));
         let Some(&one) = flags.iter().find(|flag| is_given(flag)) else { continue };
         let itself = format!("--{one}");
-        if let Some(other) = own.iter().find(|other| **other != itself) {
+        if let Some(other) = own.iter().find(|other| {
+            **other != itself && !(one == "from" && OF_PRINT.contains(&other.as_str()))
+        }) {
             return Err(FlagError::Contrary { one, other: other.clone(), fix });
         }
     }

@@ -9,6 +9,7 @@ mod plan;
 mod rail_cells;
 mod summary;
 mod test;
+mod warning;
 
 use std::collections::HashMap;
 
@@ -24,6 +25,7 @@ pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
 pub use summary::Summary;
 pub use test::Test;
+pub use warning::{Warning, WarningCode};
 
 use super::probe::{Method, RoundTrips, Stage, StepError};
 use super::{GidKind, GidValue, HostFailure, Protocol, SOFT_IWARP, SOFT_ROCE};
@@ -50,6 +52,9 @@ pub struct PingReport {
     /// What works and is slow beside others of its kind; of fewer than four hosts nothing.
     #[serde(default)]
     pub outliers: Vec<Outlier>,
+    /// Differences that fail no pair; empty in files of older versions.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// The file that this was made up from, without any message; `None` for a real run.
     #[serde(default)]
     pub simulated: Option<String>,
@@ -307,6 +312,12 @@ pub struct RoutePort {
     /// That key; `None` where the port has none (iWARP), or its table was not read.
     #[serde(default)]
     pub pkey: Option<u16>,
+    /// MTU of the interface, in bytes.
+    #[serde(default)]
+    pub netdev_mtu: Option<u32>,
+    /// Active RDMA MTU of the port, in bytes; `None` if the port was not opened.
+    #[serde(default)]
+    pub active_mtu: Option<u32>,
 }
 
 impl RoutePort {

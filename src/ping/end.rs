@@ -339,7 +339,7 @@ fn no_mtu(opening: &Opening) -> StepError {
         detail: format!(
             "{device}/{port} has no path MTU: the MTU of its network interface is too small"
         ),
-        fix: Some(format!("set the MTU of the network: ip link set {} mtu 1500", netdev(opening))),
+        fix: Some(format!("on {{host}}: ip link set {} mtu 1500", netdev(opening))),
         ..StepError::new(Stage::Open, Cause::Mtu)
     }
 }

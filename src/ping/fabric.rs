@@ -70,7 +70,12 @@ struct AtHost {
     /// and the target.
     target: Effect,
     trouble: Option<Trouble>,
+    /// MTU of its network interface, if it is not [`NETDEV_MTU`].
+    netdev_mtu: Option<u32>,
 }
+
+/// MTU of network interfaces, in bytes.
+const NETDEV_MTU: u32 = 9_000;
 
 /// What is wrong with a host itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +150,13 @@ impl Fabric {
     #[must_use]
     pub fn tcp_ns(&self) -> u64 {
         self.tcp_ns
+    }
+
+    /// Returns the MTU of the network interface of a host on a rail, in bytes.
+    #[must_use]
+    pub fn netdev_mtu(&self, rail: usize, host: usize) -> u32 {
+        let at = self.at_host.get(host * self.rails + rail);
+        at.and_then(|at| at.netdev_mtu).unwrap_or(NETDEV_MTU)
     }
 
     /// What a probe of this pair sees: the median half round trip in nanoseconds, or what goes

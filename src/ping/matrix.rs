@@ -321,6 +321,8 @@ impl Rounds<'_> {
             return not_tested();
         }
         route.mtu = outcome.mtu;
+        let mtus = outcome.port_mtus.unzip();
+        (route.source.active_mtu, route.target.active_mtu) = mtus;
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
         Pair {
             rail,

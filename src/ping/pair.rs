@@ -94,6 +94,8 @@ pub(super) struct Outcome {
     pub(super) evidence: Evidence,
     pub(super) measured: Measured,
     pub(super) mtu: Option<u32>,
+    /// Active MTUs of both ports, the source's first.
+    pub(super) port_mtus: Option<(u32, u32)>,
 }
 
 /// Runs one ordered pair; connections of a run have different numbers.
@@ -139,6 +141,7 @@ struct Seen {
     tcp_bandwidth: Option<Bandwidth>,
     mads: Option<(MadEvidence, Option<MadPings>)>,
     mtu: Option<u32>,
+    port_mtus: Option<(u32, u32)>,
 }
 
 struct Talk<'a> {
@@ -171,6 +174,7 @@ impl Talk<'_> {
         let (mad, mad_pings) = seen.mads.unzip();
         Outcome {
             mtu: seen.mtu,
+            port_mtus: seen.port_mtus,
             measured: Measured {
                 transport: PairTransport::of(seen.passed, tcp_passes),
                 datagrams: seen.datagrams,

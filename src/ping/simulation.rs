@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use super::fabric::{Fabric, Pass, Symptom};
 use super::plan::{Plan, Tally};
 use crate::analyse::culprit::{Trial, findings_of_rail, findings_over, second_attempt_of};
+use crate::analyse::mtu::{self, UsedPort};
 use crate::analyse::outliers;
 use crate::analyse::verdict::{self, Ends};
 use crate::model::ping::{
@@ -108,6 +109,16 @@ impl<'a> Run<'a> {
             let leaf = topology.and_then(|topology| topology.name_of(at)).map(str::to_owned);
             PingHost { name: name.clone(), kernel: None, failure: None, leaf }
         };
+        let names: Vec<&str> = self.fabric.hosts().iter().map(String::as_str).collect();
+        let all = || (0..rails).flat_map(|rail| (0..hosts).map(move |host| (rail, host)));
+        let ports: Vec<RoutePort> = all().map(|(rail, host)| self.port(rail, host)).collect();
+        let used = all().zip(&ports).map(|((rail, host), port)| UsedPort {
+            rail,
+            host,
+            protocol: Protocol::Roce,
+            port,
+        });
+        let warnings = mtu::differences(&names, used);
         let coverage = run.plan.coverage(rails, &tally);
         let mut summary = self.summary();
         summary.leave_out(coverage.planned - coverage.tested);
@@ -119,6 +130,7 @@ impl<'a> Run<'a> {
             summary,
             findings,
             outliers,
+            warnings,
             simulated: Some(run.file.to_owned()),
             taken_ns: None,
             elapsed_ms: 0,
@@ -209,7 +221,7 @@ impl<'a> Run<'a> {
     fn pair(&self, cell: Cell) -> Pair {
         let Cell { rail, source, target } = cell;
         let evidence = self.fabric.evidence(self.seen(cell));
-        let route = route(cell);
+        let route = self.route(cell);
         let first = self.tried_again.contains(&cell).then(|| {
             let evidence = self.fabric.evidence(self.fabric.probe(cell, Pass::First));
             verdict::judge(&evidence, &self.ends(cell, &route))
@@ -230,6 +242,40 @@ impl<'a> Run<'a> {
             },
             tcp: evidence.tcp.and_then(Result::ok).map(Into::into),
             first,
+        }
+    }
+
+    /// Returns the route of a pair. Each rail is one subnet of RoCE.
+    fn route(&self, cell: Cell) -> Route {
+        let Cell { rail, source, target } = cell;
+        let (source, target) = (self.port(rail, source), self.port(rail, target));
+        Route {
+            method: Method::Relay,
+            protocol: Protocol::Roce,
+            unreliable: true,
+            mtu: source.active_mtu.min(target.active_mtu),
+            source,
+            target,
+        }
+    }
+
+    fn port(&self, rail: usize, host: usize) -> RoutePort {
+        let netdev_mtu = self.fabric.netdev_mtu(rail, host);
+        let [.., second, first] = host.to_be_bytes();
+        let rail = u8::try_from(rail).unwrap_or(u8::MAX);
+        RoutePort {
+            device: format!("mlx5_{rail}"),
+            port: 1,
+            gid_index: 3,
+            gid: GidValue(Ipv4Addr::new(10, rail, second, first).to_ipv6_mapped()),
+            gid_kind: Some(GidKind::RoceV2),
+            netdev: Some(format!("eth{rail}")),
+            driver: Some("simulated".into()),
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+            netdev_mtu: Some(netdev_mtu),
+            active_mtu: mtu::path_mtu(netdev_mtu),
         }
     }
 
@@ -291,34 +337,6 @@ impl Fabric {
 
 /// Ends of the verdicts that are shared by all pairs with one symptom.
 const UNNAMED: Ends<'_> = Ends { source: "SOURCE", target: "TARGET", route: None };
-
-/// Ports as a `RoCE` fabric with one subnet for each rail has them.
-fn route(cell: Cell) -> Route {
-    let port = |host: usize| {
-        let [.., second, first] = host.to_be_bytes();
-        let rail = u8::try_from(cell.rail).unwrap_or(u8::MAX);
-        RoutePort {
-            device: format!("mlx5_{rail}"),
-            port: 1,
-            gid_index: 3,
-            gid: GidValue(Ipv4Addr::new(10, rail, second, first).to_ipv6_mapped()),
-            gid_kind: Some(GidKind::RoceV2),
-            netdev: Some(format!("eth{rail}")),
-            driver: Some("simulated".into()),
-            rate_bps: None,
-            pkey_index: 0,
-            pkey: None,
-        }
-    };
-    Route {
-        method: Method::Relay,
-        protocol: Protocol::Roce,
-        unreliable: true,
-        mtu: Some(4_096),
-        source: port(cell.source),
-        target: port(cell.target),
-    }
-}
 
 #[cfg(test)]
 mod tests;

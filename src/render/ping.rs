@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 use super::table::lay_out;
 use super::{escape, json};
 use crate::model::ping::{Bandwidth, Code, Finding, Pair, PingReport, Summary, Verdict};
+use crate::names;
 use crate::query::{Align, Value};
 
 /// Above this many hosts a matrix no longer fits a screen.
@@ -142,6 +143,7 @@ pub fn render_findings(report: &PingReport) -> String {
         let noun = if has_paths { "paths and pairs" } else { "pairs" };
         let _ = writeln!(text, "! {} more {noun}: {}", counted.len(), count_codes(counted));
     }
+    write_warnings(&mut text, report);
     outliers::write(&mut text, report);
     write_recovered(&mut text, report);
     for left in &report.left_behind {
@@ -176,6 +178,18 @@ fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
     let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
     if let Some(hint) = &finding.hint {
         let _ = writeln!(text, "    fix: {}", escape(hint));
+    }
+}
+
+/// Writes each difference that fails no pair, with its fix.
+fn write_warnings(text: &mut String, report: &PingReport) {
+    for warning in &report.warnings {
+        let names = warning.hosts.iter().filter_map(|&host| report.hosts.get(host));
+        let who = names::fold(names.map(|host| &host.name));
+        let (who, rails) = (escape(&who), name_rails(&warning.rails));
+        let _ = writeln!(text, "~ {who}{rails}: {}", warning.code.word());
+        let _ = writeln!(text, "    {}", escape(&warning.detail));
+        let _ = writeln!(text, "    fix: {}", escape(&warning.hint));
     }
 }
 
@@ -259,6 +273,13 @@ fn sum(report: &PingReport) -> String {
     }
     if !report.outliers.is_empty() {
         let _ = write!(text, "; {} slow", report.outliers.len());
+    }
+    match report.warnings.len() {
+        0 => {}
+        1 => text.push_str("; 1 warning"),
+        many => {
+            let _ = write!(text, "; {many} warnings");
+        }
     }
     if report.simulated.is_some() {
         return text + "; simulated";

@@ -23,6 +23,7 @@ fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> Ping
         summary,
         findings: Vec::new(),
         outliers: Vec::new(),
+        warnings: Vec::new(),
         simulated: None,
         taken_ns: None,
         elapsed_ms: 1,

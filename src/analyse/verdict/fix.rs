@@ -40,6 +40,24 @@ impl<'a> Ends<'a> {
         Some(self.port(other(side))?.gid.ip().to_string())
     }
 
+    /// Returns the side with the smaller MTU.
+    fn low_mtu(&self) -> Side {
+        let mtu = |side| {
+            let port = self.port(side);
+            port.and_then(|port| {
+                port.active_mtu.zip(port.netdev_mtu).or(Some((0, port.netdev_mtu?)))
+            })
+        };
+        let is_target = mtu(Side::Target).zip(mtu(Side::Source)).is_some_and(|(a, b)| a < b);
+        if is_target { Side::Target } else { Side::Source }
+    }
+
+    /// Returns the larger MTU of the two network interfaces.
+    fn high_mtu(&self) -> Option<u32> {
+        let mtu = |side| self.port(side)?.netdev_mtu;
+        mtu(Side::Source).max(mtu(Side::Target))
+    }
+
     /// Returns a fix of the verdict table with the names of this pair.
     #[must_use]
     pub fn fill(&self, fix: &str, side: Side) -> String {
@@ -50,7 +68,12 @@ impl<'a> Ends<'a> {
     #[must_use]
     pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
+        let low = self.low_mtu();
+        let high_mtu = self.high_mtu().map(|mtu| mtu.to_string());
         let names = [
+            ("low_host", Some(self.host(low))),
+            ("low_netdev", self.netdev(low)),
+            ("high_mtu", high_mtu.as_deref()),
             ("source", Some(self.source)),
             ("target", Some(self.target)),
             ("host", Some(self.host(side))),
@@ -74,6 +97,11 @@ pub fn with_placeholders(fix: &str) -> String {
 
 fn other(side: Side) -> Side {
     if side == Side::Target { Side::Source } else { Side::Target }
+}
+
+/// Returns the name if a shell takes it as one ordinary word, else the placeholder.
+pub(crate) fn plain_or<'a>(name: &'a str, placeholder: &'a str) -> &'a str {
+    if is_plain(name) { name } else { placeholder }
 }
 
 /// True if a shell takes the name as one ordinary word.
@@ -101,6 +129,8 @@ mod tests {
             rate_bps: None,
             pkey_index: 0,
             pkey: None,
+            netdev_mtu: None,
+            active_mtu: None,
         }
     }
 
@@ -130,6 +160,22 @@ mod tests {
         assert_eq!(fill(Some(&route), Side::Source), source);
         assert_eq!(fill(Some(&route), Side::Path), source);
         assert_eq!(fill(Some(&route), Side::Target), target);
+    }
+
+    #[test]
+    fn the_end_with_the_smaller_mtu_is_the_one_to_change() {
+        let fix = Code::MtuMismatch.fixes()[0];
+        let with = |source, target| {
+            let mut route = route(Protocol::Roce, "eth1");
+            (route.source.netdev_mtu, route.target.netdev_mtu) = (source, target);
+            let ends = Ends { source: "n1", target: "n2", route: Some(&route) };
+            ends.fill(fix, Side::Source)
+        };
+        let text = with(Some(9_000), Some(1_500));
+        assert!(text.contains("; on n2: ip link set eth7 mtu 9000; compare"), "{text}");
+        let text = with(Some(1_500), Some(9_000));
+        assert!(text.contains("; on n1: ip link set eth1 mtu 9000; compare"), "{text}");
+        assert!(with(None, None).contains("eth1 mtu HIGH_MTU"), "{text}");
     }
 
     #[test]

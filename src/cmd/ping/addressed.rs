@@ -63,6 +63,7 @@ impl Real {
             findings: findings(&pairs, None),
             pairs,
             outliers: Vec::new(),
+            warnings: Vec::new(),
             simulated: None,
             taken_ns: Some(taken_ns),
             elapsed_ms,

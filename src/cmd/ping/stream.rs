@@ -62,6 +62,9 @@ impl Stream {
         for outlier in &report.outliers {
             self.tell(&PingEvent::outlier(&report.hosts, outlier));
         }
+        for warning in &report.warnings {
+            self.tell(&PingEvent::warning(warning));
+        }
         self.tell(&PingEvent::summary(report));
         let mut state = self.state();
         state.has_pairs = false;

@@ -126,6 +126,7 @@ mod tests {
             summary: Summary::default(),
             findings: Vec::new(),
             outliers: Vec::new(),
+            warnings: Vec::new(),
             simulated: None,
             taken_ns: Some(7),
             elapsed_ms: 1,

@@ -55,7 +55,8 @@ macro_rules! codes {
             /// Returns the fixes: the usual one, then those of special cases.
             ///
             /// `{source}`, `{target}`, `{host}` (the end at which the failure was seen), `{peer}` (the other end),
-            /// `{device}` and `{netdev}` (of the host) and `{address}` (of the peer) are filled in by
+            /// `{device}` and `{netdev}` (of the host), `{address}` (of the peer), `{low_host}` and
+            /// `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the larger MTU) are filled in by
             /// `analyse::verdict`.
             #[must_use]
             pub fn fixes(self) -> &'static [&'static str] {
@@ -101,7 +102,8 @@ codes! {
     MtuMismatch = "mtu.mismatch",
         "The ends have different path MTUs, `--mtu` is larger than a port supports, or the MTU of a network interface \
          is below 352 bytes, too small for RDMA.",
-        ["omit --mtu, then compare the MTU of both ports: rdmactl ports -v -H {source},{target}"];
+        ["set the MTU of both network interfaces to one value; on {low_host}: ip link set {low_netdev} mtu {high_mtu}; \
+          compare both ports: rdmactl ports -v -H {source},{target}"];
     NoNeighbour = "l2.no_neighbour",
         "The peer does not reply to ARP or neighbor discovery: it is down, in another VLAN, filtered, or the neighbor \
          table of the host is full.",

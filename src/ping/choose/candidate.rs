@@ -55,7 +55,19 @@ impl<'a> Candidate<'a> {
             rate_bps: self.port.rate_bps,
             pkey_index: 0,
             pkey: None,
+            netdev_mtu: self.netdev_mtu(),
+            active_mtu: None,
         }
+    }
+
+    /// MTU of the interface of the GID, which may be a VLAN or a bond.
+    fn netdev_mtu(&self) -> Option<u32> {
+        let of_port = || self.port.netdev_mtu;
+        let Some(name) = &self.gid.netdev else { return of_port() };
+        let all = self.host.netdevs.iter().flatten();
+        let mut named = all.filter(|netdev| netdev.name == *name);
+        let is_of_port = self.port.netdev.as_ref() == Some(name);
+        named.find_map(|netdev| netdev.mtu).or_else(|| of_port().filter(|_| is_of_port))
     }
 }
 

@@ -375,6 +375,23 @@ fn ports_of_other_partitions_do_not_talk() {
 }
 
 #[test]
+fn a_route_knows_the_mtu_of_the_interface_of_its_gid() {
+    let on = |netdev: &str| {
+        let mut report = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.1", V2)])]);
+        let port = &mut report.devices[0].ports[0];
+        (port.netdev, port.netdev_mtu) = (Some("eth1".into()), Some(9_000));
+        port.gids.as_mut().unwrap()[0].netdev = Some(netdev.into());
+        let vlan = serde_json::json!({ "name": "eth1.100", "mtu": 1_500 });
+        report.netdevs = Some(vec![serde_json::from_value(vlan).unwrap()]);
+        report
+    };
+    let mtu = |netdev| choose(&on(netdev), &on("eth1")).unwrap().source.netdev_mtu;
+    assert_eq!(mtu("eth1"), Some(9_000));
+    assert_eq!(mtu("eth1.100"), Some(1_500), "a VLAN has an MTU of its own");
+    assert_eq!(mtu("eth1.200"), None, "an interface that was not read");
+}
+
+#[test]
 fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
     let on = |netdev: &str, id: Option<u16>, ip: &str| {
         let mut report = host(&[("a", ROCE, UP, &[(ip, V2)])]);

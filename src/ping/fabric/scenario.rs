@@ -13,7 +13,7 @@
 //!
 //! WHERE := host SET | transmit SET | receive SET | leaf NAME | path LEAF LEAF
 //!        | pair HOST HOST | pair HOST -> HOST
-//! WHAT  := slow FACTOR | blocked | blackhole | loss PERCENT | down | dead | hung
+//! WHAT  := slow FACTOR | blocked | blackhole | loss PERCENT | mtu BYTES | down | dead | hung
 //! TIME  := number and ns, us or ms
 //! ```
 
@@ -345,11 +345,13 @@ struct Fault<'text, 'words> {
 enum What {
     Effect(Effect),
     Trouble(Trouble),
+    /// MTU of the network interface.
+    Mtu(u32),
 }
 
 const WHERE: &str = "write fault, then host SET, transmit SET, receive SET, leaf NAME, path LEAF LEAF, \
                      pair HOST HOST or pair HOST -> HOST; then rail N for one rail only; \
-                     then slow 1.25, blocked, blackhole, loss 5%, down, dead or hung";
+                     then slow 1.25, blocked, blackhole, loss 5%, mtu 1500, down, dead or hung";
 
 impl Fault<'_, '_> {
     fn put(&self, fabric: &mut Fabric) -> Read<()> {
@@ -404,7 +406,7 @@ impl Fault<'_, '_> {
         }
         let is_more_than_slow = match what {
             What::Effect(effect) => effect != Effect { slow: effect.slow, ..Effect::default() },
-            What::Trouble(_) => true,
+            What::Trouble(_) | What::Mtu(_) => true,
         };
         let is_one_way = !(out && back);
         if is_one_way && is_more_than_slow {
@@ -419,6 +421,7 @@ impl Fault<'_, '_> {
                 let at = &mut fabric.at_host[host * self.text.rails + rail];
                 match what {
                     What::Trouble(trouble) => at.trouble = Some(trouble),
+                    What::Mtu(mtu) => at.netdev_mtu = Some(mtu),
                     What::Effect(effect) => {
                         if out {
                             at.source = at.source.and(effect);
@@ -466,8 +469,8 @@ impl Fault<'_, '_> {
     fn effect(&self, rest: &[&str]) -> Read<(std::ops::Range<usize>, Effect)> {
         match self.what(rest)? {
             (rails, _, What::Effect(effect)) => Ok((rails, effect)),
-            (_, _, What::Trouble(_)) => wrong(
-                "down, dead and hung apply to hosts only",
+            (_, _, What::Trouble(_) | What::Mtu(_)) => wrong(
+                "mtu, down, dead and hung apply to hosts only",
                 "write: fault host SET dead; or slow, blocked, blackhole or loss here",
             ),
         }
@@ -499,6 +502,12 @@ impl Fault<'_, '_> {
             ["loss", part] => {
                 let lost = percent(part, 0.0..=100.0, "write 0% to 100%, for example: loss 5%")?;
                 What::Effect(Effect { passing: 1.0 - lost, ..none })
+            }
+            ["mtu", bytes] => {
+                // Below 352 bytes a port has no path MTU.
+                let fix = "write the MTU of a network interface, from 352 to 65535: mtu 1500";
+                let mtu = whole(bytes, 352..=65_535, "mtu", fix)?;
+                What::Mtu(u32::try_from(mtu).unwrap_or(u32::MAX))
             }
             ["blocked"] => What::Effect(Effect { blocks_roce: true, ..none }),
             ["blackhole"] => What::Effect(Effect { drops_full: true, ..none }),

@@ -35,6 +35,8 @@ mod tests {
             rate_bps: None,
             pkey_index: 0,
             pkey: None,
+            netdev_mtu: None,
+            active_mtu: None,
         }
     }
 

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
+use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
-use crate::model::SOFT_IWARP;
 use crate::model::ping::{Bandwidth, Datagrams, Test};
 use crate::model::probe::{
     Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
     TcpProbing, TcpStreaming,
 };
+use crate::model::{Protocol, SOFT_IWARP};
 
 /// Checked exchanges for each message size.
 const CHECKS: u32 = 4;
@@ -54,6 +55,7 @@ impl Talk<'_> {
         let mut addresses = (None, None);
         if let Some((here, there)) = self.open(Purpose::Messages) {
             addresses = (there.tcp_address, there.tcp_stream_address);
+            self.seen.port_mtus = Some((here.mtu, there.mtu));
             self.seen.source = self.too_large(&here);
             self.seen.target = self.too_large(&there);
             if self.effort.wants(Test::TcpLatency) || self.is_soft_iwarp() {
@@ -83,6 +85,13 @@ impl Talk<'_> {
         let asked = self.effort.overrides.mtu.filter(|&asked| is_set && asked > end.mtu)?;
         Some(StepError {
             detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
+            fix: Some(if self.route.protocol == Protocol::Roce {
+                let needed = asked.saturating_add(ROCE_HEADERS);
+                format!("omit --mtu; or, on {{host}}: ip link set {{netdev}} mtu {needed}")
+            } else {
+                "omit --mtu; or show which MTU the port of {host} supports: rdmactl ports -v -H {host}"
+                    .into()
+            }),
             ..StepError::new(Stage::Connect, Cause::Mtu)
         })
     }

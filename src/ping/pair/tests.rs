@@ -122,6 +122,8 @@ fn route(method: Method) -> Route {
         rate_bps: None,
         pkey_index: 0,
         pkey: None,
+        netdev_mtu: None,
+        active_mtu: None,
     };
     let protocol = Protocol::Roce;
     let unreliable = method != Method::Cm;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::schema_of;
-use crate::model::ping::{Coverage, Finding, Outlier, Pair, PingHost, PingReport, Summary};
+use crate::model::ping::{
+    Coverage, Finding, Outlier, Pair, PingHost, PingReport, Summary, Warning,
+};
 
 /// One event of a run. Hosts come first, the summary last; pairs come as they end, those that are tried again
 /// once more: the last line of a pair counts.
@@ -54,6 +56,12 @@ enum What<'a> {
         #[serde(flatten)]
         outlier: &'a Outlier,
     },
+    /// A difference fails no pair.
+    Warning {
+        /// The warning.
+        #[serde(flatten)]
+        warning: &'a Warning,
+    },
     /// The run is over.
     Summary {
         /// How many pairs there were, and what came of them.
@@ -100,6 +108,12 @@ impl<'a> PingEvent<'a> {
     #[must_use]
     pub fn outlier(hosts: &'a [PingHost], outlier: &'a Outlier) -> Self {
         Self::new(What::Outlier { name: name(hosts, outlier.host), outlier })
+    }
+
+    /// A difference fails no pair.
+    #[must_use]
+    pub fn warning(warning: &'a Warning) -> Self {
+        Self::new(What::Warning { warning })
     }
 
     /// The run is over.

@@ -110,7 +110,10 @@ fn a_fault_that_is_none_is_named() {
         ("leaf a slow 2", "leaf a is not defined"),
         ("path a b slow 2", "leaf a is not defined"),
         ("pair n1 n1 slow 2", "the pair names one host twice"),
-        ("pair n1 n2 dead", "down, dead and hung apply to hosts only"),
+        ("pair n1 n2 dead", "mtu, down, dead and hung apply to hosts only"),
+        ("pair n1 n2 mtu 1500", "mtu, down, dead and hung apply to hosts only"),
+        ("host n1 mtu 100", "mtu 100"),
+        ("host n1 mtu", "unknown kind of fault"),
     ];
     for (fault, what) in cases {
         let text = format!("hosts n[1-4]\nfault {fault}");

@@ -1,0 +1,321 @@
+//! Finds ports whose MTU differs from that of the other ports on their rail.
+//!
+//! A pair with such a port works, with the smaller path MTU of both ends, so that no verdict reports
+//! it. This module looks at ports that pairs used; `cmd::ping` and `ping::simulation` use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::verdict::plain_or;
+use crate::model::Protocol;
+use crate::model::ping::{Pair, Route, RoutePort, Warning, WarningCode};
+use crate::names;
+
+/// Bytes that RoCE adds to the payload of a packet at most (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
+pub const ROCE_HEADERS: u32 = 96;
+
+/// Groups of ports that one warning lists.
+const MOST_GROUPS: usize = 4;
+
+/// A port that pairs used.
+#[derive(Debug, Clone, Copy)]
+pub struct UsedPort<'a> {
+    /// Rail of the port.
+    pub rail: usize,
+    /// Index of the host.
+    pub host: usize,
+    /// Protocol of the port.
+    pub protocol: Protocol,
+    /// The port.
+    pub port: &'a RoutePort,
+}
+
+/// Returns the ports that pairs used; a port appears once for each of its pairs.
+pub fn used_ports(pairs: &[Pair]) -> impl Iterator<Item = UsedPort<'_>> {
+    let routes = pairs.iter().filter_map(|pair| Some((pair, pair.route.as_ref()?)));
+    routes.flat_map(|(pair, route): (&Pair, &Route)| {
+        let of = |host, port| UsedPort { rail: pair.rail, host, protocol: route.protocol, port };
+        [of(pair.source, &route.source), of(pair.target, &route.target)]
+    })
+}
+
+/// Compares the RDMA MTUs of the ports of each rail; `names` are those of all hosts.
+///
+/// The value of more than half of the ports is normal, and the other ports are reported. Without
+/// such a value, one warning lists all groups of ports.
+#[must_use]
+pub fn differences<'a>(
+    names: &[&str],
+    ports: impl IntoIterator<Item = UsedPort<'a>>,
+) -> Vec<Warning> {
+    let mut rails: BTreeMap<usize, BTreeMap<Group, BTreeSet<usize>>> = BTreeMap::new();
+    for one in ports {
+        // iWARP runs over TCP, which agrees on a segment size.
+        let Some(group) = Group::of(&one).filter(|_| one.protocol != Protocol::Iwarp) else {
+            continue;
+        };
+        rails.entry(one.rail).or_default().entry(group).or_default().insert(one.host);
+    }
+    let has_rails = rails.len() > 1;
+    let mut warnings = Vec::new();
+    for (rail, groups) in &rails {
+        let rail = has_rails.then_some(*rail);
+        warnings.extend(Rail { names, rail, groups }.warnings());
+    }
+    warnings
+}
+
+/// Ports with equal MTUs and equal names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    active_mtu: u32,
+    netdev_mtu: Option<u32>,
+    device: String,
+    port: u8,
+    netdev: Option<String>,
+}
+
+impl Group {
+    fn of(one: &UsedPort<'_>) -> Option<Self> {
+        let RoutePort { device, port, netdev, netdev_mtu, active_mtu, .. } = one.port.clone();
+        // On InfiniBand, the MTU of the IPoIB interface says nothing of RDMA.
+        let netdev_mtu = netdev_mtu.filter(|_| one.protocol == Protocol::Roce);
+        let active_mtu = active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
+        Some(Self { active_mtu, netdev_mtu, device, port, netdev })
+    }
+
+    /// `MTU 1500 (RDMA path MTU 1024)`.
+    fn mtus(&self) -> String {
+        match self.netdev_mtu {
+            Some(mtu) => format!("MTU {mtu} (RDMA path MTU {})", self.active_mtu),
+            None => format!("RDMA path MTU {}", self.active_mtu),
+        }
+    }
+
+    /// `mlx5_1/1 on eth1`.
+    fn place(&self) -> String {
+        let place = format!("{}/{}", self.device, self.port);
+        self.netdev.as_ref().map_or(place.clone(), |netdev| format!("{place} on {netdev}"))
+    }
+}
+
+/// Returns the largest RDMA path MTU that fits the MTU of a network interface.
+#[must_use]
+pub fn path_mtu(netdev_mtu: u32) -> Option<u32> {
+    let room = netdev_mtu.checked_sub(ROCE_HEADERS)?;
+    [4_096, 2_048, 1_024, 512, 256].into_iter().find(|mtu| *mtu <= room)
+}
+
+/// The ports of one rail.
+struct Rail<'a> {
+    names: &'a [&'a str],
+    /// Number of the rail; `None` if the run has one.
+    rail: Option<usize>,
+    groups: &'a BTreeMap<Group, BTreeSet<usize>>,
+}
+
+impl Rail<'_> {
+    fn warnings(&self) -> Vec<Warning> {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for (group, hosts) in self.groups {
+            *counts.entry(group.active_mtu).or_default() += hosts.len();
+        }
+        let all: usize = counts.values().sum();
+        let Some((&usual, &most)) = counts.iter().max_by_key(|(_, count)| **count) else {
+            return Vec::new();
+        };
+        match counts.len() {
+            1 => Vec::new(),
+            _ if 2 * most > all => self.without_majority_of(usual, (most, all)),
+            _ => vec![self.undecided(all)],
+        }
+    }
+
+    /// Returns a warning for each group that differs from the normal value.
+    fn without_majority_of(&self, usual: u32, (most, all): (usize, usize)) -> Vec<Warning> {
+        let normal = self.largest(usual);
+        let odd = self.groups.iter().filter(|(group, _)| group.active_mtu != usual);
+        odd.map(|(group, hosts)| {
+            let usual = normal.map(Group::mtus).unwrap_or_default();
+            self.warning(
+                hosts.iter().copied().collect(),
+                format!(
+                    "{} has {}; {most} of {all} hosts have {usual}",
+                    group.place(),
+                    group.mtus()
+                ),
+                self.fix(group, hosts, normal),
+            )
+        })
+        .collect()
+    }
+
+    /// Returns one warning for groups of which none has more than half of the ports.
+    fn undecided(&self, all: usize) -> Warning {
+        let largest = self.groups.keys().map(|group| group.active_mtu).max().unwrap_or_default();
+        let normal = self.largest(largest);
+        let mut clauses: Vec<String> = self
+            .groups
+            .iter()
+            .map(|(group, hosts)| {
+                format!("{} ({}): {}", self.set(hosts), group.place(), group.mtus())
+            })
+            .collect();
+        let more = clauses.len().saturating_sub(MOST_GROUPS);
+        clauses.truncate(MOST_GROUPS);
+        if more > 0 {
+            clauses.push(format!("{more} more"));
+        }
+        let small = self.groups.iter().filter(|(group, _)| group.active_mtu < largest);
+        let fixes: Vec<String> =
+            small.take(MOST_GROUPS).map(|(group, hosts)| self.fix(group, hosts, normal)).collect();
+        let hosts = self.groups.values().flatten().copied().collect::<BTreeSet<_>>();
+        self.warning(
+            hosts.into_iter().collect(),
+            format!("no MTU is that of most of {all} hosts: {}", clauses.join("; ")),
+            fixes.join("; "),
+        )
+    }
+
+    fn warning(&self, hosts: Vec<usize>, detail: String, hint: String) -> Warning {
+        let rails = self.rail.into_iter().collect();
+        Warning { code: WarningCode::MtuDiffers, hosts, rails, detail, hint }
+    }
+
+    /// Returns the group with this RDMA MTU that has the most hosts.
+    fn largest(&self, active_mtu: u32) -> Option<&Group> {
+        let groups = self.groups.iter().filter(|(group, _)| group.active_mtu == active_mtu);
+        groups.max_by_key(|(_, hosts)| hosts.len()).map(|(group, _)| group)
+    }
+
+    /// Returns what gives the ports of a group the normal MTU.
+    fn fix(&self, group: &Group, hosts: &BTreeSet<usize>, normal: Option<&Group>) -> String {
+        let set = self.set(hosts);
+        let mtu = normal.and_then(|normal| normal.netdev_mtu);
+        let (Some(mtu), Some(netdev)) = (mtu, &group.netdev) else {
+            return format!("compare the MTUs that the ports support: rdmactl ports -v -H {set}");
+        };
+        let netdev = plain_or(netdev, "NETDEV");
+        let set_mtu = format!("on {set}: ip link set {netdev} mtu {mtu}");
+        if group.netdev_mtu < Some(mtu) {
+            let noun = if hosts.len() == 1 { "switch port passes" } else { "switch ports pass" };
+            format!("check that the {noun} packets of {mtu} bytes; then, {set_mtu}")
+        } else {
+            set_mtu
+        }
+    }
+
+    fn set(&self, hosts: &BTreeSet<usize>) -> String {
+        let names = hosts.iter().filter_map(|&host| self.names.get(host));
+        names::fold(names.map(|name| plain_or(name, "HOST")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{GidKind, GidValue};
+
+    const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+
+    fn port(netdev: &str, netdev_mtu: Option<u32>, active_mtu: Option<u32>) -> RoutePort {
+        RoutePort {
+            device: "mlx5_1".into(),
+            port: 1,
+            gid_index: 3,
+            gid: GidValue("::ffff:10.1.0.1".parse().unwrap()),
+            gid_kind: Some(GidKind::RoceV2),
+            netdev: Some(netdev.into()),
+            driver: None,
+            rate_bps: None,
+            pkey_index: 0,
+            pkey: None,
+            netdev_mtu,
+            active_mtu,
+        }
+    }
+
+    /// Compares the ports of four hosts on one rail.
+    fn compare(protocol: Protocol, mtus: [u32; 4], active: Option<[u32; 4]>) -> Vec<Warning> {
+        let ports: Vec<RoutePort> = (0..4)
+            .map(|host| port("eth1", Some(mtus[host]), active.map(|active| active[host])))
+            .collect();
+        let used = ports.iter().enumerate();
+        differences(&NAMES, used.map(|(host, port)| UsedPort { rail: 0, host, protocol, port }))
+    }
+
+    #[test]
+    fn a_host_with_another_mtu_is_named_with_both_values_and_a_fix() {
+        let found = compare(Protocol::Roce, [9_000, 9_000, 9_000, 1_500], None);
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.hosts.as_slice(), one.rails.as_slice()), (&[3][..], &[][..]));
+        assert_eq!(
+            one.detail,
+            "mlx5_1/1 on eth1 has MTU 1500 (RDMA path MTU 1024); 3 of 4 hosts have MTU 9000 (RDMA \
+             path MTU 4096)"
+        );
+        assert_eq!(
+            one.hint,
+            "check that the switch port passes packets of 9000 bytes; then, on n4: ip link set \
+             eth1 mtu 9000"
+        );
+        let found = compare(Protocol::Roce, [1_500, 9_000, 1_500, 1_500], None);
+        assert_eq!(found[0].hint, "on n2: ip link set eth1 mtu 1500", "most hosts are normal");
+    }
+
+    #[test]
+    fn without_a_majority_both_groups_are_named() {
+        let found = compare(Protocol::Roce, [9_000, 9_000, 1_500, 1_500], None);
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(one.hosts, [0, 1, 2, 3]);
+        assert_eq!(
+            one.detail,
+            "no MTU is that of most of 4 hosts: n[3-4] (mlx5_1/1 on eth1): MTU 1500 (RDMA path MTU \
+             1024); n[1-2] (mlx5_1/1 on eth1): MTU 9000 (RDMA path MTU 4096)"
+        );
+        assert!(one.hint.ends_with("on n[3-4]: ip link set eth1 mtu 9000"), "{}", one.hint);
+    }
+
+    #[test]
+    fn only_what_rdma_notices_is_reported() {
+        assert_eq!(compare(Protocol::Roce, [9_000, 9_216, 9_000, 4_200], None), []);
+        assert_eq!(compare(Protocol::Iwarp, [9_000, 9_000, 9_000, 1_500], None), []);
+        // IPoIB interfaces have MTUs of their own.
+        let same = compare(Protocol::Ib, [2_044, 65_520, 2_044, 2_044], Some([4_096; 4]));
+        assert_eq!(same, []);
+        let one = compare(Protocol::Ib, [2_044; 4], Some([4_096, 2_048, 4_096, 4_096]));
+        assert_eq!(
+            one[0].detail,
+            "mlx5_1/1 on eth1 has RDMA path MTU 2048; 3 of 4 hosts have RDMA path MTU 4096"
+        );
+        assert!(one[0].hint.ends_with("rdmactl ports -v -H n2"), "{}", one[0].hint);
+    }
+
+    #[test]
+    fn rails_are_compared_one_by_one() {
+        let (large, small) = (port("eth0", Some(9_000), None), port("eth1", Some(1_500), None));
+        let used = |rail, host, port| UsedPort { rail, host, protocol: Protocol::Roce, port };
+        let apart =
+            [used(0, 0, &large), used(0, 1, &large), used(1, 0, &small), used(1, 1, &small)];
+        assert_eq!(differences(&NAMES, apart), []);
+        let mixed =
+            [used(0, 0, &large), used(1, 0, &small), used(1, 1, &small), used(1, 2, &large)];
+        assert_eq!(differences(&NAMES, mixed)[0].rails, [1]);
+    }
+
+    #[test]
+    fn a_name_that_a_shell_would_run_is_left_out_of_the_fix() {
+        let (bad, good) = (port("$(reboot)", Some(1_500), None), port("eth1", Some(9_000), None));
+        let used = |host, port| UsedPort { rail: 0, host, protocol: Protocol::Roce, port };
+        let names = ["`reboot`", "n2", "n3"];
+        let found = differences(&names, [used(0, &bad), used(1, &good), used(2, &good)]);
+        assert!(found[0].hint.ends_with("on HOST: ip link set NETDEV mtu 9000"), "{found:?}");
+    }
+
+    #[test]
+    fn the_path_mtu_follows_from_the_network_interface() {
+        let known = [351, 352, 1_119, 1_120, 1_500, 4_191, 4_192, 65_535].map(path_mtu);
+        let wanted = [0, 256, 512, 1_024, 1_024, 2_048, 4_096, 4_096];
+        assert_eq!(known.map(Option::unwrap_or_default), wanted);
+        assert_eq!(path_mtu(0), None);
+    }
+}
