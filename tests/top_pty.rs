@@ -489,7 +489,7 @@ fn an_agent_that_is_slow_is_waited_for_and_kept() {
     let mut terminal = pods.show("--every=2s");
     let agents = pods.agents();
     pods.signal(Signal::STOP);
-    let frame = terminal.await_frame("0/2 hosts up");
+    let frame = terminal.await_frame("?/2 hosts up");
     assert!(frame.contains("pod-1") && frame.contains("pod-2"), "{frame}");
     pods.signal(Signal::CONT);
     terminal.await_frame("top  2 hosts up");
@@ -538,7 +538,8 @@ fn what_makes_no_sense_is_said_before_the_screen_is_taken() {
         (&["--from", "/dev/null"], "the file is empty"),
         (&["--every", "1s", "--from", "/dev/null"], "--every contradicts --from"),
         (&["--every", "1ms"], "the interval must be at least 100ms"),
-        (&["--watch"], "top does not support --watch"),
+        (&["--watch=1", "--every", "2s"], "both set the interval"),
+        (&["--count", "1"], "top does not support --count"),
         (&["--json"], "top does not support --json"),
         (&["-o", "host"], "top does not support --columns"),
         (&["--save", "x"], "top does not support --save"),
