@@ -59,7 +59,7 @@ pub fn differences<'a>(
     let mut warnings = Vec::new();
     for (rail, groups) in &rails {
         let rail = has_rails.then_some(*rail);
-        warnings.extend(Rail { names, rail, groups }.warnings());
+        warnings.extend(Rail { names, number: rail, groups }.warnings());
     }
     warnings
 }
@@ -109,7 +109,7 @@ pub fn path_mtu(netdev_mtu: u32) -> Option<u32> {
 struct Rail<'a> {
     names: &'a [&'a str],
     /// Number of the rail; `None` if the run has one.
-    rail: Option<usize>,
+    number: Option<usize>,
     groups: &'a BTreeMap<Group, BTreeSet<usize>>,
 }
 
@@ -177,7 +177,7 @@ impl Rail<'_> {
     }
 
     fn warning(&self, hosts: Vec<usize>, detail: String, hint: String) -> Warning {
-        let rails = self.rail.into_iter().collect();
+        let rails = self.number.into_iter().collect();
         Warning { code: WarningCode::MtuDiffers, hosts, rails, detail, hint }
     }
 
