@@ -79,7 +79,9 @@ fn slow_is_no_failure_and_blocked_is() {
     assert!(stdout.contains("\n~ n3: slow host, +5") && stdout.contains("retested"), "{stdout}");
     let (code, stdout, _) = simulate("hosts n[1-8]\nfault host n3 blocked", &[]);
     assert_eq!(code, 1, "{stdout}");
-    assert!(stdout.contains("\n! n3: roce.udp4791_blocked (14 of 14 pairs, at first_message)\n"));
+    assert!(stdout.contains(
+        "\n! n3: roce.udp4791_blocked (14 of 14 pairs, while sending the first message)\n"
+    ));
     let (code, stdout, _) = simulate("hosts n1", &[]);
     assert_eq!(code, 0, "{stdout}");
     assert!(stdout.contains("0 pairs: 0 ok; simulated"), "{stdout}");

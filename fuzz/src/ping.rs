@@ -62,6 +62,7 @@ pub fn run(data: &[u8]) {
         summary: Summary::of(&pairs),
         findings: findings(&pairs, None),
         outliers: judge_all(&Grid::of_pairs(4, &pairs, Metric::Latency, None)).outliers().to_vec(),
+        warnings: Vec::new(),
         pairs,
         cells: None,
         coverage: None,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::across::Rails;
 use super::peel::Peel;
 use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
+use crate::model::probe::Stage;
 
 /// A pair that was asked for, as far as blame needs it.
 #[derive(Debug, Clone, Copy)]
@@ -55,12 +56,18 @@ impl<'a> Trial<'a> {
                 | Code::NoPort
                 | Code::GidIndex
                 | Code::NoSubnetManager
-        );
+        ) || self.drops_own();
         match self.verdict.side {
             Side::Source if is_direct => Some(self.source),
             Side::Target if is_direct => Some(self.target),
             _ => None,
         }
+    }
+
+    /// True if the host saw its own packet filter drop what it sends: only that is found out before a
+    /// connection is made.
+    fn drops_own(&self) -> bool {
+        self.verdict.code == Code::Udp4791Blocked && self.verdict.stage == Some(Stage::Connect)
     }
 
     /// The finding that names nothing but this pair.
@@ -75,8 +82,8 @@ const MOST_SINGLE: usize = 10_000;
 
 /// Explains all failed pairs with as few names as can be, leaves and hosts before pairs.
 ///
-/// 1. A host that verdicts accuse by direct evidence is named. Every failed pair with it is then
-///    explained, and counts no more against its peers.
+/// 1. A host that verdicts accuse by direct evidence is named, hosts that drop their own packets
+///    first. Every failed pair with it is then explained, and counts no more against its peers.
 /// 2. Where leaves are known: one is named of which next to all pairs fail with at least half of the
 ///    other leaves, then each path between two leaves on which next to all pairs fail.
 /// 3. Of the others, a host is named that fails with two or more of its peers, with at least half
@@ -121,6 +128,8 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
             is_named[host] = true;
         }
     }
+    // A rule that was seen to drop packets is the most certain cause, and the first to fix.
+    findings.sort_by_key(|finding| finding.code != Code::Udp4791Blocked);
     let is_open = |trial: &Trial<'_>| !is_named[trial.source] && !is_named[trial.target];
     let mut open: Vec<Trial<'_>> =
         trials.iter().copied().filter(|trial| trial.tells_something() && is_open(trial)).collect();
@@ -357,6 +366,26 @@ mod tests {
         let findings = findings(&filtered(5, |_, b| b == 3));
         assert_eq!(hosts(&findings), [Some(3)]);
         assert_eq!((findings[0].failed, findings[0].of, findings[0].target), (4, 8, 3));
+    }
+
+    #[test]
+    fn a_host_that_drops_its_own_packets_comes_first() {
+        let mut pairs = filtered(5, |a, b| a == 3 || b == 3);
+        for pair in pairs.iter_mut().filter(|pair| pair.verdict.code.is_failure()) {
+            let is_source = pair.source == 3;
+            pair.verdict.side = if is_source { Side::Source } else { Side::Path };
+            let stage = if is_source { Stage::Connect } else { Stage::FirstMessage };
+            pair.verdict.stage = Some(stage);
+            pair.verdict.hint = is_source.then(|| "the rule".into());
+        }
+        for pair in pairs.iter_mut().filter(|pair| pair.source == 0 || pair.target == 0) {
+            let side = if pair.source == 0 { Side::Source } else { Side::Target };
+            let code = Code::PeerDead;
+            pair.verdict = Verdict { code, side, stage: None, ..pair.verdict.clone() };
+        }
+        let findings = findings(&pairs);
+        assert_eq!(hosts(&findings), [Some(3), Some(0)]);
+        assert_eq!(findings[0].hint.as_deref(), Some("the rule"), "and not that of its peers");
     }
 
     #[test]

@@ -58,8 +58,8 @@ pub fn differences<'a>(
     let has_rails = rails.len() > 1;
     let mut warnings = Vec::new();
     for (rail, groups) in &rails {
-        let rail = has_rails.then_some(*rail);
-        warnings.extend(Rail { names, number: rail, groups }.warnings());
+        let number = has_rails.then_some(*rail);
+        warnings.extend(Rail { names, number, groups }.warnings());
     }
     warnings
 }

@@ -297,7 +297,7 @@ fn ask_host<T>(
             let left = observer.end(Deadline::after(LEAVE)).err();
             Ok(Given { what, via, left })
         }
-        Err(failure) => Err(reach.suggest_time(observer.give_up(failure))),
+        Err(failure) => Err(reach.suggest_time(observer.give_up(failure), reach.timeout)),
     }
 }
 

@@ -306,7 +306,7 @@ impl All {
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
         // A cancelled run broke the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
-        let failure = self.reach.suggest_time(failure);
+        let failure = self.reach.suggest_time(failure, self.reach.timeout);
         let longer = (pause * 2).min(PAUSES[1]);
         let slot = Slot::Gone(failure.clone(), Deadline::after(pause), longer);
         (slot, HostReport::failed(host, failure))

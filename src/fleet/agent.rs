@@ -344,14 +344,18 @@ fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
         GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
             // It still runs: its output so far is all that is known.
             let said = last_words(&pipe.stderr());
-            let detail =
-                format!("the agent command was started, but no greeting arrived in time{said}");
+            let detail = format!(
+                "{} started rdmactl agent; its first line of output did not arrive in time{said}",
+                way.service()
+            );
             let failure = HostFailure::new(Reason::Timeout, detail);
             if matches!(way, Way::Here(_)) {
                 return failure.fix(MORE_TIME);
             }
-            let fix =
-                way.by_hand("check that the login files do not wait or print without end", "true");
+            let fix = way.by_hand(
+                "this command must end at once and print nothing, else repair the login files",
+                "true",
+            );
             failure.fix(format!("{fix}; or {MORE_TIME}"))
         }
         GreetingError::Noise(_) => {
@@ -362,8 +366,9 @@ fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
         GreetingError::Ended(_) | GreetingError::Io(_) => {
             let said = pipe.last_words();
             sudo::refusal(&pipe.stderr()).or_else(|| pipe.failure()).unwrap_or_else(|| {
-                let fix = way.by_hand("test the login shell and rdmactl", "rdmactl --version");
-                HostFailure::new(Reason::Garbage, format!("{error}{said}")).fix(fix)
+                let fix = way.by_hand("this command must print a version, else repair the login shell or install rdmactl", "rdmactl --version");
+                let detail = format!("{} ran rdmactl agent; {error}{said}", way.service());
+                HostFailure::new(Reason::Garbage, detail).fix(fix)
             })
         }
     }

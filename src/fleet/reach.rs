@@ -9,7 +9,7 @@ use super::time_limit;
 use super::{
     Access, Agent, Connector, Host, Launcher, Nonce, Observer, Pipe, Resolver, Shell, Uploaded,
 };
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::model::{HostFailure, Reason, Via};
 
 /// When the operator's own binary may be put on a node that has no rdmactl.
@@ -111,8 +111,9 @@ impl Reach {
     /// # Errors
     /// The one reason why there is none, and what to do about it.
     pub fn agent(&self, host: &Host) -> Result<Reached<Agent>, HostFailure> {
+        let began = clock::now();
         let found = self.enter(host, |_, _, missing| Err(missing));
-        found.map_err(|failure| self.suggest_time(failure))
+        found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
     }
 
     /// What tells of the host: an agent, or where there is none its shell.
@@ -120,19 +121,21 @@ impl Reach {
     /// # Errors
     /// The one reason why there is neither, and what to do about it.
     pub fn observer(&self, host: &Host) -> Result<Reached<Observer>, HostFailure> {
+        let began = clock::now();
         let found = self.enter(host, |session, deadline, missing| {
             let nonce = fresh_nonce()?;
             let shell = Shell::start(session, nonce, self.privilege, deadline)?;
             let what = Observer::Shell(Box::new(shell), missing);
             Ok(Reached { what, via: Via::Shell, deadline })
         });
-        found.map_err(|failure| self.suggest_time(failure))
+        found.map_err(|failure| self.suggest_time(failure, began.elapsed()))
     }
 
-    /// Returns a failure of a host with a time limit in its fix that is longer than the limit of this run.
+    /// Returns a failure of a host with a time limit in its fix that is at least twice the limit of
+    /// this run, and twice the time that the host took.
     #[must_use]
-    pub fn suggest_time(&self, failure: HostFailure) -> HostFailure {
-        time_limit::suggest(failure, self.timeout)
+    pub fn suggest_time(&self, failure: HostFailure, taken: Duration) -> HostFailure {
+        time_limit::suggest(failure, self.timeout, taken)
     }
 
     /// An agent on the host, or what `otherwise` makes of a host that has none.
@@ -249,7 +252,7 @@ fn greet(
             // A forced command may have run in place of both: the agent and its kill are not proven.
             let service = session.service();
             let detail = format!(
-                "the agent command was started, but no greeting arrived in time, though {service} runs commands; \
+                "{service} started rdmactl agent, but its first line of output did not arrive in time, though {service} runs commands; \
                  the command that kills the agent ended with status 0"
             );
             let fix = session.by_hand(STOPPED, LIST_STOPPED);

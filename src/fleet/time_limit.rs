@@ -1,7 +1,8 @@
 //! Fixes that suggest a longer time limit.
 //!
 //! Failures are made where the limit is not known. They hold a placeholder, which [`Reach`](super::Reach) replaces
-//! with twice the limit of the run: a suggestion is never below the limit that expired.
+//! with twice the limit of the run, or with twice the time that a host with an upload took. A
+//! suggestion is never below what expired.
 
 use std::time::Duration;
 
@@ -14,8 +15,18 @@ pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout TI
 /// The placeholder in [`MORE_TIME`].
 const PLACEHOLDER: &str = "--timeout TIME";
 
-/// Returns the failure with twice this limit in its fix; a timeout without a fix gets one.
-pub(in crate::fleet) fn suggest(mut failure: HostFailure, limit: Duration) -> HostFailure {
+/// Time in which a host ends after its limit.
+const END: Duration = Duration::from_secs(8);
+
+/// Returns the failure with twice this limit in its fix, or twice the time that the host took if
+/// that was longer; a timeout without a fix gets one.
+pub(in crate::fleet) fn suggest(
+    mut failure: HostFailure,
+    limit: Duration,
+    taken: Duration,
+) -> HostFailure {
+    let is_longer = taken > limit.saturating_add(END);
+    let limit = if is_longer { Duration::from_secs(taken.as_secs() + 1) } else { limit };
     if failure.reason == Reason::Timeout && failure.fix.is_none() {
         failure.fix = Some(MORE_TIME.to_owned());
     }
@@ -30,7 +41,7 @@ mod tests {
 
     fn fix(reason: Reason, fix: Option<&str>, limit: Duration) -> Option<String> {
         let failure = HostFailure { fix: fix.map(Into::into), ..HostFailure::new(reason, "seen") };
-        suggest(failure, limit).fix
+        suggest(failure, limit, limit).fix
     }
 
     #[test]
@@ -42,6 +53,17 @@ mod tests {
                 format!("test the login: ssh n1; or raise the time limit: --timeout {wanted}");
             assert_eq!(fix(Reason::Timeout, Some(&given), limit), Some(wanted));
         }
+    }
+
+    #[test]
+    fn an_upload_that_took_longer_than_the_limit_counts() {
+        let suggested = |taken| {
+            let failure = HostFailure::new(Reason::Timeout, "seen");
+            let fix = suggest(failure, Duration::from_secs(10), Duration::from_millis(taken)).fix;
+            fix.unwrap().rsplit(' ').next().unwrap().to_owned()
+        };
+        assert_eq!(suggested(12_000), "20s", "the end of the agent takes time as well");
+        assert_eq!(suggested(75_300), "152s");
     }
 
     #[test]

@@ -458,6 +458,23 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// Returns the stage in plain words, after the count of pairs.
+    #[must_use]
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Agent => "while starting the agent",
+            Self::Choose => "while choosing ports and GIDs",
+            Self::Open => "while opening the port",
+            Self::Tcp => "while testing TCP",
+            Self::Connect => "while connecting",
+            Self::FirstMessage => "while sending the first message",
+            Self::FullMtu => "while sending messages of one path MTU",
+            Self::Latency => "while measuring round trips",
+            Self::Bandwidth => "while measuring throughput",
+            Self::Mad => "while sending MADs",
+        }
+    }
+
     /// The stage's word, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -57,7 +57,7 @@ pub fn render_matrix(report: &PingReport, header: bool) -> String {
         let mut shown: Vec<&Figure> = FIGURES.iter().filter(is_shown).collect();
         if shown.is_empty() {
             // Whether they work is told even so.
-            shown.extend(FIGURES.first());
+            shown.push(&NO_FIGURE);
         }
         shown
             .into_iter()
@@ -71,6 +71,9 @@ struct Figure {
     title: &'static str,
     of: fn(&Pair) -> Value,
 }
+
+/// Matrix of a run in which no pair has a value.
+const NO_FIGURE: Figure = Figure { title: "result", of: |_| Value::Absent };
 
 /// Those that were measured have a matrix each.
 const FIGURES: &[Figure] = &[
@@ -168,7 +171,7 @@ fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
         1 => "1 pair".to_owned(),
         of => format!("{} of {of} pairs", finding.failed),
     };
-    let stage = finding.stage.map_or(String::new(), |stage| format!(", at {}", stage.word()));
+    let stage = finding.stage.map_or(String::new(), |stage| format!(", {}", stage.phrase()));
     let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
     let is_told_by_pair = match finding.host {
         Some(host) => was_reached(report, host),

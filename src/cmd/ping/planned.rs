@@ -21,7 +21,12 @@ pub(super) fn run(global: &Global, args: &PingArgs, term: Term) -> anyhow::Resul
         let topology = leaves::topology(args, &places, term)?;
         let plan = party::plan(args, pairs, topology.as_ref(), party::any_seed()?)?;
         let from = party::single_set_source(global, args)?;
-        PlannedRun { from, ..told(args, &plan, 1, topology.as_ref(), None) }
+        let agents = places.len() as u64;
+        let is_remote = places.iter().any(|place| place.host().is_some());
+        let own_bytes = || Some(std::fs::metadata("/proc/self/exe").ok()?.len());
+        let upload_bytes = own_bytes().filter(|_| is_remote && !global.no_upload);
+        let plan = told(args, &plan, 1, topology.as_ref(), None);
+        PlannedRun { from, agents, upload_bytes, ..plan }
     };
     term.answer(match global.output() {
         Format::Table => render_plan(&plan),
@@ -55,10 +60,16 @@ fn told(
         u64::try_from(part).unwrap_or(u64::MAX)
     };
     let time_ms = ms(estimate.time);
+    let (round_trips, slot) = args.measurement();
     PlannedRun {
         hosts: plan.pairs().hosts() as u64,
         from: None,
         rails: rails as u64,
+        agents: 0,
+        upload_bytes: None,
+        tests: args.test.iter().map(|test| test.word().to_owned()).collect(),
+        round_trips: round_trips.into(),
+        slot_ms: ms(slot),
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
         relay_bytes: part(estimate.bytes(Way::Relay)),
         roster_bytes: estimate.bytes(Way::Roster),

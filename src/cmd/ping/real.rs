@@ -266,7 +266,7 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
         Place::There(host) => reach.agent(host).map(|found| (found.what, found.deadline)),
     };
     let (agent, deadline) = started.map_err(|failure| {
-        let failure = reach.suggest_time(failure);
+        let failure = reach.suggest_time(failure, began.elapsed());
         not_started(failure, &place.name(), began.elapsed(), reach.timeout)
     })?;
     let hello = clock::now();
@@ -279,7 +279,7 @@ fn enter(place: &Place, reach: &Reach, parts: &Parts) -> Reached {
         Ok(report) => {
             Ok(Entered { agent, hello, inventory: HostReport { host: place.name(), ..report } })
         }
-        Err(failure) => Err(reach.suggest_time(agent.give_up(failure))),
+        Err(failure) => Err(reach.suggest_time(agent.give_up(failure), began.elapsed())),
     }
 }
 

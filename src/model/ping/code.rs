@@ -16,6 +16,10 @@ pub const FIX_EFA: &str = "allow all traffic within the security group of {sourc
                            outbound; rules for TCP and UDP do not cover EFA; check that both instances are in one \
                            subnet";
 
+/// Fix for [`Code::LinkDown`] if the network interface is set down.
+pub const FIX_SET_UP: &str = "on {host}: ip link set {netdev} up; if the port stays down, check the cable and the \
+                              switch port: rdmactl ports -v -H {host}";
+
 /// Fix for [`Code::NoNeighbour`] if the inventory shows different VLANs.
 pub const FIX_VLAN: &str =
     "set the same VLAN id on {source} and {target}: ip -d link show {netdev}";
@@ -120,7 +124,7 @@ codes! {
     LinkDown = "local.link_down",
         "The port or its network interface is down on this rail.",
         ["check the cable and the switch port, then set the interface up; on {host}: ip link set {netdev} up; show the \
-          ports: rdmactl ports -v -H {host}"];
+          ports: rdmactl ports -v -H {host}", FIX_SET_UP];
     Asymmetric = "path.asymmetric",
         "Datagrams pass in one direction only.",
         ["on the end that receives nothing, check packet filters, the route back and rp_filter: nft list ruleset; ip \

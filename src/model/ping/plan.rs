@@ -37,6 +37,17 @@ pub struct PlannedRun {
     pub from: Option<String>,
     /// The rails of each.
     pub rails: u64,
+    /// Number of hosts on which an agent is started; 0 for a simulation.
+    pub agents: u64,
+    /// Size of the program that is uploaded to each of these hosts that does not have it; `null` if
+    /// nothing is uploaded.
+    pub upload_bytes: Option<u64>,
+    /// Tests of each pair.
+    pub tests: Vec<String>,
+    /// Round trips of each pair at most.
+    pub round_trips: u64,
+    /// Time limit of these round trips, in milliseconds.
+    pub slot_ms: u64,
     /// About how long the run takes, in milliseconds: 3 for each of six answers that are waited for, what is
     /// measured, and half a millisecond of this host's processor for each ordered pair.
     pub time_ms: u64,

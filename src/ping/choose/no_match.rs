@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::Overrides;
 use super::candidate::{Candidate, candidates, different_vlans, is_active, is_usable};
 use crate::analyse::verdict::Ends;
-use crate::model::ping::{Code, FIX_VLAN, Side, Verdict};
+use crate::model::ping::{Code, FIX_SET_UP, FIX_VLAN, Side, Verdict};
 use crate::model::probe::Stage;
 use crate::model::{Device, GidKind, HostReport, Port, PortState, Protocol, WantedGid};
 
@@ -23,6 +23,8 @@ pub(in crate::ping) enum NoMatch {
         state: String,
         /// Network interface of the port.
         netdev: Option<String>,
+        /// True if the interface is set down (`ip link set NETDEV down`).
+        is_set_down: bool,
     },
     /// No port of one end has a GID at the requested index; the indices that its ports have.
     NoGid(Side, String),
@@ -45,6 +47,11 @@ impl NoMatch {
         let netdev = if let Self::Down { netdev, .. } = &self { netdev.clone() } else { None };
         let ((code, fix), side, detail) = match self {
             Self::Port(side, detail) => (usual(Code::NoPort), side, detail),
+            Self::Down { side, state, is_set_down: true, .. } => {
+                let on = netdev.as_deref().unwrap_or("its network interface");
+                let detail = format!("{state}; {on} is administratively down");
+                ((Code::LinkDown, Some(FIX_SET_UP)), side, detail)
+            }
             Self::Down { side, state, .. } => (usual(Code::LinkDown), side, state),
             Self::NoGid(side, detail) => (usual(Code::GidIndex), side, detail),
             Self::NoSubnetManager(side, detail) => (usual(Code::NoSubnetManager), side, detail),
@@ -127,7 +134,7 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     if !asked.is_empty() && has(&Overrides::default()) {
         // Without the flag the pairs of such a port fail on its rail only.
         if let Some((device, port)) = only_down(host, wanted) {
-            return down_port(side, device, port, port.netdev.clone());
+            return down_port(side, host, (device, port), port.netdev.clone());
         }
         return NoMatch::Port(side, format!("no usable GID on the requested {}", asked.join(", ")));
     }
@@ -141,6 +148,12 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     let wanted = candidates(host, wanted);
     if let Some(one) = wanted.iter().find(|one| waits_for_manager(one.port)) {
         return down(side, one);
+    }
+    let is_off = |port: &Port| port.netdev.as_ref().is_some_and(|name| is_set_down(host, name));
+    if !ports().any(|(_, port)| is_active(port))
+        && let Some((device, port)) = ports().find(|(_, port)| is_off(port))
+    {
+        return down_port(side, host, (device, port), port.netdev.clone());
     }
     let states: Vec<String> = ports()
         .map(|(device, port)| {
@@ -168,16 +181,29 @@ fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
 /// Why a port is not active.
 pub(super) fn down(side: Side, one: &Candidate<'_>) -> NoMatch {
     let netdev = one.gid.netdev.clone().or_else(|| one.port.netdev.clone());
-    down_port(side, one.device, one.port, netdev)
+    down_port(side, one.host, (one.device, one.port), netdev)
 }
 
-fn down_port(side: Side, device: &Device, port: &Port, netdev: Option<String>) -> NoMatch {
+fn down_port(
+    side: Side,
+    host: &HostReport,
+    (device, port): (&Device, &Port),
+    netdev: Option<String>,
+) -> NoMatch {
     let state = told_state(device, port);
     if waits_for_manager(port) {
         NoMatch::NoSubnetManager(side, state)
     } else {
-        NoMatch::Down { side, state, netdev }
+        let is_set_down = netdev.as_ref().is_some_and(|name| is_set_down(host, name));
+        NoMatch::Down { side, state, netdev, is_set_down }
     }
+}
+
+/// Returns true if a network interface is set down: the kernel then reports no carrier state.
+fn is_set_down(host: &HostReport, name: &str) -> bool {
+    let mut netdevs = host.netdevs.iter().flatten();
+    let found = netdevs.find(|netdev| netdev.name == name);
+    found.is_some_and(|one| one.operstate.as_deref() == Some("down") && one.carrier.is_none())
 }
 
 /// Returns the first of the requested ports if none of them is active.

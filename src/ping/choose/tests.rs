@@ -158,7 +158,7 @@ fn a_port_that_is_down_is_named() {
 /// The failure of a target whose second port is down.
 fn is_down(netdev: Option<&str>) -> NoMatch {
     let (side, netdev) = (Side::Target, netdev.map(Into::into));
-    NoMatch::Down { side, state: "rxe1/1 is DOWN".into(), netdev }
+    NoMatch::Down { side, state: "rxe1/1 is DOWN".into(), netdev, is_set_down: false }
 }
 
 #[test]
@@ -261,7 +261,8 @@ fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
         assert_eq!(second.source.device, "rxe1");
         first.clone()
     };
-    let down = |side| NoMatch::Down { side, state: "rxe0/1 is DOWN".into(), netdev: None };
+    let state = || "rxe0/1 is DOWN".to_owned();
+    let down = |side| NoMatch::Down { side, state: state(), netdev: None, is_set_down: false };
     assert_eq!(ways(&a, &b), down(Side::Target));
     assert_eq!(ways(&b, &a), down(Side::Source));
 }
@@ -372,6 +373,31 @@ fn ports_of_other_partitions_do_not_talk() {
     other.devices[0].ports[0].pkeys.as_mut().unwrap()[0].value = 0x8003;
     assert!(matches!(choose(&with_key(2), &other), Err(NoMatch::PKey(_))));
     assert_eq!(choose(&with_key(2), &with_key(3)).unwrap().source.pkey, Some(0xffff));
+}
+
+#[test]
+fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
+    use crate::analyse::verdict::Ends;
+
+    let with = |netdev: serde_json::Value, wanted: &Overrides| {
+        let mut report = host(&[("a", ROCE, PortState::Down, &[("::ffff:10.1.0.1", V2)])]);
+        report.devices[0].ports[0].netdev = Some("eth2".into());
+        report.netdevs = Some(vec![serde_json::from_value(netdev).unwrap()]);
+        let active = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.2", V2)])]);
+        let why = super::choose(&report, &active, &Rails::default(), wanted).unwrap_err();
+        why.verdict(&Ends { source: "n2", target: "n3", route: None })
+    };
+    let off = serde_json::json!({ "name": "eth2", "operstate": "down", "carrier": null });
+    let device = Overrides { device: Some("a".into()), ..Overrides::default() };
+    for wanted in [device.clone(), Overrides::default()] {
+        let down = with(off.clone(), &wanted);
+        assert!(down.detail.ends_with("; eth2 is administratively down"), "{}", down.detail);
+        let hint = down.hint.unwrap();
+        assert!(hint.starts_with("on n2: ip link set eth2 up; if the port stays"), "{hint}");
+    }
+    let no_cable = serde_json::json!({ "name": "eth2", "operstate": "down", "carrier": false });
+    let hint = with(no_cable, &device).hint.unwrap();
+    assert!(!hint.contains("ip link set"), "{hint}");
 }
 
 #[test]

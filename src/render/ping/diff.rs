@@ -132,25 +132,25 @@ fn write_changes(text: &mut String, diff: &PingDiff) {
         [("~", "slower", &diff.hosts_slower), ("+", "faster", &diff.hosts_faster)]
     {
         for change in hosts {
-            let by = change.slower_permille.map_or(String::new(), percent);
+            let by = change.slower_permille.map_or(word.to_owned(), by_how_much);
             let (host, HostChange { pairs, of, .. }) = (escape(&change.host), change);
-            let _ = writeln!(text, "{mark} {host}: {word}, {by} ({pairs} of {of} pairs)");
+            let _ = writeln!(text, "{mark} {host}: {by} ({pairs} of {of} pairs)");
         }
     }
     for (mark, word, pairs) in [("~", "slower", &diff.slower), ("+", "faster", &diff.faster)] {
         let pairs: Vec<&PairChange> = pairs.iter().collect();
         write_some(text, &pairs, &format!("{mark} "), &format!("pairs {word}"), &|change| {
-            let by = change.slower_permille.map_or(String::new(), percent);
+            let by = change.slower_permille.map_or(word.to_owned(), by_how_much);
             let ns = |ns: Option<u64>| ns.map_or(Value::Absent, Value::Nanoseconds);
             let (old, new) = (ns(change.old_half_rtt_ns), ns(change.new_half_rtt_ns));
-            format!("{mark} {}: {word}, {by} ({old} -> {new} us)", name(change))
+            format!("{mark} {}: {by} ({old} -> {new} us)", name(change))
         });
     }
     // Less is what medians do from run to run.
     if diff.drift_permille.unsigned_abs() >= 50 {
         let mark = if diff.drift_permille > 0 { "~" } else { "+" };
-        let by = percent(diff.drift_permille);
-        let _ = writeln!(text, "{mark} all pairs together: {by} half round trip");
+        let by = by_how_much(diff.drift_permille);
+        let _ = writeln!(text, "{mark} all pairs together: {by}");
     }
 }
 
@@ -169,11 +169,40 @@ fn write_some(
     }
 }
 
-/// `+12.3 %`
-fn percent(permille: i64) -> String {
-    let sign = if permille < 0 { '-' } else { '+' };
-    let size = permille.unsigned_abs();
-    format!("{sign}{}.{} %", size / 10, size % 10)
+/// Formats by how many thousandths round trips take longer: `12.3 % slower`, `1.7 times faster`.
+fn by_how_much(permille: i64) -> String {
+    let word = if permille < 0 { "faster" } else { "slower" };
+    let (old, new) = (1_000, permille.saturating_add(1_000).max(1).unsigned_abs());
+    let (short, long) = if new < old { (new, old) } else { (old, new) };
+    // Thousandths of the shorter time that the longer one has in addition.
+    let more = (long - short).saturating_mul(1_000) / short;
+    match more {
+        0..500 => format!("{}.{} % {word}", more / 10, more % 10),
+        500..8_950 => {
+            let tenths = (more + 1_050) / 100;
+            format!("{}.{} times {word}", tenths / 10, tenths % 10)
+        }
+        _ => format!("{} times {word}", (more + 1_500) / 1_000),
+    }
+}
+
+#[test]
+fn a_large_change_is_a_factor() {
+    let told = [123, 499, 700, 3_606, 36_060, -49, -407, -900, -1_000, 0].map(by_how_much);
+    let wanted = [
+        "12.3 % slower",
+        "49.9 % slower",
+        "1.7 times slower",
+        "4.6 times slower",
+        "37 times slower",
+        "5.1 % faster",
+        "1.7 times faster",
+        "10 times faster",
+        "1000 times faster",
+        "0.0 % slower",
+    ];
+    assert_eq!(told, wanted);
+    assert!(by_how_much(i64::MAX).ends_with("times slower"));
 }
 
 #[test]

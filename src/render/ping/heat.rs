@@ -78,10 +78,10 @@ impl Look {
             Self::NotApplicable => "not applicable",
             Self::NotTested => "not tested",
             Self::Works(0) => "median",
-            Self::Works(1) => "1.1x the median",
-            Self::Works(2) => "1.5x",
-            Self::Works(3) => "2x",
-            Self::Works(_) => "4x and more",
+            Self::Works(1) => "from 1.1x the median",
+            Self::Works(2) => "from 1.5x",
+            Self::Works(3) => "from 2x",
+            Self::Works(_) => "from 4x",
             Self::FallsBack => "no RDMA, TCP passes",
             Self::Fails => "fails",
         }
@@ -92,8 +92,8 @@ impl Look {
         match self {
             Self::Nothing | Self::Works(0) => "",
             Self::Works(1) => "+",
-            Self::Works(2) => "2",
-            Self::Works(3) => "3",
+            Self::Works(2) => "*",
+            Self::Works(3) => "2",
             Self::Works(_) => "4",
             Self::FallsBack => "T",
             Self::Fails => "\u{d7}",
@@ -471,6 +471,14 @@ pub(super) fn xml(text: &str) -> String {
         }
     }
     safe
+}
+
+#[test]
+fn a_digit_as_a_mark_is_the_factor() {
+    let marks = [1, 2, 3, 4].map(|at| Look::Works(at).mark());
+    assert_eq!((marks, SLOWER), (["+", "*", "2", "4"], [110, 150, 200, 400]));
+    let words = [1, 2, 3, 4].map(|at| Look::Works(at).word());
+    assert_eq!(words, ["from 1.1x the median", "from 1.5x", "from 2x", "from 4x"]);
 }
 
 #[test]

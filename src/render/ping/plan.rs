@@ -40,6 +40,9 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         let _ = writeln!(text, "SIMULATED from {}: no message would be sent", escape(file));
     }
     let Coverage { rounds, tested, .. } = plan.coverage;
+    if plan.simulated.is_none() {
+        write_start(&mut text, plan);
+    }
     if let Some(from) = &plan.from {
         let _ = writeln!(text, "from   {}; every pair: add --matrix", escape(from));
     }
@@ -48,6 +51,8 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
     let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
+    let measured = format!("up to {} round trips in {} ms", plan.round_trips, plan.slot_ms);
+    let _ = writeln!(text, "test   {} of each pair; {measured}", plan.tests.join(","));
     let seconds = plan.time_ms / 1_000;
     let time = match seconds {
         0 => format!("{} ms", plan.time_ms),
@@ -59,6 +64,26 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     let relayed = Value::Size(plan.relay_bytes);
     let _ = writeln!(text, "bytes  {relayed} through this host, relayed for each pair");
     text
+}
+
+/// Writes what a run does on the hosts before the tests.
+fn write_start(text: &mut String, plan: &PlannedRun) {
+    let _ = writeln!(text, "Nothing was sent. Without --plan, rdmactl does this:");
+    let _ = writeln!(
+        text,
+        "start  an agent on {}, until the end of the run",
+        counted(plan.agents, "host")
+    );
+    let upload = match plan.upload_bytes {
+        None => "nothing".to_owned(),
+        Some(bytes) => format!(
+            "rdmactl, {}, to each of these hosts that does not have it: {} at most; the copy deletes \
+             itself",
+            Value::Size(bytes),
+            Value::Size(bytes.saturating_mul(plan.agents)),
+        ),
+    };
+    let _ = writeln!(text, "upload {upload}");
 }
 
 fn counted(number: u64, noun: &str) -> String {
