@@ -435,6 +435,26 @@ fn hints_of_filters_and_columns_are_about_pairs() {
 }
 
 #[test]
+fn a_pair_that_fails_in_both_directions_is_one_finding() {
+    let folder = folder(
+        "hosts n[1-5]\nrails 2\nfault pair n1 n2 blocked\nfault pair n3 -> n4 rail 1 blocked\n",
+    );
+    let (_, stdout, _) = simulate(&folder, &["--findings"]);
+    assert!(
+        stdout
+            .contains("\n! n1 <-> n2: roce.udp4791_blocked (both directions, on all rails, while"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("\n    n1 -> n2: a message of 64 bytes failed"), "{stdout}");
+    assert!(
+        stdout.contains("\n! n3 -> n4 rail 1: roce.udp4791_blocked (one direction, while"),
+        "{stdout}"
+    );
+    assert_eq!(stdout.matches("\n! ").count(), 2, "{stdout}");
+    assert!(stdout.contains("40 pairs: 35 ok, 5 failed"), "{stdout}");
+}
+
+#[test]
 fn a_matrix_without_a_value_has_no_heading_of_one() {
     let folder = folder("hosts n[1-2]\nfault host n1 blocked\n");
     let (_, stdout, _) = simulate(&folder, &[]);

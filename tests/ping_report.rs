@@ -258,11 +258,16 @@ fn a_report_fits_the_committed_schema() {
 #[test]
 fn of_many_single_pairs_most_are_only_counted() {
     let mut report = report();
-    let single = Finding { host: None, failed: 1, of: 1, ..report.findings[1].clone() };
+    let single =
+        Finding { host: None, failed: 1, of: 1, host_pairs: 1, ..report.findings[1].clone() };
     report.findings = vec![single; 17];
     let text = render_findings(&report);
-    assert_eq!(text.matches("(1 pair, while sending the first message)").count(), 10, "{text}");
-    assert!(text.contains("\n! 7 more pairs: roce.udp4791_blocked 7\n"), "{text}");
+    assert_eq!(
+        text.matches("(one direction, while sending the first message)").count(),
+        10,
+        "{text}"
+    );
+    assert!(text.contains("\n! 7 more pairs of hosts: roce.udp4791_blocked 7\n"), "{text}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn slow_is_no_failure_and_blocked_is() {
     let (code, stdout, _) = simulate("hosts n[1-8]\nfault host n3 blocked", &[]);
     assert_eq!(code, 1, "{stdout}");
     assert!(stdout.contains(
-        "\n! n3: roce.udp4791_blocked (14 of 14 pairs, while sending the first message)\n"
+        "\n! n3: roce.udp4791_blocked (with 7 of 7 hosts, while sending the first message)\n"
     ));
     let (code, stdout, _) = simulate("hosts n1", &[]);
     assert_eq!(code, 0, "{stdout}");
@@ -127,7 +127,7 @@ fn more_hosts_than_a_screen_holds_are_told_by_their_findings() {
     let (code, stdout, _) = simulate(text, &[]);
     assert_eq!(code, 1);
     assert!(stdout.contains("A matrix of 64 hosts does not fit a screen"), "{stdout}");
-    assert!(stdout.contains("! n07 rail 1: local.link_down (126 of 126 pairs"), "{stdout}");
+    assert!(stdout.contains("! n07 rail 1: local.link_down (with 63 of 63 hosts"), "{stdout}");
     assert!(
         stdout.contains("~ n50: slow host, +38.3%") && stdout.contains("8064 pairs: 7938 ok"),
         "{stdout}"

@@ -3,7 +3,7 @@
 mod across;
 mod leaves;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::across::Rails;
 use super::peel::Peel;
@@ -153,7 +153,26 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
     }
     let single =
         open.iter().filter(|trial| !peel.is_named(trial.source) && !peel.is_named(trial.target));
-    findings.extend(single.take(MOST_SINGLE).map(Trial::finding));
+    findings.extend(singles(single));
+    findings
+}
+
+/// Returns the findings of pairs that nothing else explains. Both directions of a pair with one
+/// code are one finding.
+fn singles<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut known: HashMap<(usize, usize, Code), usize> = HashMap::new();
+    for trial in trials {
+        let Trial { source, target, verdict, .. } = *trial;
+        let other_way = known.get(&(target, source, verdict.code));
+        if let Some(finding) = other_way.and_then(|&at| findings.get_mut(at)) {
+            finding.both_ways = true;
+            (finding.failed, finding.of) = (2, 2);
+        } else if findings.len() < MOST_SINGLE {
+            known.insert((source, target, verdict.code), findings.len());
+            findings.push(trial.finding());
+        }
+    }
     findings
 }
 
@@ -205,6 +224,8 @@ fn hosts(trials: &[Trial<'_>]) -> usize {
 struct Record<'a> {
     /// Pairs that tell something.
     pairs: usize,
+    /// Pairs with the host as source.
+    as_source: usize,
     /// Those that failed.
     failed: Vec<Trial<'a>>,
 }
@@ -214,6 +235,7 @@ fn records<'a>(trials: &[Trial<'a>]) -> Vec<Record<'a>> {
     for trial in trials.iter().filter(|trial| trial.tells_something()) {
         for host in [trial.source, trial.target] {
             records[host].pairs += 1;
+            records[host].as_source += usize::from(host == trial.source);
             if trial.failed() {
                 records[host].failed.push(*trial);
             }
@@ -231,7 +253,16 @@ fn story<'t, 'a: 't>(
 ) -> Option<Finding> {
     let example = example(trials, Some(host))?;
     let (failed, of) = (record.failed.len(), record.pairs);
-    Some(Finding { host: Some(host), failed, of, ..example.finding() })
+    let peer = |trial: &Trial<'_>| if trial.source == host { trial.target } else { trial.source };
+    let mut peers: Vec<usize> = record.failed.iter().map(peer).collect();
+    peers.sort_unstable();
+    peers.dedup();
+    let host_pairs_failed = peers.len();
+    // Plans test both directions of a pair, or a host in one role.
+    let host_pairs = record.as_source.max(of - record.as_source).max(host_pairs_failed);
+    let of_pair = example.finding();
+    let host = Some(host);
+    Some(Finding { host, failed, of, host_pairs_failed, host_pairs, ..of_pair })
 }
 
 /// The trial that tells best what most of these are about.
@@ -304,6 +335,7 @@ mod tests {
         let findings = findings(&filtered(4, |a, b| a == 2 || b == 2));
         assert_eq!(hosts(&findings), [Some(2)]);
         assert_eq!((findings[0].failed, findings[0].of), (6, 6));
+        assert_eq!((findings[0].host_pairs_failed, findings[0].host_pairs), (3, 3));
         assert_eq!(findings[0].target, 2, "the story is told by a peer");
     }
 
@@ -332,10 +364,12 @@ mod tests {
     #[test]
     fn two_hosts_cannot_blame_each_other() {
         let alone = findings(&filtered(2, |_, _| true));
-        assert_eq!((hosts(&alone), ends(&alone)), (vec![None, None], vec![(0, 1), (1, 0)]));
+        assert_eq!((hosts(&alone), ends(&alone)), (vec![None], vec![(0, 1)]));
+        assert!(alone[0].both_ways, "one finding for both directions");
+        assert_eq!((alone[0].failed, alone[0].host_pairs_failed), (2, 1));
         let among_others = findings(&filtered(5, |a, b| a < 2 && b < 2));
-        assert_eq!(ends(&among_others), [(0, 1), (1, 0)]);
-        assert_eq!(hosts(&among_others), [None, None]);
+        assert_eq!(ends(&among_others), [(0, 1)]);
+        assert_eq!(hosts(&among_others), [None]);
     }
 
     #[test]
@@ -345,13 +379,13 @@ mod tests {
             (false, false) => (Code::Ok, Side::Path),
             _ => (Code::NoTransport, Side::Path),
         });
-        assert_eq!(hosts(&findings(&pairs)), [None, None]);
+        assert_eq!(hosts(&findings(&pairs)), [None]);
     }
 
     #[test]
     fn where_all_fail_alike_no_host_is_singled_out() {
         let findings = findings(&filtered(4, |_, _| true));
-        assert_eq!(hosts(&findings), [None; 12]);
+        assert_eq!(hosts(&findings), [None; 6]);
     }
 
     #[test]
@@ -423,7 +457,7 @@ mod tests {
             (1..4, _) => (Code::PeerHung, Side::Source),
             _ => (Code::MtuBlackhole, Side::Source),
         });
-        assert_eq!(hosts(&findings(&both)), [Some(1), Some(2), Some(3), None, None]);
+        assert_eq!(hosts(&findings(&both)), [Some(1), Some(2), Some(3), None]);
     }
 
     #[test]

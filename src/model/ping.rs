@@ -186,6 +186,16 @@ pub struct Finding {
     /// Pairs that the host takes part in, without those that do not apply or were not tested; 1
     /// for a pair.
     pub of: usize,
+    /// True if the pair fails in both directions.
+    #[serde(default)]
+    pub both_ways: bool,
+    /// Pairs of hosts that fail, both directions and all rails counted once; of a host the number of
+    /// its peers. 0 in files of older versions.
+    #[serde(default)]
+    pub host_pairs_failed: usize,
+    /// Pairs of hosts that `host_pairs_failed` is a part of.
+    #[serde(default)]
+    pub host_pairs: usize,
 }
 
 impl Finding {
@@ -194,8 +204,22 @@ impl Finding {
     pub fn of_verdict(source: usize, target: usize, verdict: &Verdict) -> Self {
         let Verdict { code, stage, side: _, error: _, detail, hint } = verdict.clone();
         let (leaves, rails) = (Vec::new(), Vec::new());
-        let (host, failed, of) = (None, 1, 1);
-        Self { host, leaves, rails, source, target, code, stage, detail, hint, failed, of }
+        Self {
+            host: None,
+            leaves,
+            rails,
+            source,
+            target,
+            code,
+            stage,
+            detail,
+            hint,
+            failed: 1,
+            of: 1,
+            both_ways: false,
+            host_pairs_failed: 1,
+            host_pairs: 1,
+        }
     }
 }
 

@@ -101,7 +101,12 @@ impl<'a> Run<'a> {
                 source,
                 target,
             };
-            findings.iter().map(|one| cell(&one.rails, one.source, one.target)).collect()
+            let both = |one: &Finding| {
+                let there = cell(&one.rails, one.source, one.target);
+                let back = one.both_ways.then(|| cell(&one.rails, one.target, one.source));
+                [Some(there), back]
+            };
+            findings.iter().flat_map(both).flatten().collect()
         };
         let has_cells =
             run.with_cells && (MOST_HOSTS_TOLD + 1..=MOST_HOSTS_IN_CELLS).contains(&hosts);

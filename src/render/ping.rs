@@ -143,7 +143,7 @@ pub fn render_findings(report: &PingReport) -> String {
     }
     if !counted.is_empty() {
         let has_paths = counted.iter().any(|finding| !finding.leaves.is_empty());
-        let noun = if has_paths { "paths and pairs" } else { "pairs" };
+        let noun = if has_paths { "paths and pairs of hosts" } else { "pairs of hosts" };
         let _ = writeln!(text, "! {} more {noun}: {}", counted.len(), count_codes(counted));
     }
     write_warnings(&mut text, report);
@@ -160,28 +160,48 @@ pub fn render_findings(report: &PingReport) -> String {
 }
 
 fn write_finding(text: &mut String, report: &PingReport, finding: &Finding) {
-    let pair = format!("{} -> {}", name(report, finding.source), name(report, finding.target));
+    let ends = |way: &str| {
+        format!("{} {way} {}", name(report, finding.source), name(report, finding.target))
+    };
+    let pair = ends("->");
     let who = match (finding.host, finding.leaves.as_slice()) {
         (Some(host), _) => name(report, host),
-        (None, []) => pair.clone(),
+        (None, []) => ends(if finding.both_ways { "<->" } else { "->" }),
         (None, leaves) => name_leaves(leaves),
     };
     let who = who + &name_rails(&finding.rails);
-    let how_often = match finding.of {
-        1 => "1 pair".to_owned(),
-        of => format!("{} of {of} pairs", finding.failed),
-    };
+    let how_often = how_often(report, finding);
     let stage = finding.stage.map_or(String::new(), |stage| format!(", {}", stage.phrase()));
     let _ = writeln!(text, "! {who}: {} ({how_often}{stage})", finding.code.word());
     let is_told_by_pair = match finding.host {
         Some(host) => was_reached(report, host),
-        None => !finding.leaves.is_empty(),
+        None => !finding.leaves.is_empty() || finding.both_ways,
     };
     let seen = if is_told_by_pair { format!("{pair}: ") } else { String::new() };
     let _ = writeln!(text, "    {seen}{}", escape(&finding.detail));
     if let Some(hint) = &finding.hint {
         let _ = writeln!(text, "    fix: {}", escape(hint));
     }
+}
+
+/// Formats the count of a finding: peers of a host, pairs of hosts across a leaf switch, or
+/// directions of a pair.
+fn how_often(report: &PingReport, finding: &Finding) -> String {
+    let Finding { failed, of, host_pairs_failed, host_pairs, .. } = finding;
+    let noun = if *host_pairs == 1 { "host" } else { "hosts" };
+    let count = match finding.host {
+        // Files of older versions have no such count.
+        _ if *host_pairs == 0 => format!("{failed} of {of} pairs"),
+        Some(_) => format!("with {host_pairs_failed} of {host_pairs} {noun}"),
+        None if !finding.leaves.is_empty() => {
+            format!("{host_pairs_failed} of {host_pairs} pairs of hosts")
+        }
+        None if finding.both_ways => "both directions".to_owned(),
+        None => "one direction".to_owned(),
+    };
+    let has_rails = report.pairs.iter().any(|pair| pair.rail > 0);
+    let rails = if has_rails && finding.rails.is_empty() { ", on all rails" } else { "" };
+    format!("{count}{rails}")
 }
 
 /// Writes each difference that fails no pair, with its fix.

@@ -6,7 +6,7 @@ use crate::model::ping::{Code, Finding};
 
 /// What the findings of several rails have in common when they are one: host, leaves, a pair where
 /// nothing else is named, and what is wrong.
-type Name = (Option<usize>, Vec<String>, Option<(usize, usize)>, Code);
+type Name = (Option<usize>, Vec<String>, Option<(usize, usize, bool)>, Code);
 
 /// Findings by whom they name, in the order in which they came.
 pub(super) struct Rails {
@@ -24,13 +24,15 @@ impl Rails {
     pub(super) fn add(&mut self, rail: usize, findings: Vec<Finding>) {
         for mut finding in findings {
             let is_pair = finding.host.is_none() && finding.leaves.is_empty();
-            let pair = is_pair.then_some((finding.source, finding.target));
+            let pair = is_pair.then_some((finding.source, finding.target, finding.both_ways));
             let name = (finding.host, finding.leaves.clone(), pair, finding.code);
             let known = self.known.get(&name).and_then(|&at| self.findings.get_mut(at));
             if let Some(known) = known {
                 known.rails.push(rail);
                 known.failed += finding.failed;
                 known.of += finding.of;
+                known.host_pairs_failed = known.host_pairs_failed.max(finding.host_pairs_failed);
+                known.host_pairs = known.host_pairs.max(finding.host_pairs);
             } else {
                 finding.rails.push(rail);
                 self.known.insert(name, self.findings.len());

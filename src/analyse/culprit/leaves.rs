@@ -1,6 +1,6 @@
 //! Failures that are those of a leaf switch, or of the way between two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Trial, example};
 use crate::analyse::peel::Peel;
@@ -82,7 +82,25 @@ fn finding(topology: &Topology, leaves: &[usize], trials: &[Trial<'_>]) -> Optio
     let failed = || trials.iter().filter(|trial| trial.failed());
     let example = example(failed(), None)?.finding();
     let leaves = leaves.iter().map(|&leaf| topology.leaves[leaf].name.clone()).collect();
-    Some(Finding { leaves, failed: failed().count(), of: trials.len(), ..example })
+    let host_pairs_failed = host_pairs(failed());
+    let (failed, of) = (failed().count(), trials.len());
+    Some(Finding {
+        leaves,
+        failed,
+        of,
+        host_pairs_failed,
+        host_pairs: host_pairs(trials.iter()),
+        ..example
+    })
+}
+
+/// Counts pairs of hosts, both directions once.
+fn host_pairs<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> usize {
+    let ends = |trial: &Trial<'_>| {
+        let (one, other) = (trial.source, trial.target);
+        (one.min(other), one.max(other))
+    };
+    trials.map(ends).collect::<HashSet<_>>().len()
 }
 
 /// The leaves of both ends, the lower one first.
