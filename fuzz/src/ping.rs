@@ -57,7 +57,6 @@ pub fn run(data: &[u8]) {
     }
     let host = |name: &str| PingHost { name: name.into(), kernel: None, failure: None, leaf: None };
     let report = PingReport {
-        warnings: Vec::new(),
         hosts: ["n1", "n2", "n3", "n4"].map(host).to_vec(),
         summary: Summary::of(&pairs),
         findings: findings(&pairs, None),
