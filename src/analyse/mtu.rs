@@ -1,7 +1,8 @@
 //! Finds ports whose MTU differs from that of the other ports on their rail.
 //!
-//! A pair with such a port works, with the smaller path MTU of both ends, so that no verdict reports
-//! it. This module looks at ports that pairs used; `cmd::ping` and `ping::simulation` use it.
+//! A pair with such a port works with the smaller path MTU of both ends, so that no verdict
+//! reports the difference. Only ports of tested pairs are compared. `cmd::ping` and
+//! `ping::simulation` call this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,8 @@ use crate::model::Protocol;
 use crate::model::ping::{Pair, Route, RoutePort, Warning, WarningCode};
 use crate::names;
 
-/// Bytes that RoCE adds to the payload of a packet at most (`iboe_get_mtu`, `include/rdma/ib_addr.h`).
+/// Most bytes that RoCE adds to the payload of a packet (`iboe_get_mtu`,
+/// `include/rdma/ib_addr.h`).
 pub const ROCE_HEADERS: u32 = 96;
 
 /// Groups of ports that one warning lists.
@@ -47,7 +49,7 @@ pub fn differences<'a>(
     names: &[&str],
     ports: impl IntoIterator<Item = UsedPort<'a>>,
 ) -> Vec<Warning> {
-    let mut rails: BTreeMap<usize, BTreeMap<Group, BTreeSet<usize>>> = BTreeMap::new();
+    let mut rails: BTreeMap<usize, BTreeMap<Group<'a>, BTreeSet<usize>>> = BTreeMap::new();
     for one in ports {
         // iWARP runs over TCP, which agrees on a segment size.
         let Some(group) = Group::of(&one).filter(|_| one.protocol != Protocol::Iwarp) else {
@@ -66,21 +68,22 @@ pub fn differences<'a>(
 
 /// Ports with equal MTUs and equal names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Group {
+struct Group<'a> {
     active_mtu: u32,
     netdev_mtu: Option<u32>,
-    device: String,
+    device: &'a str,
     port: u8,
-    netdev: Option<String>,
+    netdev: Option<&'a str>,
 }
 
-impl Group {
-    fn of(one: &UsedPort<'_>) -> Option<Self> {
-        let RoutePort { device, port, netdev, netdev_mtu, active_mtu, .. } = one.port.clone();
+impl<'a> Group<'a> {
+    fn of(one: &UsedPort<'a>) -> Option<Self> {
+        let RoutePort { device, port, netdev, .. } = one.port;
         // On InfiniBand, the MTU of the IPoIB interface says nothing of RDMA.
-        let netdev_mtu = netdev_mtu.filter(|_| one.protocol == Protocol::Roce);
-        let active_mtu = active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
-        Some(Self { active_mtu, netdev_mtu, device, port, netdev })
+        let netdev_mtu = one.port.netdev_mtu.filter(|_| one.protocol == Protocol::Roce);
+        let active_mtu = one.port.active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
+        let netdev = netdev.as_deref();
+        Some(Self { active_mtu, netdev_mtu, device, port: *port, netdev })
     }
 
     /// `MTU 1500 (RDMA path MTU 1024)`.
@@ -94,7 +97,10 @@ impl Group {
     /// `mlx5_1/1 on eth1`.
     fn place(&self) -> String {
         let place = format!("{}/{}", self.device, self.port);
-        self.netdev.as_ref().map_or(place.clone(), |netdev| format!("{place} on {netdev}"))
+        match self.netdev {
+            Some(netdev) => format!("{place} on {netdev}"),
+            None => place,
+        }
     }
 }
 
@@ -110,7 +116,7 @@ struct Rail<'a> {
     names: &'a [&'a str],
     /// Number of the rail; `None` if the run has one.
     number: Option<usize>,
-    groups: &'a BTreeMap<Group, BTreeSet<usize>>,
+    groups: &'a BTreeMap<Group<'a>, BTreeSet<usize>>,
 }
 
 impl Rail<'_> {
@@ -125,13 +131,13 @@ impl Rail<'_> {
         };
         match counts.len() {
             1 => Vec::new(),
-            _ if 2 * most > all => self.without_majority_of(usual, (most, all)),
+            _ if 2 * most > all => self.differing_from(usual, (most, all)),
             _ => vec![self.undecided(all)],
         }
     }
 
     /// Returns a warning for each group that differs from the normal value.
-    fn without_majority_of(&self, usual: u32, (most, all): (usize, usize)) -> Vec<Warning> {
+    fn differing_from(&self, usual: u32, (most, all): (usize, usize)) -> Vec<Warning> {
         let normal = self.largest(usual);
         let odd = self.groups.iter().filter(|(group, _)| group.active_mtu != usual);
         odd.map(|(group, hosts)| {
@@ -149,7 +155,7 @@ impl Rail<'_> {
         .collect()
     }
 
-    /// Returns one warning for groups of which none has more than half of the ports.
+    /// Returns one warning that lists all groups, for a rail without a normal value.
     fn undecided(&self, all: usize) -> Warning {
         let largest = self.groups.keys().map(|group| group.active_mtu).max().unwrap_or_default();
         let normal = self.largest(largest);
@@ -182,16 +188,21 @@ impl Rail<'_> {
     }
 
     /// Returns the group with this RDMA MTU that has the most hosts.
-    fn largest(&self, active_mtu: u32) -> Option<&Group> {
+    fn largest(&self, active_mtu: u32) -> Option<&Group<'_>> {
         let groups = self.groups.iter().filter(|(group, _)| group.active_mtu == active_mtu);
         groups.max_by_key(|(_, hosts)| hosts.len()).map(|(group, _)| group)
     }
 
     /// Returns what gives the ports of a group the normal MTU.
-    fn fix(&self, group: &Group, hosts: &BTreeSet<usize>, normal: Option<&Group>) -> String {
+    fn fix(
+        &self,
+        group: &Group<'_>,
+        hosts: &BTreeSet<usize>,
+        normal: Option<&Group<'_>>,
+    ) -> String {
         let set = self.set(hosts);
         let mtu = normal.and_then(|normal| normal.netdev_mtu);
-        let (Some(mtu), Some(netdev)) = (mtu, &group.netdev) else {
+        let (Some(mtu), Some(netdev)) = (mtu, group.netdev) else {
             return format!("compare the MTUs that the ports support: rdmactl ports -v -H {set}");
         };
         let netdev = plain_or(netdev, "NETDEV");

@@ -40,13 +40,12 @@ impl<'a> Ends<'a> {
         Some(self.port(other(side))?.gid.ip().to_string())
     }
 
-    /// Returns the side with the smaller MTU.
+    /// Returns the side with the smaller MTU, of the port first; the source if they are equal or
+    /// unknown.
     fn low_mtu(&self) -> Side {
         let mtu = |side| {
-            let port = self.port(side);
-            port.and_then(|port| {
-                port.active_mtu.zip(port.netdev_mtu).or(Some((0, port.netdev_mtu?)))
-            })
+            let port = self.port(side)?;
+            Some((port.active_mtu.unwrap_or(0), port.netdev_mtu?))
         };
         let is_target = mtu(Side::Target).zip(mtu(Side::Source)).is_some_and(|(a, b)| a < b);
         if is_target { Side::Target } else { Side::Source }
