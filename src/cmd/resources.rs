@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::analyse::maker::name_makers;
+use crate::analyse::qp_owner::name_owners;
 use crate::cli::{By, Format, Global, ResourcesArgs, WordOrSet};
 use crate::model::{HostReport, Part};
 use crate::query::{Processes, Resources, process_rows, resource_rows};
@@ -63,10 +63,6 @@ fn by_process(global: &Global, kinds: &[&str], term: Term) -> anyhow::Result<Out
         ..Recipe::of(&|reports, _| process_rows(reports))
     };
     listing::run(&global, term, &recipe, name_owners)
-}
-
-fn name_owners(report: &mut HostReport) {
-    name_makers(report.resources.as_deref_mut().unwrap_or_default());
 }
 
 fn is_requested(kinds: &[&str], word: &str) -> bool {

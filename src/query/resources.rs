@@ -1,7 +1,7 @@
 use super::column::columns;
 use super::place::{OfHost, host, via};
 use super::{Column, Key, Listing, Value};
-use crate::analyse::maker::Makers;
+use crate::analyse::qp_owner::ConnectionIds;
 use crate::model::{CmAddress, CmId, HostReport, Object, Owner, Resource};
 
 /// The listing of `rdmactl resources`: one row for each object.
@@ -139,10 +139,10 @@ pub fn resource_rows(reports: &[HostReport]) -> Vec<ResourceRow<'_>> {
         match &report.resources {
             None => rows.push(ResourceRow::empty(report)),
             Some(resources) => {
-                let makers = Makers::of(resources);
+                let ids = ConnectionIds::of(resources);
                 let row = |resource| ResourceRow {
                     resource: Some(resource),
-                    cm_id: makers.cm_id(resource),
+                    cm_id: ids.cm_id(resource),
                     ..ResourceRow::empty(report)
                 };
                 rows.extend(resources.iter().map(row));

@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use super::own;
 use crate::analyse::connections::connections;
-use crate::analyse::maker::name_makers;
+use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::Counted;
 use crate::cmd::live_hosts::Dated;
 use crate::tui::{Picture, Seen};
@@ -28,7 +28,7 @@ impl Pictures {
         let (mut reports, mut seen) = (Vec::new(), Vec::new());
         for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
             own::leave_out(&mut report);
-            name_makers(report.resources.as_deref_mut().unwrap_or_default());
+            name_owners(&mut report);
             let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
             let (failure, answered) = (report.failure.clone(), answered.or(before));
             if answered.is_some() {

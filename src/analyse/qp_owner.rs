@@ -1,4 +1,4 @@
-//! The kernel modules that made the queue pairs of the RDMA connection manager.
+//! The kernel modules that own the queue pairs of the RDMA connection manager.
 //!
 //! The kernel names `rdma_cm` as the owner of every queue pair that a module creates with it. The
 //! connection identifier of the queue pair names the module, and has the addresses. Used by
@@ -6,16 +6,18 @@
 
 use std::collections::HashMap;
 
-use crate::model::{CmId, Object, Owner, Resource};
+use crate::model::{CmId, HostReport, Object, Owner, Resource};
 
 /// Name that the kernel gives as the owner of queue pairs of the connection manager.
 const MANAGER: &str = "rdma_cm";
 
-/// Connection identifiers with their owners, by device and number of their queue pair.
+/// Connection identifiers of a host with their owners, by device and number of their queue pair.
 #[derive(Debug, Default)]
-pub struct Makers<'report>(HashMap<(&'report str, u32), (&'report CmId, Option<&'report Owner>)>);
+pub struct ConnectionIds<'report>(
+    HashMap<(&'report str, u32), (&'report CmId, Option<&'report Owner>)>,
+);
 
-impl<'report> Makers<'report> {
+impl<'report> ConnectionIds<'report> {
     /// Collects the connection identifiers of a host.
     #[must_use]
     pub fn of(resources: &'report [Resource]) -> Self {
@@ -32,7 +34,8 @@ impl<'report> Makers<'report> {
         self.find(resource).map(|(id, _)| id)
     }
 
-    /// Returns the module that made a queue pair of the connection manager; `None` for every other object.
+    /// Returns the module that owns a queue pair of the connection manager; `None` for every other
+    /// object.
     fn owner(&self, resource: &Resource) -> Option<&'report Owner> {
         match &resource.owner {
             Some(Owner::Kernel { name }) if name == MANAGER => self.find(resource)?.1,
@@ -46,11 +49,12 @@ impl<'report> Makers<'report> {
     }
 }
 
-/// Replaces the connection manager as the owner of queue pairs by the modules that made them.
-pub fn name_makers(resources: &mut [Resource]) {
-    let makers = Makers::of(resources);
-    let found: Vec<Option<Owner>> =
-        resources.iter().map(|one| makers.owner(one).cloned()).collect();
+/// Replaces the connection manager as the owner of the queue pairs of a host by the modules that
+/// own their connection identifiers.
+pub fn name_owners(report: &mut HostReport) {
+    let resources = report.resources.as_deref_mut().unwrap_or_default();
+    let ids = ConnectionIds::of(resources);
+    let found: Vec<Option<Owner>> = resources.iter().map(|one| ids.owner(one).cloned()).collect();
     for (resource, owner) in resources.iter_mut().zip(found) {
         if owner.is_some() {
             resource.owner = owner;
@@ -67,15 +71,17 @@ fn a_queue_pair_has_the_owner_of_its_connection_identifier() {
         let json = json!({ "device": device, "owner": owner, "kind": kind, "lqpn": lqpn });
         serde_json::from_value::<Resource>(json).unwrap()
     };
-    let mut all = vec![
+    let mut report = HostReport::empty("n1", crate::model::Via::Agent);
+    report.resources = Some(vec![
         object("a", kernel("rdma_cm"), "qp", 18),
         object("a", kernel("rdma_cm"), "qp", 19),
         object("b", kernel("rdma_cm"), "qp", 18),
         object("a", kernel("ib_core"), "qp", 20),
         object("a", kernel("rpcrdma"), "cm_id", 18),
         object("a", kernel("nvmet_rdma"), "cm_id", 20),
-    ];
-    name_makers(&mut all);
+    ]);
+    name_owners(&mut report);
+    let all = report.resources.unwrap();
     let names: Vec<&str> = all
         .iter()
         .map(|one| match &one.owner {
