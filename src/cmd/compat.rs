@@ -24,7 +24,8 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     before.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
-/// Returns the command line of compat for a tool that is typed as a command; `None` for another word.
+/// Returns the command line of compat for a tool that is typed as a command; `None` for another
+/// word.
 pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     let tool = Tool::from_name(word)?;
     let words: Vec<String> =
@@ -36,9 +37,13 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
         Some((_, ours, theirs)) => (ours, theirs),
         None => (Vec::new(), after.iter().map(String::as_str).collect()),
     };
-    let before: Vec<&str> = before.iter().map(String::as_str).collect();
-    let all = [vec!["rdmactl", "compat"], before, ours, vec![tool.name()], theirs].concat();
-    shlex::try_join(all).ok()
+    let before = before.iter().map(String::as_str);
+    command_line(tool, &before.chain(ours).collect::<Vec<_>>(), &theirs).ok()
+}
+
+/// Returns the command line of a tool, quoted for a shell.
+fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, shlex::QuoteError> {
+    shlex::try_join([&["rdmactl", "compat"], ours, &[tool.name()], theirs].concat())
 }
 
 /// True for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
@@ -80,7 +85,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error: only an uploaded rdmactl reads everything of a host without rdmactl.
+/// Returns the fix of an error. Only an uploaded rdmactl reads everything of a host without
+/// rdmactl.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -129,8 +135,7 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     let Some((flag, ours, theirs)) = found else {
         return Ok(());
     };
-    let quote = |words: Vec<&str>| shlex::try_join(words);
-    let fixed = quote([vec!["rdmactl", "compat"], ours, vec![tool.name()], theirs].concat())?;
+    let fixed = command_line(tool, &ours, &theirs)?;
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 

@@ -30,6 +30,10 @@ const KILL: Duration = Duration::from_secs(2);
 /// How long removing an uploaded program may take.
 const REMOVE: Duration = Duration::from_secs(2);
 
+/// Time that a host may take after its deadline until its failure is known.
+pub(in crate::fleet) const AFTER_DEADLINE: Duration =
+    CLEAN_UP.saturating_add(KILL).saturating_add(REMOVE);
+
 /// What the upload may take beyond the host's deadline.
 const UPLOAD: Duration = Duration::from_secs(60);
 

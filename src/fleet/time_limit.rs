@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::reach::AFTER_DEADLINE;
 use crate::clock::flag_time;
 use crate::model::{HostFailure, Reason};
 
@@ -15,9 +16,6 @@ pub(in crate::fleet) const MORE_TIME: &str = "raise the time limit: --timeout TI
 /// The placeholder in [`MORE_TIME`].
 const PLACEHOLDER: &str = "--timeout TIME";
 
-/// Time in which a host ends after its limit.
-const END: Duration = Duration::from_secs(8);
-
 /// Returns the failure with twice this limit in its fix, or twice the time that the host took if
 /// that was longer; a timeout without a fix gets one.
 pub(in crate::fleet) fn suggest(
@@ -25,7 +23,7 @@ pub(in crate::fleet) fn suggest(
     limit: Duration,
     taken: Duration,
 ) -> HostFailure {
-    let is_longer = taken > limit.saturating_add(END);
+    let is_longer = taken > limit.saturating_add(AFTER_DEADLINE);
     let limit = if is_longer { Duration::from_secs(taken.as_secs() + 1) } else { limit };
     if failure.reason == Reason::Timeout && failure.fix.is_none() {
         failure.fix = Some(MORE_TIME.to_owned());
