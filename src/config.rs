@@ -1,7 +1,7 @@
 //! The configuration: what stands in files and variables for flags that are not given.
 //!
-//! Reads and checks values, and writes an example file; it acts on no value and expands no host group.
-//! Used by `cmd`, which puts the values in the place of flags, and by `rdmactl config`, which lists them.
+//! Reads and checks values, and writes an example file. It acts on no value and expands no host
+//! group. `cmd` puts the values in the place of flags; `rdmactl config` lists the values.
 
 mod check;
 mod example;

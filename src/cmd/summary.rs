@@ -144,7 +144,8 @@ fn seconds(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
 
-/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number; empty if none is known.
+/// Returns the kernels of several hosts: `, Linux 6.8.0`, or their number. It is empty if none is
+/// known.
 fn kernels(hosts: &[HostReport]) -> String {
     let kernels: BTreeSet<&str> = hosts.iter().filter_map(|host| host.kernel.as_deref()).collect();
     let all: Vec<&str> = kernels.into_iter().collect();

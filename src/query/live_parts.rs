@@ -1,5 +1,5 @@
-//! The parts of a report that `rdmactl top` reads for each sample, and the columns made from these
-//! parts.
+//! The parts of a report that `rdmactl top` reads for each sample, and the columns made from
+//! these parts.
 //!
 //! A listing of another command may have more columns: they need requests that are too slow for a
 //! sample each second. `tui` offers, and filters of `top` accept, only the columns that are

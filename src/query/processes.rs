@@ -6,7 +6,8 @@ use super::{Column, Key, Listing, Value};
 use crate::analyse::holding::Holding;
 use crate::model::{HostReport, Owner};
 
-/// Holders of resources in `rdmactl top` and `rdmactl resources --by process`: one row for each process or kernel module.
+/// Holders of resources in `rdmactl top` and `rdmactl resources --by process`: one row for each
+/// process or kernel module.
 #[derive(Debug)]
 pub enum Processes {}
 
@@ -85,7 +86,8 @@ fn of(row: &ProcessRow<'_>, get: impl Fn(&Holding) -> Value) -> Value {
     row.holding.as_deref().map_or(Value::Absent, get)
 }
 
-/// Returns one row for each holder of each host; a host whose objects could not be listed has a row.
+/// Returns one row for each holder of each host. A host whose objects could not be listed has a
+/// row.
 #[must_use]
 pub fn process_rows(reports: &[HostReport]) -> Vec<ProcessRow<'_>> {
     let mut rows = Vec::new();

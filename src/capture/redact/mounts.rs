@@ -1,7 +1,8 @@
 //! Mounts of file systems of the network, which tell of NFS that fell back to TCP.
 //!
-//! Lines of other file systems and options without a rule are left out. A server keeps one pseudonym for
-//! its name and one for its address in all files: the option `addr` joins the two. `redact::file` calls it.
+//! Lines of other file systems and options without a rule are left out. A server keeps one
+//! pseudonym for its name and one for its address in all files: the option `addr` joins the two.
+//! `redact::file` calls this module.
 
 use std::net::IpAddr;
 
@@ -57,8 +58,8 @@ const KERNEL: [&str; 13] = [
 const ADDRESSES: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
 
 impl Redactor {
-    /// Redacts `/proc/self/mounts` and `/etc/fstab`. A line that is left out becomes a comment: the numbers
-    /// of the others stay.
+    /// Redacts `/proc/self/mounts` and `/etc/fstab`. A line that is left out becomes a comment, so
+    /// that the other lines keep their numbers.
     pub(super) fn mounts(&self, text: &str) -> String {
         text.lines().map(|line| self.mount(line).unwrap_or_else(|| "#".into()) + "\n").collect()
     }
@@ -133,7 +134,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts each part of a path: also a path below `/usr` is a name that an administrator chose here.
+    /// Redacts each part of a path, also below `/usr`: an administrator chose the path of a mount.
     fn place(&self, path: &str) -> String {
         let parts = path.split('/').map(|part| match part {
             "" | "mnt" | "home" | "scratch" | "tmp" => part.to_owned(),

@@ -58,10 +58,10 @@ macro_rules! codes {
 
             /// Returns the fixes: the usual one, then those of special cases.
             ///
-            /// `{source}`, `{target}`, `{host}` (the end at which the failure was seen), `{peer}` (the other end),
-            /// `{device}` and `{netdev}` (of the host), `{address}` (of the peer), `{low_host}` and
-            /// `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the larger MTU) are filled in by
-            /// `analyse::verdict`.
+            /// `{source}`, `{target}`, `{host}` (the end at which the failure was seen), `{peer}` (the
+            /// other end), `{device}` and `{netdev}` (of the host), `{address}` (of the peer),
+            /// `{low_host}` and `{low_netdev}` (the end with the smaller MTU) and `{high_mtu}` (the
+            /// larger MTU) are filled in by `analyse::verdict`.
             #[must_use]
             pub fn fixes(self) -> &'static [&'static str] {
                 match self {

@@ -1,3 +1,5 @@
+//! A difference between hosts that fails no pair of a ping run.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
