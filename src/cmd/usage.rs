@@ -268,7 +268,11 @@ fn render_short(command: &mut clap::Command, short: &short_help::ShortHelp) -> S
         "" => "rdmactl help COMMAND".to_owned(),
         name => format!("rdmactl {name} --help"),
     };
-    let _ = writeln!(text, "\nExample: {}\nMore: {more}", short.example);
+    let further = match short_help::further_flags(short.command) {
+        [] => String::new(),
+        flags => format!(" (also {})", flags.join(", ")),
+    };
+    let _ = writeln!(text, "\nExample: {}\nMore: {more}{further}", short.example);
     text
 }
 
@@ -302,8 +306,13 @@ mod tests {
                 assert!(!line.ends_with(' '), "{name}: a flag without a text: {line}");
             }
             if name == "rdmactl-ping" {
-                for flag in ["-H n1", "--only failed", "-c 10000", "--rails", "--plan", "--from"] {
+                for flag in ["-H n1", "--only failed", "--rails", "--plan", "--from", "--slot"] {
                     assert!(text.contains(flag), "{flag}: {text}");
+                }
+                let arguments: Vec<&Arg> =
+                    tree.find_subcommand("ping").unwrap().get_arguments().collect();
+                for flag in short_help::further_flags("ping") {
+                    assert!(arguments.iter().any(|arg| is_called(arg, flag)), "{flag}");
                 }
                 assert!(text.contains("SET ") && text.contains("Hosts that send"), "{text}");
             }

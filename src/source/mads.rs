@@ -281,22 +281,19 @@ impl Mads for MadPort {
                 return Ok(None);
             }
             // Answers that have arrived are taken first, so that their requests go out together.
-            let received = match self.port.receive(Duration::ZERO)? {
-                Some(received) => received,
-                None => {
-                    self.fill_window()?;
-                    let Some(&(earliest, ticket)) = self.deadlines.first() else { return Ok(None) };
-                    let wait = earliest.saturating_duration_since(clock::now());
-                    if wait.is_zero() {
-                        self.end(ticket);
-                        return Ok(Some((ticket, Err(MadError::NoReply))));
-                    }
-                    // A millisecond more than nothing: the system's timer has no finer steps.
-                    let wait = wait + Duration::from_millis(1);
-                    let Some(received) = self.port.receive(wait)? else { continue };
-                    received
+            let mut received = self.port.receive(Duration::ZERO)?;
+            if received.is_none() {
+                self.fill_window()?;
+                let Some(&(earliest, ticket)) = self.deadlines.first() else { return Ok(None) };
+                let wait = earliest.saturating_duration_since(clock::now());
+                if wait.is_zero() {
+                    self.end(ticket);
+                    return Ok(Some((ticket, Err(MadError::NoReply))));
                 }
-            };
+                // A millisecond more than nothing: the system's timer has no finer steps.
+                received = self.port.receive(wait + Duration::from_millis(1))?;
+            }
+            let Some(received) = received else { continue };
             if let Some(answered) = self.take(received) {
                 return Ok(Some(answered));
             }

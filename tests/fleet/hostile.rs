@@ -4,7 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "without its test bed a test must end")]
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -79,4 +79,38 @@ fn serve(kind: Kind, mut stream: TcpStream) -> io::Result<()> {
     let mut sink = [0; 4096];
     while stream.read(&mut sink)? > 0 {}
     Ok(())
+}
+
+/// Starts a relay to a server that ends its first connections after so many bytes of the client.
+pub(crate) fn start_relay(
+    server: (String, u16),
+    (connections, bytes): (usize, usize),
+    address: &str,
+) -> u16 {
+    let listener = TcpListener::bind((address, 0)).expect("a free port");
+    let port = listener.local_addr().expect("its number").port();
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().flatten().enumerate() {
+            let limit = if number < connections { bytes } else { usize::MAX };
+            let server = TcpStream::connect((server.0.as_str(), server.1));
+            thread::spawn(move || relay(&client, &server?, limit));
+        }
+    });
+    port
+}
+
+fn relay(client: &TcpStream, server: &TcpStream, limit: usize) -> io::Result<()> {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut from, mut to) = (server, client);
+            let _ = io::copy(&mut from, &mut to);
+            client.shutdown(Shutdown::Both)
+        });
+        let (from, mut to) = (client, server);
+        let ended = io::copy(&mut from.take(limit as u64), &mut to);
+        // A crash of the session: neither side is told more.
+        let _ = client.shutdown(Shutdown::Both);
+        server.shutdown(Shutdown::Both)?;
+        ended.map(drop)
+    })
 }

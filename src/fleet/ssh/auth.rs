@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::fault;
 use super::identity::{self, Identity};
-use super::login::{Stage, Step};
+use super::login::{Ended, Stage, Step};
 use super::wire::Wire;
 use crate::fleet::Target;
 use crate::fleet::choice::{Lack, Refusal};
@@ -30,7 +30,7 @@ impl Offer {
     }
 }
 
-pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> Result<(), Refusal> {
+pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> Result<(), Ended> {
     stage.at(Step::Agent);
     let agent = target.agent.as_deref().and_then(|socket| open_agent(wire, socket));
     let (mut agent, agent_keys) =
@@ -47,20 +47,21 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
         }
         match try_one(wire, target, &offer, agent.as_mut()) {
             Ok(()) => return Ok(()),
-            Err(error) if fault::is_closed(&error) => {
-                let detail =
-                    format!("sshd closed the connection when {} was offered", offer.name());
-                let failure = HostFailure::new(Reason::Auth, detail).fix(format!(
-                    "test the login: {}; on {}, check the log of sshd: journalctl -u ssh -u sshd",
-                    target.by_hand(),
-                    target.host
-                ));
-                return Err(Refusal { failure, lacks });
+            // The library reports a connection that ended here as a key that was refused.
+            Err(error) if fault::is_closed(&error) || wire.is_ended() => {
+                let when = format!("when {} was offered", offer.name());
+                let failure = fault::closed(Reason::Auth, &when, target);
+                let refusal = Refusal { failure, lacks };
+                return Err(match tried.as_slice() {
+                    [] => Ended::closed_after_banner(refusal),
+                    _ => Ended::For(refusal),
+                });
             }
             Err(error) => tried.push(format!("{} ({})", offer.name(), error.message())),
         }
     }
-    refused(wire, target, &identities, &tried).map_err(|failure| Refusal { failure, lacks })
+    refused(wire, target, &identities, &tried)
+        .map_err(|failure| Ended::For(Refusal { failure, lacks }))
 }
 
 /// What is here to log in with that the library cannot use.

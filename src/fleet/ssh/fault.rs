@@ -5,6 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use ssh2::ErrorCode;
 
+use crate::fleet::Target;
 use crate::fleet::time_limit::MORE_TIME;
 use crate::model::{HostFailure, Reason};
 
@@ -140,6 +141,16 @@ pub(super) fn handshake(error: &ssh2::Error, call: &str) -> HostFailure {
         return failure.fix(format!("compare the algorithms of both sides: {call} -vv"));
     }
     failure
+}
+
+/// Returns the failure of a login during which sshd closed the connection after its SSH banner.
+pub(super) fn closed(reason: Reason, when: &str, target: &Target) -> HostFailure {
+    let detail = format!("sshd closed the connection {when}");
+    HostFailure::new(reason, detail).fix(format!(
+        "test the login: {}; on {}, check the log of sshd: journalctl -u ssh -u sshd",
+        target.by_hand(),
+        target.host
+    ))
 }
 
 /// Anything after the login.

@@ -19,9 +19,13 @@ use crate::fleet::watchdog::Watchdog;
 use crate::fleet::{Host, Target};
 use crate::model::{HostFailure, Reason};
 
-/// How often a host is tried again that closed the connection before it spoke SSH: an sshd
-/// beyond its `MaxStartups` does that. Nothing else is ever tried twice.
+/// Number of further logins to a host that closes the connection before it speaks SSH: an sshd
+/// beyond its `MaxStartups` does that.
 pub(in crate::fleet) const RETRIES: u32 = 2;
+
+/// Number of further logins to a host that speaks SSH and closes the connection before it refuses a
+/// key. After a refused key there is no further login, because some hosts block who fails often.
+const RETRIES_AFTER_BANNER: u32 = 1;
 
 /// The step a login is at, for whoever waits for it in vain.
 #[derive(Debug, Clone, Default)]
@@ -66,10 +70,20 @@ pub(in crate::fleet) struct Login {
 }
 
 /// Why one try ended.
-enum Ended {
-    /// The host closed the connection before it spoke SSH.
-    Closed(HostFailure),
+pub(super) enum Ended {
+    /// The host closed the connection before it refused anything. So many further logins are made.
+    Closed {
+        refusal: Refusal,
+        retries: u32,
+    },
     For(Refusal),
+}
+
+impl Ended {
+    /// The end of a connection that the host closed after its SSH banner.
+    pub(super) fn closed_after_banner(refusal: Refusal) -> Self {
+        Self::Closed { refusal, retries: RETRIES_AFTER_BANNER }
+    }
 }
 
 impl From<HostFailure> for Ended {
@@ -86,17 +100,17 @@ impl Login {
             // The name is looked up there.
             _ => Vec::new(),
         };
-        let mut retries = 0;
+        let mut done = 0;
         loop {
             match self.attempt(&addresses) {
                 Ok(wire) => return Ok(wire),
                 Err(Ended::For(refusal)) => return Err(refusal),
-                Err(Ended::Closed(failure)) => {
+                Err(Ended::Closed { refusal, retries }) => {
                     let pause = jitter();
-                    if retries == RETRIES || self.deadline.remaining() < pause {
-                        return Err(failure.into());
+                    if done >= retries || self.deadline.remaining() < pause {
+                        return Err(refusal);
                     }
-                    retries += 1;
+                    done += 1;
                     if self.watchdog.wait_cancelled(pause) {
                         return Err(fault::cancelled().into());
                     }
@@ -116,9 +130,12 @@ impl Login {
         let guard = self.watchdog.guard(&road.socket, by).map_err(|error| fault::local(&error))?;
         let mut wire = Wire::new(road, guard).map_err(|error| fault::local(&error))?;
         self.handshake(&mut wire)?;
-        auth::authenticate(&mut wire, &self.target, &self.stage).map_err(|refusal| {
-            let failure = self.in_time(&wire, refusal.failure);
-            Ended::For(Refusal { failure, ..refusal })
+        auth::authenticate(&mut wire, &self.target, &self.stage).map_err(|ended| match ended {
+            Ended::Closed { .. } if !wire.is_expired() => ended,
+            Ended::For(refusal) | Ended::Closed { refusal, .. } => {
+                let failure = self.in_time(&wire, refusal.failure);
+                Ended::For(Refusal { failure, ..refusal })
+            }
         })?;
         wire.guard().set(self.deadline);
         Ok(wire)
@@ -140,12 +157,21 @@ impl Login {
                     Some(helper) if greeting.words().is_empty() => {
                         helper.why_closed(&self.target).into()
                     }
-                    _ => Ended::Closed(closed(greeting, &self.target.host)),
+                    _ => {
+                        let refusal = closed(greeting, &self.target.host).into();
+                        Ended::Closed { refusal, retries: RETRIES }
+                    }
                 });
             }
-            let failure = self.in_time(wire, fault::handshake(&error, &self.target.by_hand()));
             let lack = fault::is_no_algorithm(&error).then_some(Lack::Algorithm);
-            return Err(Ended::For(Refusal { failure, lacks: lack.into_iter().collect() }));
+            let lacks = lack.into_iter().collect();
+            if wire.is_ended() && !wire.is_expired() {
+                let when = "during the SSH handshake";
+                let failure = fault::closed(Reason::Transport, when, &self.target);
+                return Err(Ended::closed_after_banner(Refusal { failure, lacks }));
+            }
+            let failure = self.in_time(wire, fault::handshake(&error, &self.target.by_hand()));
+            return Err(Ended::For(Refusal { failure, lacks }));
         }
         Ok(verify::check(wire, &self.target, &lookup, &record, &self.accepted)?)
     }

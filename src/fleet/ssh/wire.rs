@@ -63,6 +63,11 @@ impl Wire {
         Arc::clone(&self.guard)
     }
 
+    /// Whether the host sends nothing more.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
     pub(super) fn is_expired(&self) -> bool {
         self.guard.is_expired()
     }
