@@ -28,7 +28,7 @@ use line::{Line, Said};
 use lines::Lines;
 pub use ping_run::{PingRun, PingRunError};
 pub use recording::{Recording, RecordingWriter, Sighting, SightingRef};
-pub use save::replace_file;
+pub use save::{check_place, replace_file};
 
 /// Kind and version of the file.
 const SCHEMA: &str = "rdmactl.capture/2";

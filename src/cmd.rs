@@ -38,6 +38,7 @@ mod watch;
 
 use std::process::ExitCode;
 
+use crate::capture::check_place;
 use crate::cli::{Cli, ColorWhen, Command, Format, Global, rewrite};
 use crate::term::{Color, OutputError, Term};
 
@@ -86,6 +87,12 @@ fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
     let typed = cli.global.clone();
     let config = configure::apply(cli, given)?;
     let (global, term) = (&cli.global, terminal(&cli.global));
+    if let Some(path) = &global.save {
+        check_place(path).map_err(|error| {
+            let what = format!("cannot write {}: {error}", path.display());
+            Advice::error(what, "name a file in a directory that you may write: --save FILE")
+        })?;
+    }
     let Some(command) = &cli.command else { return summary::run(global, &typed, term) };
     if matches!(global.output(), Format::Html | Format::Svg) && !matches!(command, Command::Ping(_))
     {

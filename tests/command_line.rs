@@ -361,6 +361,32 @@ fn a_capture_says_what_it_wrote() {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_is_told_before_hosts_are_queried() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let marker = folder.path().join("queried").display().to_string();
+    let launcher = format!("exec sh -c 'touch {marker}; exit 1' {{host}} {{command}}");
+    for command in ["devices", "capture", "ping"] {
+        let arguments = [command, "n1", "--launcher", &launcher, "--save", "/nowhere/x"];
+        let (code, stdout, stderr) = rdmactl(&arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        let what = "rdmactl: cannot write /nowhere/x: No such file or directory";
+        assert!(stderr.starts_with(what) && stderr.contains("\n  fix: "), "{stderr}");
+        assert!(!std::path::Path::new(&marker).exists(), "{command} queried the host");
+    }
+}
+
+#[test]
+fn a_full_disk_does_not_cost_the_rows() {
+    for form in [&[][..], &["-j"][..]] {
+        let (_, expected, _) = rdmactl(&[&["devices", "--from", FLEET], form].concat());
+        let arguments = [&["devices", "--from", FLEET, "--save", "/dev/full"], form].concat();
+        let (code, stdout, stderr) = rdmactl(&arguments);
+        assert_eq!((code, stdout), (2, expected), "{stderr}");
+        assert!(stderr.contains("cannot write /dev/full: No space left"), "{stderr}");
+    }
+}
+
+#[test]
 fn hosts_are_chosen_from_a_capture() {
     let hosts = |arguments: &[&str]| {
         let flags = ["--from", FLEET, "-f", "csv", "-n", "-o", "host"];

@@ -212,13 +212,16 @@ fn datagrams_only(worker: &mut Worker, gid: &str, role: &str) -> Result<Opened, 
     }
 }
 
-/// No card of EFA is here: with its library, which says no of this card, and without it, the reliable datagrams
-/// are not to be had, and the ordinary ones do.
+/// No node has an EFA adapter. With the library of EFA, which refuses other adapters, and with a file in its
+/// place that is no library, reliable datagrams are refused and ordinary datagrams pass.
 #[test]
 fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
     let lab = roce();
     let gids = ["::ffff:10.10.1.2", "::ffff:10.10.1.4"];
-    for environment in ["RDMACTL_LIBEFA=libefa.so.1", "RDMACTL_LIBEFA=/nowhere/libefa.so.1"] {
+    for node in ["n2", "n4"] {
+        lab.on(node, "mkdir -p /run/no-efa && : > /run/no-efa/libefa.so.1");
+    }
+    for environment in ["", "LD_LIBRARY_PATH=/run/no-efa"] {
         let mut here = Worker::start(&lab, "n2", environment);
         let mut there = Worker::start(&lab, "n4", environment);
         let moved = datagrams_only(&mut here, "::ffff:10.10.1.99", "source").expect_err("moved");

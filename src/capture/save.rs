@@ -1,68 +1,140 @@
-//! Captures and other files that are whole, or as they were before.
+//! Files that are complete or as they were before, and that no other user can redirect.
+//!
+//! A directory like /tmp is writable by others. There, a link of another user is not followed, and the
+//! unfinished file has a random name.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use super::Capture;
 
-/// Has `write` make the file at `path`, which is whole then, or as it was before.
+/// Links in a row that the kernel follows at most (`path_resolution(7)`).
+const MOST_LINKS: usize = 40;
+/// Permissions of the group and of others to write to a directory.
+const OTHERS_MAY_WRITE: u32 = 0o022;
+
+/// Writes the file at `path` by `write`. A new file is for its owner alone.
 ///
-/// A full disk, or an end in the middle, leaves what was there.
+/// If the disk is full or the process ends, the file is as it was before.
 ///
 /// # Errors
-/// The file, or one beside it, cannot be written.
+/// The file, or one beside it, cannot be written, or `path` is a link of another user in a directory
+/// that others may write.
 pub fn replace_file(
     path: &Path,
     write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // A link stays one; a pipe or /dev/stdout is written as it is.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let fill = |path: &Path| {
-        let mut out = BufWriter::new(File::create(path)?);
-        write(&mut out)?;
-        out.flush()
-    };
-    if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-        return fill(&path);
+    let path = follow_links(path)?;
+    if is_special(&path) {
+        let file = OpenOptions::new().write(true).truncate(true).open(&path)?;
+        return fill(file, write);
     }
-    let part = beside(&path)?;
-    let written = fill(&part).and_then(|()| {
-        if let Ok(there) = fs::metadata(&path) {
-            fs::set_permissions(&part, there.permissions())?;
-        }
-        fs::rename(&part, &path)
-    });
-    if written.is_err() {
-        // It may never have been made; the first error is the one to tell.
-        let _ = fs::remove_file(&part);
+    let part = part_beside(&path)?;
+    fill(part.as_file(), write)?;
+    if let Some(old) = fs::metadata(&path).ok().filter(is_ours) {
+        part.as_file().set_permissions(old.permissions())?;
     }
-    written
+    part.persist(&path)?;
+    Ok(())
+}
+
+/// Checks that [`replace_file`] can make a file at `path`, before work is done for the file.
+///
+/// # Errors
+/// As for [`replace_file`].
+pub fn check_place(path: &Path) -> io::Result<()> {
+    let path = follow_links(path)?;
+    if !is_special(&path) {
+        part_beside(&path)?;
+    }
+    Ok(())
 }
 
 impl Capture {
     /// Writes the file at `path`, by [`replace_file`].
     ///
     /// # Errors
-    /// The file, or one beside it, cannot be written.
+    /// As for [`replace_file`].
     pub fn save(&self, path: &Path) -> io::Result<()> {
         replace_file(path, &|out| self.write(out))
     }
 }
 
-/// A name in the same directory, so that the rename stays within one file system.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let mut part = OsString::from(".");
-    part.push(name);
-    part.push(format!(".{}.part", std::process::id()));
-    Ok(path.with_file_name(part))
+fn fill(
+    file: impl io::Write,
+    write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    out.flush()
+}
+
+/// True for a pipe, a terminal or another device, which is written in place.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+/// Makes a file with a random name in the same directory, so that renaming stays within one file system.
+fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
+    let is_directory = fs::metadata(path).is_ok_and(|there| there.is_dir());
+    let name = path.file_name().filter(|_| !is_directory).ok_or(io::ErrorKind::IsADirectory)?;
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".part");
+    let create =
+        |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    builder.make_in(directory_of(path), create)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns the file that a path leads to. The last component can be a link, which stays.
+///
+/// The rule for links is that of the kernel for sticky directories (`fs.protected_symlinks`,
+/// fs/namei.c), for each directory that others may write.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(link) = fs::symlink_metadata(&path) else { return Ok(path) };
+        let directory = fs::metadata(directory_of(&path))?;
+        let is_trusted = is_ours(&link) || link.uid() == 0 || link.uid() == directory.uid();
+        if directory.mode() & OTHERS_MAY_WRITE != 0 && !is_trusted && !link.is_file() {
+            let what = format!(
+                "it is a link or a pipe of the user with the ID {} in a directory that others may write",
+                link.uid()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+        }
+        if !link.is_symlink() {
+            return Ok(path);
+        }
+        let target = directory_of(&path).join(fs::read_link(&path)?);
+        // The links of /proc/self/fd name no file where they lead to a pipe.
+        if fs::symlink_metadata(&target).is_err() && fs::metadata(&path).is_ok() {
+            return Ok(path);
+        }
+        path = target;
+    }
+    Err(io::Error::other("too many links"))
+}
+
+/// True for a file of the user of this process.
+fn is_ours(file: &fs::Metadata) -> bool {
+    file.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, lchown, symlink};
 
     use super::*;
 
@@ -91,6 +163,42 @@ mod tests {
         capture().save(&link).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(Capture::read(&file).unwrap(), capture());
+    }
+
+    #[test]
+    fn a_new_file_is_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        check_place(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a check leaves nothing");
+        capture().save(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_not_followed_where_others_may_write() {
+        if !rustix::process::geteuid().is_root() {
+            // Only root can make a link of another user; root is whom such a link attacks.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        lchown(&link, Some(65534), Some(65534)).unwrap();
+        capture().save(&link).unwrap();
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        for refused in [check_place(&link), capture().save(&link)] {
+            assert!(refused.unwrap_err().to_string().contains("65534"));
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        // A file of another user is replaced, and its permissions are not kept.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        std::os::unix::fs::chown(&file, Some(65534), Some(65534)).unwrap();
+        capture().save(&file).unwrap();
+        let new = fs::metadata(&file).unwrap();
+        assert_eq!((new.uid(), new.permissions().mode() & 0o777), (0, 0o600));
     }
 
     #[test]

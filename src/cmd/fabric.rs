@@ -298,6 +298,7 @@ impl Fabric<'_> {
         for note in notes(&reports.hosts, reports.hosts_named, false) {
             say(self.term, &note);
         }
+        reports.saved?;
         Ok(Outcome::of_listing(&reports.hosts))
     }
 }

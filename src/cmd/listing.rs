@@ -136,6 +136,7 @@ pub(super) fn run<L: Listing>(
         }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
+        reports.saved?;
         (before, is_first) = (Some(counted), false);
         view.goes_on();
     }
@@ -166,7 +167,7 @@ fn once<L: Listing>(
         }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = Some(outcome.map_or(this, |before| before.and(this)));
-        Ok(())
+        reports.saved
     };
     let is_in_batches = recipe.is_per_host && view.can_be_in_batches();
     let hosts = if is_in_batches { asked::hosts(global)? } else { None };
@@ -176,7 +177,7 @@ fn once<L: Listing>(
             let taken_ns = Some(clock::wall_ns());
             fleet::report_in_batches(global, &hosts, parts, |hosts, waiting| {
                 if !hosts.is_empty() {
-                    show(Reports { hosts, hosts_named: true, taken_ns })?;
+                    show(Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) })?;
                 }
                 if !waiting.is_empty() {
                     say(term, &still_waiting(waiting));
@@ -199,7 +200,7 @@ fn text<L: Listing>(
     view: &View<'_, L>,
     reports: &Reports,
 ) -> anyhow::Result<String> {
-    let Reports { hosts, hosts_named, taken_ns } = reports;
+    let Reports { hosts, hosts_named, taken_ns, .. } = reports;
     Ok(match global.output() {
         Format::Json => (recipe.json)(*taken_ns, hosts)?,
         Format::Ndjson => (recipe.json_lines)(*taken_ns, hosts)?,
@@ -251,14 +252,13 @@ pub(super) fn read_with_progress(
 pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
     let Some(hosts) = asked::hosts(global)? else { return local::read(global, parts) };
     let taken_ns = Some(clock::wall_ns());
-    let hosts = if let Some(path) = &global.save {
+    let (hosts, saved) = if let Some(path) = &global.save {
         let (reports, capture) = fleet::record_hosts(global, hosts, parts)?;
-        local::save(&capture, path)?;
-        reports
+        (reports, local::save(&capture, path))
     } else {
-        fleet::report_hosts(global, hosts, parts)?
+        (fleet::report_hosts(global, hosts, parts)?, Ok(()))
     };
-    Ok(Reports { hosts, hosts_named: true, taken_ns })
+    Ok(Reports { hosts, hosts_named: true, taken_ns, saved })
 }
 
 /// The note in its place if some data could not be read.

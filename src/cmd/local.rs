@@ -29,6 +29,8 @@ pub(super) struct Reports {
     pub(super) hosts_named: bool,
     /// When they were gathered; `None` for a tree of files.
     pub(super) taken_ns: Option<u64>,
+    /// Whether the file of `--save` was written. The rows are printed before this error is told.
+    pub(super) saved: anyhow::Result<()>,
 }
 
 /// Reads what the flags name; keeps the raw answers where `--save` says.
@@ -40,7 +42,8 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         if parts.has(Part::Fabric)
             && let Some(report) = imported(path)?
         {
-            return Ok(Reports { hosts: vec![report], hosts_named: false, taken_ns: None });
+            let hosts = vec![report];
+            return Ok(Reports { hosts, hosts_named: false, taken_ns: None, saved: Ok(()) });
         }
         let capture = read_capture(global, path)?;
         let taken_ns = Some(capture.taken_ns);
@@ -48,21 +51,18 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
         let is_own = |head: &CapturedHost| matches!(head.via, Via::Local | Via::File);
         let hosts_named = !matches!(&capture.hosts[..], [(head, _)] if is_own(head));
         let (hosts, used) = replay(capture, parts);
-        if let Some(path) = &global.save {
-            save(&used, path)?;
-        }
-        return Ok(Reports { hosts, hosts_named, taken_ns });
+        let saved = global.save.as_ref().map_or(Ok(()), |path| save(&used, path));
+        return Ok(Reports { hosts, hosts_named, taken_ns, saved });
     }
-    let report = if let Some(path) = &global.save {
+    let (report, saved) = if let Some(path) = &global.save {
         let (report, capture) = record(global, parts)?;
-        save(&capture, path)?;
-        report
+        (report, save(&capture, path))
     } else {
         // A copy of every answer costs as much again as the reading, where GID tables are full.
         let (live, host, via) = live(global)?;
-        host_report(&live, parts, host, via)
+        (host_report(&live, parts, host, via), Ok(()))
     };
-    Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false })
+    Ok(Reports { taken_ns: report.taken_ns, hosts: vec![report], hosts_named: false, saved })
 }
 
 /// Reads the subnets in a file: of `rdmactl fabric --save`, or of another tool; `None` for a file of

@@ -45,6 +45,7 @@ pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result
     for note in notes(&reports.hosts, reports.hosts_named, global.verbose > 0) {
         say(term, &note);
     }
+    reports.saved?;
     Ok(Outcome::of_listing(&reports.hosts))
 }
 

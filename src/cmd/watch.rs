@@ -71,7 +71,7 @@ impl<'global> Watch<'global> {
             Some(live) => {
                 let taken_ns = Some(clock::wall_ns());
                 let hosts = live.read(self.every)?.into_iter().map(aged).collect();
-                Reports { hosts, hosts_named: true, taken_ns }
+                Reports { hosts, hosts_named: true, taken_ns, saved: Ok(()) }
             }
         };
         // What a signal cut off says less than what is printed already.

@@ -72,9 +72,12 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Opens `soname`, or what the environment variable `instead` names (for tests).
+    /// Opens `soname`. A build with debug assertions opens the file that the environment variable
+    /// `instead` names, for tests. Other builds can have the rights of root, for whom no caller
+    /// may choose a library.
     pub(super) fn open(soname: &'static CStr, instead: &str) -> Result<Self, LoadError> {
-        let path = env::var_os(instead).and_then(|path| CString::new(path.into_vec()).ok());
+        let path = env::var_os(instead).filter(|_| cfg!(debug_assertions));
+        let path = path.and_then(|path| CString::new(path.into_vec()).ok());
         let path = path.as_deref().unwrap_or(soname);
         clear_error();
         // SAFETY: the name is a C string. The library's constructors run: that is the purpose.

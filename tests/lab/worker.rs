@@ -17,7 +17,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts one, with this before the command: `NAME=VALUE`.
+    /// Starts one, with `NAME=VALUE` or nothing before the command.
     pub(crate) fn start(lab: &Cluster, node: &str, environment: &str) -> Self {
         let mut ssh = lab.login(node, &format!("{environment} rdmactl agent worker"));
         let mut child = ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("ssh runs");
