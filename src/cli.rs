@@ -68,8 +68,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
     name = NAME,
     version = VERSION,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 everything was read; 1 ping found a failed pair or host, or a verdict \
-                  reached the level of connections --fail-on; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
+    after_help = "Exit codes: 0 everything was read; 1 ping found a failed pair or host, a verdict \
+                  reached the level of connections --fail-on, or fabric found an error counter above its \
+                  threshold or a broken route; 2 usage error, or nothing could be read; 3 a host or a value could not be read."
 )]
 pub struct Cli {
     /// The flags that every command takes.

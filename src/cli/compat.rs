@@ -13,14 +13,14 @@ use clap::Args;
                   rdmactl compat --from n17.ndjson ibstatus\n  rdmactl compat -H n1 show_gids\n  ln -s rdmactl /usr/local/bin/show_gids"
 )]
 pub struct CompatArgs {
-    /// rdma-core release whose output is printed, 33 to 65
+    /// Print the output of this rdma-core release, 33 to 65
     ///
-    /// Default: the installed release, or the newest known one.
+    /// Default: the installed release; 65 if rdma-core is not installed.
     #[arg(long = "as", value_name = "RELEASE", value_parser = clap::value_parser!(u32).range(33..=65))]
     pub release: Option<u32>,
-    /// Tool to imitate, and the options of the tool
+    /// Name of the tool, and the options of the tool
     ///
-    /// Flags of rdmactl stand before the tool: rdmactl compat -H n1 show_gids.
+    /// Write flags of rdmactl before the name of the tool: rdmactl compat -H n1 show_gids.
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -6,7 +6,7 @@ use crate::model::{Connection, ConnectionVerdict, Transport};
 /// The arguments of `connections`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Verdicts: ok RDMA is in use; idle no connection is needed now; tcp_configured TCP is configured; tcp TCP is in use, and nothing requests RDMA; rdma_available TCP is in use, and the server offers RDMA; suspected probably a fallback to TCP; mixed RDMA and TCP are in use; degraded RDMA is in use, but a part of it failed; fallback_confirmed RDMA was requested, but TCP is in use; down no data passes, and there is no fallback; unknown the facts could not be read.\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
+    after_help = "Verdicts:\n  ok: RDMA is in use\n  idle: no connection is needed now, or one is being established\n  tcp_configured: TCP is in use, and the configuration requests TCP\n  tcp: TCP is in use, and nothing requests RDMA\n  rdma_available: TCP is in use, and the server offers RDMA\n  suspected: probably a fallback to TCP\n  mixed: RDMA and TCP are in use\n  degraded: RDMA is in use, but a part of it fails\n  fallback_confirmed: RDMA was requested, but TCP is in use\n  down: the connection does not work and does not fall back\n  unknown: data that the verdict needs could not be read\n\nExamples:\n  rdmactl connections\n  rdmactl connections -H n[1-4] --only fallback --fail-on fail\n  rdmactl connections --watch=2"
 )]
 pub struct ConnectionsArgs {
     #[command(flatten)]
@@ -16,14 +16,12 @@ pub struct ConnectionsArgs {
     /// Saved fabric.
     pub fabric: FabricFile,
     /// List only connections of this kind
-    ///
-    /// fallback is every connection to look at: also mixed, degraded and down.
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<Only>,
     /// Exit with 1 if a verdict reaches this level
     ///
-    /// Every connection counts, also those that --only and -w do not print. rdma_available needs
-    /// the data of the server, so the result depends on the queried hosts.
+    /// Connections that --only and -w hide count as well. rdma_available needs the data of the
+    /// server, so query the server, too.
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = FailOn::Never)]
     pub fail_on: FailOn,
 }
@@ -52,7 +50,7 @@ impl Only {
     }
 }
 
-/// From where on a verdict is a problem.
+/// Level from which a verdict is a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum FailOn {
     /// No verdict

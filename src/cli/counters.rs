@@ -5,7 +5,7 @@ use super::HostSets;
 /// The arguments of `counters`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters -H n[1-4] -w 'counter~error or counter~discard'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware for the time in the file lifespan, 10 ms by default. Two samples within that time show the same values."
+    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters -H n[1-4] -w 'counter~error or counter~discard'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware, for 10 ms by default. The sysfs file lifespan holds this time in milliseconds. Two samples within this time show equal values."
 )]
 pub struct CountersArgs {
     #[command(flatten)]
@@ -16,8 +16,9 @@ pub struct CountersArgs {
     pub all: bool,
     /// List the counters of every port of the InfiniBand subnet
     ///
-    /// rdmactl sweeps the subnet and reads all ports at the same time. Traffic is in bytes, 64-bit
-    /// counters are used where a node has them. Counters above a threshold: rdmactl fabric errors.
+    /// rdmactl sweeps the subnet and reads all ports at the same time. Traffic is in bytes. rdmactl
+    /// reads 64-bit counters if the node has them. To list only counters above a threshold, run
+    /// rdmactl fabric errors.
     #[arg(long)]
     pub fabric: bool,
 }

@@ -17,11 +17,16 @@ const OTHERS: &[(&str, &str)] = &[
         "Exit codes: 0 everything was read; 1 a verdict reached the level of --fail-on; \
          2 usage error, or nothing could be read; 3 a host or a value could not be read.",
     ),
-    ("top", "Exit codes: 0 top was ended with a key; 2 usage error, or a file could not be read."),
+    (
+        "top",
+        "Exit codes: 0 top was ended with a key; 1 an agent of a ping test still runs on a host; \
+         2 usage error, or a file could not be read; 3 another agent still runs on a host, or the \
+         end of a recording was not written.",
+    ),
     (
         "compat",
-        "Exit codes: 0-255 those of the tool; 2 also a usage error of rdmactl, or a host that \
-         could not be read.",
+        "Exit codes: 0-255 the exit code of the tool; 2 also a usage error of rdmactl, or a host \
+         that could not be read.",
     ),
     ("hosts", NO_HOST),
     ("config", NO_HOST),

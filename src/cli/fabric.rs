@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum, ValueHint};
     after_help = "Views: subnets (default), nodes, links, switches, routes A B, partitions, sm, problems, errors.\n\nExamples:\n  rdmactl fabric\n  rdmactl fabric -H sm1 --upload\n  rdmactl fabric links -w 'state!=active or width==1X'\n  rdmactl fabric routes n1 n2\n  rdmactl fabric errors --thresholds /etc/infiniband-diags/error_thresholds\n  rdmactl fabric errors -w 'node=leaf001' --clear\n  rdmactl fabric --save monday.ndjson\n  rdmactl fabric links --from ibnetdiscover.txt\n  rdmactl fabric --format dot | dot -Tsvg > fabric.svg\n\nExit codes: 0 the subnet was read; 1 errors found a counter above its threshold, or a route does not reach its target; 2 usage error, or no subnet could be read; 3 a node did not reply, or a host could not be read."
 )]
 pub struct FabricArgs {
-    /// nodes, links, switches, routes, sm, errors, ...
+    /// View: nodes, links, routes, problems, errors, ...
     #[arg(value_enum, value_name = "VIEW", default_value_t = FabricView::Subnets, hide_default_value = true)]
     pub view: FabricView,
     /// Two nodes for routes: names, GUIDs or LIDs
@@ -18,14 +18,13 @@ pub struct FabricArgs {
     pub ends: Vec<String>,
     /// Method of the sweep
     ///
-    /// Default: the tables of subnet administration, and directed routes where the tables are
-    /// missing or contradict each other.
+    /// Default: sa; smp if the tables are missing or contradict each other.
     #[arg(long, value_enum, value_name = "METHOD", help_heading = "Sweep")]
     pub via: Option<SweepVia>,
     /// Requests in flight at the same time, 1 to 1024
     ///
-    /// Default: 32. A larger number shortens the sweep of a large subnet, a smaller one spares slow
-    /// switches. It applies to sweeps from this host.
+    /// Default: 32. A larger number shortens the sweep of a large subnet; a smaller number reduces
+    /// the load of slow switches. The flag applies to sweeps from this host.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Sweep")]
     pub window: Option<u16>,
     /// Take node names from a node name map
@@ -42,8 +41,8 @@ pub struct FabricArgs {
     pub thresholds: Option<PathBuf>,
     /// Set the listed error counters to zero
     ///
-    /// For the view errors, from this host. rdmactl lists the counters, then clears exactly these
-    /// counters; -w restricts both. It is the only option of rdmactl that changes a subnet.
+    /// For the view errors, from this host. rdmactl lists the counters, then sets exactly the listed
+    /// counters to zero; -w selects the counters. No other flag of rdmactl changes a subnet.
     #[arg(long, help_heading = "Sweep")]
     pub clear: bool,
 }
@@ -51,7 +50,7 @@ pub struct FabricArgs {
 /// Views of a subnet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FabricView {
-    /// One row for each subnet, and what is wrong
+    /// One row for each subnet, and the findings
     Subnets,
     /// Channel adapters, switches and routers
     Nodes,
@@ -65,7 +64,7 @@ pub enum FabricView {
     Partitions,
     /// Subnet managers
     Sm,
-    /// What is wrong, one finding per row
+    /// Findings, one per row
     Problems,
     /// Error counters above their thresholds
     Errors,

@@ -25,16 +25,16 @@ pub struct Global {
     /// Query these hosts over SSH
     ///
     /// SET is a comma list with ranges and groups: n[01-16],gpu3 or @GROUP. Quote a set that
-    /// contains brackets, ! or &. The flag can be repeated, and commands take sets as arguments,
-    /// too. Without a set, rdmactl queries this host. With --from, rdmactl shows only these hosts
-    /// of the file.
+    /// contains brackets, ! or &. The flag can be repeated. Most commands also take sets as
+    /// arguments. Without a set, rdmactl queries this host. With --from, rdmactl shows only these
+    /// hosts of the file.
     #[arg(short = 'H', long, value_name = "SET", action = ArgAction::Append, global = true, conflicts_with = "root", help_heading = "Hosts and files")]
     pub hosts: Vec<String>,
     /// Query the hosts that a file lists
     ///
-    /// The hosts are added to those of --hosts. KIND is list, openmpi, mpich, ansible, etchosts,
-    /// genders or pbs. Without KIND, rdmactl detects the kind from the content. A - reads standard
-    /// input.
+    /// rdmactl adds these hosts to the hosts of --hosts. KIND is list, openmpi, mpich, ansible,
+    /// etchosts, genders or pbs. Without KIND, rdmactl detects the kind from the content. A - reads
+    /// standard input.
     #[arg(long, value_name = "[KIND:]FILE", global = true, conflicts_with_all = ["from", "root"], help_heading = "Hosts and files")]
     pub hosts_file: Option<String>,
     /// Query this host, even if a host set is configured
@@ -42,9 +42,10 @@ pub struct Global {
     /// rdmactl ignores the setting hosts of the configuration. See rdmactl config.
     #[arg(long, global = true, help_heading = "Hosts and files")]
     pub local: bool,
-    /// Read a file that --save wrote instead of a host
+    /// Read a saved file instead of querying hosts
     ///
-    /// FILE is a capture, a ping run or a recording of top. rdmactl then queries no host.
+    /// FILE is a capture, a ping run or a recording of top. fabric also reads the output of
+    /// ibnetdiscover and opensm-subnet.lst.
     #[arg(
         long,
         value_name = "FILE",
@@ -55,10 +56,10 @@ pub struct Global {
     pub from: Option<PathBuf>,
     /// Read /sys and /proc below this directory
     ///
-    /// For a copy of another machine's files. Netlink and libibverbs are not used.
+    /// DIR holds a copy of another machine's files. rdmactl does not use netlink and libibverbs.
     #[arg(long, value_name = "DIR", global = true, help_heading = "Hosts and files")]
     pub root: Option<PathBuf>,
-    /// Save the raw data, to show it again with --from
+    /// Save the raw data in a file for --from
     ///
     /// Listings save the raw data of every queried host. ping saves the result of the run.
     #[arg(long, value_name = "FILE", global = true, help_heading = "Hosts and files")]
@@ -80,7 +81,7 @@ pub struct Global {
     pub login: Option<String>,
     /// Read this SSH configuration file
     ///
-    /// The file is read instead of ~/.ssh/config, like ssh -F.
+    /// rdmactl reads the file instead of ~/.ssh/config, like ssh -F.
     #[arg(
         short = 'F',
         long = "ssh-config",
@@ -96,7 +97,7 @@ pub struct Global {
     pub ssh_option: Vec<String>,
     /// Run the agent on the hosts as root with sudo -n
     ///
-    /// sudo must not ask for a password there. docs/ssh.md shows the sudoers rule.
+    /// sudo on the hosts must not prompt for a password. docs/ssh.md shows the sudoers rule.
     #[arg(long, global = true, overrides_with = "no_sudo", help_heading = "SSH")]
     pub sudo: bool,
     /// Run the agent as the login user, even if sudo is configured
@@ -119,8 +120,8 @@ pub struct Global {
     pub json: bool,
     /// Choose columns; -o help lists them
     ///
-    /// ID,… replaces the default columns, +ID,… adds all columns of the list to them. wide shows
-    /// the columns of -v, and help lists all columns.
+    /// ID,… replaces the default columns; +ID,… adds columns to the default columns. -o wide shows
+    /// the columns of -v; -o help lists all columns.
     #[arg(short = 'o', long, value_name = "ID,…", value_delimiter = ',', action = ArgAction::Append, global = true, help_heading = "Output")]
     pub columns: Vec<String>,
     /// Print only the rows that match a filter
@@ -147,8 +148,8 @@ pub struct Global {
     pub sort: Option<String>,
     /// Repeat every SECS seconds
     ///
-    /// The default interval is 2 seconds, or the configured interval. counters then shows what was
-    /// counted in each interval, and ping shows what changed between two runs.
+    /// Default: the configured interval, or 2 seconds. counters then shows the change in each
+    /// interval, and ping shows the changes between two runs.
     #[arg(long, value_name = "SECS", num_args = 0..=1, require_equals = true, value_parser = duration::parse_interval, global = true, help_heading = "Output")]
     pub watch: Option<Option<Duration>>,
     /// End --watch after N samples
@@ -165,8 +166,8 @@ pub struct Global {
     pub no_fold: bool,
     /// Show more columns
     ///
-    /// Includes values that libibverbs reports. A table that is wider than the terminal is printed
-    /// as blocks. ping prints its pairs as rows instead of a matrix.
+    /// The columns include values that libibverbs reports. A table that is wider than the terminal
+    /// is printed as blocks. ping prints its pairs as rows instead of a matrix.
     #[arg(short, long, action = ArgAction::Count, global = true, help_heading = "Output")]
     pub verbose: u8,
     /// When to use color

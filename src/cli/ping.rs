@@ -24,11 +24,11 @@ const USUAL_TESTS: &str = "conn,lat,tcp-lat";
     after_help = "Examples:\n  rdmactl ping n2\n  rdmactl ping n1 n2\n  rdmactl ping --matrix n[01-16]\n  rdmactl ping -H n1 n[2-9] --json\n  rdmactl ping --clients c[01-40] --servers oss[1-8]\n  rdmactl ping --matrix n[0001-1024] --peers 16 --budget 60s\n  rdmactl ping --mad --matrix n[01-16]\n  rdmactl ping --mad --lid 7\n  rdmactl ping --matrix n[01-16] --save today.json\n  rdmactl ping --diff yesterday.json today.json\n  rdmactl ping --from today.json --only failed -f csv\n  rdmactl ping --from today.json --format svg > today.svg\n  rdmactl ping --matrix n[0001-9999] --peers 8 --plan\n  rdmactl ping --simulate fabric.txt\n\nExit codes: 0 every pair works; 1 a pair failed, a pair was not tested without --budget, a host was not reached, an agent still runs on a host, or --diff found a broken pair; 2 usage error, or a file could not be read or written; 3 the --budget was too short to test any pair of a host."
 )]
 pub struct PingArgs {
-    /// Hosts that reply; two or more SETs: every pair
+    /// Target hosts; two or more SETs: test every pair
     ///
-    /// One SET: rdmactl tests from this host, or from the hosts of -H, to each host of the set. With
-    /// -H, all SETs are targets.
-    /// Two or more SETs without -H: rdmactl tests every pair of the named hosts in both directions.
+    /// One SET: rdmactl tests from this host to each host of the set. With -H, rdmactl tests from
+    /// each host of -H to each host of the SETs. Two or more SETs without -H: rdmactl tests every
+    /// pair of these hosts in both directions.
     #[arg(value_name = "SET", conflicts_with_all = ["clients", "servers"])]
     pub targets: Vec<String>,
     /// Test every pair of hosts, in both directions
@@ -51,8 +51,8 @@ pub struct PingArgs {
     pub servers: Option<String>,
     /// Simulate the fabric in FILE; send nothing
     ///
-    /// FILE describes hosts, leaf switches and faults. rdmactl simulates what each pair would
-    /// observe and diagnoses that.
+    /// FILE describes hosts, leaf switches and faults. rdmactl simulates the observations of each
+    /// pair and diagnoses them.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "matrix", "hosts", "hosts_file", "test", "mad", "size", "rails", "dev", "port", "gid_index", "mtu", "pkey", "sl", "tclass"], value_hint = clap::ValueHint::FilePath, help_heading = "Pairs")]
     pub simulate: Option<PathBuf>,
     /// Compare two runs written by --save
@@ -61,8 +61,8 @@ pub struct PingArgs {
 
     /// List only pairs of this kind, as rows
     ///
-    /// Findings and exit code are those of the whole run. With --json and ndjson, the list of pairs
-    /// holds only these pairs.
+    /// Findings and exit code remain those of the whole run. In JSON, the list of pairs holds only
+    /// these pairs.
     #[arg(long, value_enum, value_name = "KIND", conflicts_with_all = ["findings", "diff", "plan"], help_heading = "Pairs")]
     pub only: Option<OnlyPairs>,
 
@@ -79,8 +79,8 @@ pub struct PingArgs {
     /// Read the leaf switch of each host from FILE
     ///
     /// FILE is Slurm's topology.conf, a file of rdmactl fabric --save, the output of ibnetdiscover,
-    /// or has one line per leaf switch: leaf NAME SET. Findings then name leaf switches and paths
-    /// between them. Default: leaf switches are not known.
+    /// opensm-subnet.lst, or a list with one line per leaf switch: leaf NAME SET. Findings then name
+    /// leaf switches and the paths between leaf switches. Default: leaf switches are not known.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "diff"], value_hint = clap::ValueHint::FilePath, help_heading = "Number and order of pairs")]
     pub topology: Option<PathBuf>,
     /// Time limit of the tests; startup is extra
@@ -101,8 +101,8 @@ pub struct PingArgs {
     pub seed: Option<u32>,
     /// Print the plan and its cost; send nothing
     ///
-    /// The plan lists rounds, pairs, an estimate of the time, and the bytes that pass through this
-    /// host.
+    /// The plan lists agents, uploads, rounds, pairs, the estimated time, and the bytes that pass
+    /// through this host.
     #[arg(long, help_heading = "Number and order of pairs")]
     pub plan: bool,
 
@@ -137,7 +137,7 @@ pub struct PingArgs {
 
     /// Rails to test: all, first (the best one), or numbers
     ///
-    /// Numbers are those that the matrix prints, separated by commas: 0,2.
+    /// The matrix prints the number of each rail. Separate numbers with commas: 0,2.
     #[arg(long, value_name = "all|first|N,…", default_value = "all", value_parser = RailsAsked::parse, help_heading = "Path of each pair")]
     pub rails: RailsAsked,
     /// Device to use on every host
@@ -148,8 +148,8 @@ pub struct PingArgs {
     pub port: Option<u32>,
     /// GID index to use
     ///
-    /// One index for every host, or one per host: n1=0,n2=3. Default: rdmactl chooses for each
-    /// pair.
+    /// One index for every host, or one per host: n1=0,n2=3. Default: rdmactl selects the GIDs of
+    /// each pair.
     #[arg(long, value_name = "N|HOST=N,…", help_heading = "Path of each pair")]
     pub gid_index: Option<WantedGid>,
     /// Path MTU in bytes
@@ -266,7 +266,7 @@ impl OnlyPairs {
 pub enum ScheduleName {
     /// Rounds of disjoint pairs in both directions, in the order of the hosts
     Circle,
-    /// Every host sends to its next neighbor, then to the one after that, and so on
+    /// In round k, each host sends to the k-th host after it
     Shift,
     /// One round: each host of the first half with one host of the second half
     Bisection,

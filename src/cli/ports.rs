@@ -14,10 +14,10 @@ pub struct PortsArgs {
     #[command(flatten)]
     /// Saved fabric.
     pub fabric: FabricFile,
-    /// Check that RoCE traffic uses a lossless class
+    /// Check that RoCE uses a lossless traffic class
     ///
-    /// For each RoCE port: the traffic class that RoCE packets use, whether PFC protects the
-    /// class, and the command that fixes it.
+    /// rdmactl prints for each RoCE port the traffic class of RoCE packets, whether PFC protects
+    /// this class, and the command that fixes the configuration.
     #[arg(long)]
     pub lossless: bool,
 }

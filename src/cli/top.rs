@@ -7,7 +7,7 @@ use super::{WordOrSet, duration};
 /// The arguments of `top`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl top\n  rdmactl top -H n[1-64]\n  rdmactl top ports -H @rack7 --every 5s -w 'state!=active'\n  rdmactl top --from rdmactl-top-20261122-080240Z.rec\n  rdmactl top --from matrix.json\n\nKeys: ? lists all keys; q ends top. A host that does not respond keeps its last data, with their age."
+    after_help = "Examples:\n  rdmactl top\n  rdmactl top -H n[1-64]\n  rdmactl top ports -H @rack7 --every 5s -w 'state!=active'\n  rdmactl top --from rdmactl-top-20261122-080240Z.rec\n  rdmactl top --from matrix.json\n\nKeys: ? lists all keys; q ends top. top shows the last data of a host that does not respond, with the age of the data."
 )]
 pub struct TopArgs {
     /// View to start with, and hosts to watch over SSH

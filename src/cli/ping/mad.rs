@@ -18,18 +18,19 @@ pub struct MadArgs {
     pub mad: bool,
     /// Time from one MAD to the next
     ///
-    /// Default: rdmactl sends each MAD after the reply to the one before. --slot limits the time of
-    /// all MADs.
+    /// Default: rdmactl sends each MAD after the reply to the previous MAD. --slot limits the total
+    /// time of all MADs.
     #[arg(long, value_name = "TIME", requires = "mad", value_parser = duration::parse, help_heading = "Measurement of each pair")]
     pub interval: Option<Duration>,
     /// Send MADs to this LID, where ibping -S or rdmactl replies
     ///
-    /// The target needs no agent. The sources are this host, or the hosts of -H.
+    /// rdmactl starts no agent on the target. The sources are this host, or the hosts of -H.
     #[arg(long, value_name = "LID", requires = "mad", value_parser = parse_lid, conflicts_with_all = ["targets", "matrix", "clients", "gid", "plan", "peers", "budget", "schedule"], help_heading = "Pairs")]
     pub lid: Option<u16>,
     /// Send MADs to this GID of a RoCE port, where ibping -S or rdmactl replies
     ///
-    /// The target needs no agent. Over IPv4 GIDs, the kernel drops the replies of ibping -S.
+    /// rdmactl starts no agent on the target. Over IPv4 GIDs, the kernel drops the replies of
+    /// ibping -S.
     #[arg(long, value_name = "GID", requires = "mad", conflicts_with_all = ["targets", "matrix", "clients", "plan", "peers", "budget", "schedule"], help_heading = "Pairs")]
     pub gid: Option<Ipv6Addr>,
 }
