@@ -37,7 +37,7 @@ lint: ## formatting and clippy
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test lab --test lab_full -- -D warnings
 
-test: lint ## everything but the long tests of the lab itself
+test: setup lint ## installs what it needs; everything but the long tests of the lab itself
 	packaging/release x86_64
 	$(CARGO) test --locked
 	lab/test quick

@@ -212,8 +212,9 @@ fn datagrams_only(worker: &mut Worker, gid: &str, role: &str) -> Result<Opened, 
     }
 }
 
-/// No node has an EFA adapter. With the library of EFA, which refuses other adapters, and with a file in its
-/// place that is no library, reliable datagrams are refused and ordinary datagrams pass.
+/// No node has an EFA adapter. With the library of EFA, which refuses other adapters, and with a
+/// file in its place that is no library, reliable datagrams are refused and ordinary datagrams
+/// pass.
 #[test]
 fn where_reliable_datagrams_are_not_to_be_had_ordinary_ones_pass() {
     let lab = roce();

@@ -53,8 +53,11 @@ const FEW: &str = "hosts n[1-6]\nnoise 3%\nfault host n3 blocked\nfault pair n1 
 fn a_file_that_cannot_be_written_does_not_cost_the_answer() {
     let folder = folder(FEW);
     let (_, shown, _) = simulate(&folder, &[]);
-    let (code, all_the_same, error) = simulate(&folder, &["--save", "no/such/folder/run.json"]);
+    let (code, all_the_same, error) = simulate(&folder, &["--save", "/dev/full"]);
     assert_eq!((code, all_the_same), (2, shown));
+    assert!(error.contains("cannot write /dev/full: No space left"), "{error}");
+    let (code, nothing, error) = simulate(&folder, &["--save", "no/such/folder/run.json"]);
+    assert_eq!((code, nothing.as_str()), (2, ""), "told before the run");
     assert!(error.contains("no/such/folder/run.json"), "{error}");
 }
 

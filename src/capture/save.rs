@@ -1,7 +1,7 @@
 //! Files that are complete or as they were before, and that no other user can redirect.
 //!
-//! A directory like /tmp is writable by others. There, a link of another user is not followed, and the
-//! unfinished file has a random name.
+//! A directory like /tmp is writable by others. There, a link of another user is not followed, and
+//! the unfinished file has a random name.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -23,8 +23,8 @@ const OTHERS_MAY_WRITE: u32 = 0o022;
 /// If the disk is full or the process ends, the file is as it was before.
 ///
 /// # Errors
-/// The file, or one beside it, cannot be written, or `path` is a link of another user in a directory
-/// that others may write.
+/// The file, or one beside it, cannot be written, or `path` is a link of another user in a
+/// directory that others may write.
 pub fn replace_file(
     path: &Path,
     write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
@@ -79,7 +79,8 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Makes a file with a random name in the same directory, so that renaming stays within one file system.
+/// Makes a file with a random name in the same directory, so that renaming stays within one file
+/// system.
 fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     let is_directory = fs::metadata(path).is_ok_and(|there| there.is_dir());
     let name = path.file_name().filter(|_| !is_directory).ok_or(io::ErrorKind::IsADirectory)?;

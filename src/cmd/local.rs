@@ -29,7 +29,7 @@ pub(super) struct Reports {
     pub(super) hosts_named: bool,
     /// When they were gathered; `None` for a tree of files.
     pub(super) taken_ns: Option<u64>,
-    /// Whether the file of `--save` was written. The rows are printed before this error is told.
+    /// Result of writing the file of `--save`. The rows are printed before this error is told.
     pub(super) saved: anyhow::Result<()>,
 }
 

@@ -23,8 +23,8 @@ use crate::model::{HostFailure, Reason};
 /// beyond its `MaxStartups` does that.
 pub(in crate::fleet) const RETRIES: u32 = 2;
 
-/// Number of further logins to a host that speaks SSH and closes the connection before it refuses a
-/// key. After a refused key there is no further login, because some hosts block who fails often.
+/// Number of further logins to a host that speaks SSH and closes the connection before it refuses
+/// a key. After a refused key there is no further login: some hosts block who fails often.
 const RETRIES_AFTER_BANNER: u32 = 1;
 
 /// The step a login is at, for whoever waits for it in vain.

@@ -63,7 +63,7 @@ impl Wire {
         Arc::clone(&self.guard)
     }
 
-    /// Whether the host sends nothing more.
+    /// True if the host sends nothing more.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }
