@@ -11,6 +11,7 @@
 mod address;
 mod choose;
 mod datagram;
+mod device_presence;
 mod end;
 mod error;
 mod exchange;

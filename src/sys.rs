@@ -9,7 +9,7 @@
 
 pub mod child;
 pub mod cm;
-mod device_file;
+pub mod device_file;
 mod dl;
 pub mod drops;
 mod errno;

@@ -189,6 +189,24 @@ fn a_worker_that_stops_or_dies_in_the_middle_of_a_run_is_told_as_that() {
 }
 
 #[test]
+fn a_device_that_is_removed_in_the_middle_of_a_run_is_told_as_that() {
+    let lab = roce();
+    for again in ["", "; rdma link add rxe0 type rxe netdev eth1"] {
+        let removal = format!(
+            "until rdma resource show qp | grep -q 'type RC'; do sleep 0.2; done; sleep 1; \
+             rdma link delete rxe0{again}"
+        );
+        let command = format!("setsid sh -c \"{removal}\" </dev/null >/dev/null 2>&1 &");
+        lab.on("n2", &command);
+        let flags = ["--matrix", "n[1-3]", "--iters", "1000000", "--slot", "1s"];
+        let matrix = lab.ping(&flags, &["n1", "n2", "n3"]);
+        matrix.assert_from_some_point_on("n2", "local.device_gone");
+        assert_eq!(findings(&matrix).len(), 1, "{matrix:?}");
+        lab.lab(&["reset"]);
+    }
+}
+
+#[test]
 fn a_killed_agent_takes_its_worker_along() {
     let lab = roce();
     lab.lab(&["fault", "supervisor-kill", "n2", "--value", "3000"]);
@@ -270,6 +288,9 @@ fn limits_of_a_login_are_told_as_such() {
     let lab = roce();
     for (fault, value, code) in [
         ("memlock", Some("16"), "local.memlock"),
+        // A limit of 0 is EPERM, not ENOMEM.
+        ("memlock", Some("0"), "local.memlock"),
+        ("uverbs-missing", None, "local.permission"),
         ("uverbs-denied", None, "local.permission"),
         ("no-verbs", None, "local.library"),
     ] {

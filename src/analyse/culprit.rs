@@ -48,6 +48,7 @@ impl<'a> Trial<'a> {
                 | Code::PeerDead
                 | Code::PeerHung
                 | Code::LinkDown
+                | Code::DeviceGone
                 | Code::Permission
                 | Code::NoUmad
                 | Code::Memlock

@@ -77,6 +77,8 @@ fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
 fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
     match failure.stage {
         _ if failure.cause == Cause::Stuck => Code::DriverStuck,
+        _ if failure.cause == Cause::DeviceGone => Code::DeviceGone,
+        _ if matches!(failure.cause, Cause::MemoryLimit(_)) => Code::Memlock,
         Stage::Agent | Stage::Choose | Stage::Tcp => Code::Agent,
         Stage::Open => judge_local(&failure.cause),
         Stage::Connect => judge_connect(&failure.cause, evidence),
@@ -214,6 +216,11 @@ fn first_cause<'a>(
     target: Option<&'a StepError>,
 ) -> Option<(&'a StepError, Side)> {
     match (source, target) {
+        // What an end sees of a device that is gone is an effect, whenever it sees it.
+        (Some(mine), Some(_)) if mine.cause == Cause::DeviceGone => Some((mine, Side::Source)),
+        (Some(_), Some(theirs)) if theirs.cause == Cause::DeviceGone => {
+            Some((theirs, Side::Target))
+        }
         (Some(mine), Some(theirs)) => {
             let knows_why = |one: &StepError| one.fix.is_some();
             let is_echo = matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
@@ -393,6 +400,35 @@ mod tests {
             passed: false,
             rdma: None,
         }
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_the_cause_at_either_end() {
+        let gone = at(Stage::Latency, Cause::DeviceGone);
+        for other in [
+            at(Stage::FirstMessage, retry_exceeded()),
+            at(Stage::Latency, Cause::NoReply),
+            at(Stage::Connect, Cause::Errno("ETIMEDOUT".into())),
+        ] {
+            let here = judge(&evidence(Some(gone.clone()), Some(other.clone())));
+            assert_eq!((here.code, here.side), (Code::DeviceGone, Side::Source));
+            let there = judge(&evidence(Some(other), Some(gone.clone())));
+            assert_eq!((there.code, there.side), (Code::DeviceGone, Side::Target));
+        }
+    }
+
+    #[test]
+    fn a_call_that_pins_memory_fails_by_the_limit_at_every_stage() {
+        for errno in ["EPERM", "ENOMEM"] {
+            for stage in [Stage::Open, Stage::Connect] {
+                let failure = at(stage, Cause::MemoryLimit(errno.into()));
+                let verdict = judge(&evidence(None, Some(failure)));
+                assert_eq!((verdict.code, verdict.side), (Code::Memlock, Side::Target));
+                assert_eq!(verdict.error.as_deref(), Some(errno));
+            }
+        }
+        let open = at(Stage::Open, Cause::Errno("EPERM".into()));
+        assert_eq!(judge(&evidence(Some(open), None)).code, Code::Permission);
     }
 
     #[test]

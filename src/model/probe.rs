@@ -499,6 +499,11 @@ impl Stage {
 pub enum Cause {
     /// A call failed with this error name.
     Errno(String),
+    /// A call that pins memory failed with this error name, for which the limit of locked memory can
+    /// be the cause.
+    MemoryLimit(String),
+    /// The device was removed, or removed and added again.
+    DeviceGone,
     /// The device or driver does not offer what was asked.
     Unsupported,
     /// A work request ended with this status (`IBV_WC_RETRY_EXC_ERR`).
@@ -534,7 +539,9 @@ impl Cause {
     #[must_use]
     pub fn error(&self) -> Option<String> {
         match self {
-            Self::Errno(name) | Self::Completion(name) => Some(name.clone()),
+            Self::Errno(name) | Self::MemoryLimit(name) | Self::Completion(name) => {
+                Some(name.clone())
+            }
             _ => None,
         }
     }

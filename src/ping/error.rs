@@ -6,7 +6,13 @@ use crate::sys::verbs::VerbsError;
 /// A verbs error as the answer to a step.
 pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
     let cause = match error {
-        VerbsError::Load(_) | VerbsError::NoKernelSupport => Cause::Library,
+        VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {
+            Cause::Library
+        }
+        VerbsError::NoSuchDevice { .. } => Cause::DeviceGone,
+        VerbsError::Call { errno, .. } if error.is_memory_limit() => {
+            Cause::MemoryLimit(errno.name().into_owned())
+        }
         _ if error.is_unsupported() => Cause::Unsupported,
         _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
     };
@@ -50,6 +56,7 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
 mod tests {
     use super::*;
     use crate::sys::cm::Event;
+    use crate::sys::verbs::Operation;
 
     fn cause(step: Step, kind: EventKind, status: EventStatus) -> Cause {
         let event = Event { kind, status };
@@ -57,6 +64,43 @@ mod tests {
         let told = cm_error(Stage::Connect, &error);
         assert!(told.detail.contains("10.0.0.2:5000"), "{}", told.detail);
         told.cause
+    }
+
+    /// What the operations of verbs fail with, and why: see the kernel's `ib_umem_get` (EPERM for a
+    /// limit of 0), `ib_uverbs_open` (ENXIO, EIO without a device) and libibverbs/init.c.
+    #[test]
+    fn each_error_of_an_operation_has_its_cause() {
+        let errno = |name: &str| Cause::Errno(name.into());
+        let limit = |name: &str| Cause::MemoryLimit(name.into());
+        for (operation, code, wanted) in [
+            (Operation::Open, Errno::ACCESS, errno("EACCES")),
+            (Operation::Open, Errno::NOT_PERMITTED, errno("EPERM")),
+            (Operation::Open, Errno::NO_ENTRY, errno("ENOENT")),
+            (Operation::AllocateDomain, Errno::NO_MEMORY, errno("ENOMEM")),
+            (Operation::RegisterMemory, Errno::NOT_PERMITTED, limit("EPERM")),
+            (Operation::RegisterMemory, Errno::NO_MEMORY, limit("ENOMEM")),
+            (Operation::RegisterMemory, Errno::INVALID, errno("EINVAL")),
+            (Operation::CreateCompletionQueue, Errno::NOT_PERMITTED, limit("EPERM")),
+            (Operation::CreateQueuePair, Errno::NO_MEMORY, limit("ENOMEM")),
+            (Operation::ToReceive, Errno::TIMED_OUT, errno("ETIMEDOUT")),
+            (Operation::ToReceive, Errno::NOT_PERMITTED, errno("EPERM")),
+            (Operation::PostSend, Errno::IO, errno("EIO")),
+        ] {
+            let error = VerbsError::Call { operation, object: "rxe0".into(), errno: code };
+            assert_eq!(verbs_error(Stage::Open, &error).cause, wanted, "{error}");
+        }
+        let device = "mlx5_0".to_owned();
+        let file = "/dev/infiniband/uverbs0".to_owned();
+        for (error, wanted) in [
+            (VerbsError::NoSuchDevice { device: device.clone() }, Cause::DeviceGone),
+            (VerbsError::NoFile { device: device.clone(), file }, errno("ENOENT")),
+            (VerbsError::NoProvider { device }, Cause::Library),
+            (VerbsError::NoKernelSupport, Cause::Library),
+        ] {
+            let told = verbs_error(Stage::Open, &error);
+            assert_eq!(told.cause, wanted, "{error}");
+            assert!(told.fix.is_some() || wanted == Cause::DeviceGone, "{error}");
+        }
     }
 
     #[test]

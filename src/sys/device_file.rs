@@ -1,5 +1,7 @@
-//! Why a device file of RDMA could not be opened.
+//! Why a device of RDMA could not be opened: the device, its file or the access is missing.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{Access, access};
@@ -18,7 +20,73 @@ pub(super) fn open_error(name: &str, told: Errno) -> Errno {
     }
 }
 
-#[test]
-fn an_absent_file_changes_nothing() {
-    assert_eq!(open_error("no_such_file", Errno::NO_DEVICE), Errno::NO_DEVICE);
+/// Returns a number that identifies a device of the kernel until the device is removed; `None` if
+/// there is no device of that name.
+///
+/// A device that is removed and added again under the same name has another number: the inode of
+/// its directory in sysfs (fs/kernfs/dir.c never reuses a number on a 64-bit kernel).
+#[must_use]
+pub fn device_identity(name: &str) -> Option<u64> {
+    identity_below(Path::new("/sys/class/infiniband"), name)
+}
+
+fn identity_below(class: &Path, name: &str) -> Option<u64> {
+    if name.is_empty() || name.starts_with('.') || name.contains('/') {
+        return None;
+    }
+    fs::metadata(class.join(name)).ok().map(|there| there.ino())
+}
+
+/// Returns the name of the verbs device file of a device, for example `uverbs0`; `None` if the
+/// device does not exist or is being removed.
+pub(super) fn verbs_file(device: &str) -> Option<String> {
+    verbs_file_below(Path::new("/sys/class/infiniband_verbs"), device)
+}
+
+fn verbs_file_below(class: &Path, device: &str) -> Option<String> {
+    let is_of_device = |name: &String| {
+        fs::read_to_string(class.join(name).join("ibdev")).is_ok_and(|text| text.trim() == device)
+    };
+    let names = fs::read_dir(class).ok()?.flatten();
+    names.filter_map(|entry| entry.file_name().into_string().ok()).find(is_of_device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_file_changes_nothing() {
+        assert_eq!(open_error("no_such_file", Errno::NO_DEVICE), Errno::NO_DEVICE);
+    }
+
+    #[test]
+    fn a_device_that_is_added_again_has_another_identity() {
+        let class = tempfile::tempdir().unwrap();
+        let device = class.path().join("rxe0");
+        fs::create_dir(&device).unwrap();
+        let before = identity_below(class.path(), "rxe0");
+        assert!(before.is_some());
+        assert_eq!(identity_below(class.path(), "rxe0"), before);
+        fs::rename(&device, class.path().join("rxe1")).unwrap();
+        assert_eq!(identity_below(class.path(), "rxe0"), None);
+        fs::create_dir(&device).unwrap();
+        let after = identity_below(class.path(), "rxe0");
+        assert!(after.is_some() && after != before);
+        for name in ["", "..", ".", "../rxe0"] {
+            assert_eq!(identity_below(class.path(), name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_device_is_found_by_its_ibdev() {
+        let class = tempfile::tempdir().unwrap();
+        for (file, device) in [("uverbs0", "mlx5_0\n"), ("uverbs1", "rxe0\n")] {
+            fs::create_dir(class.path().join(file)).unwrap();
+            fs::write(class.path().join(file).join("ibdev"), device).unwrap();
+        }
+        assert_eq!(verbs_file_below(class.path(), "rxe0").as_deref(), Some("uverbs1"));
+        assert_eq!(verbs_file_below(class.path(), "rxe"), None);
+        assert_eq!(verbs_file_below(Path::new("/nowhere"), "rxe0"), None);
+    }
 }

@@ -159,6 +159,10 @@ codes! {
         "Both GIDs are link-local, and the peer does not reply on the link.",
         ["if the ports are on different links, give both an IP address; otherwise find what drops neighbor discovery; \
           on {host}: ip -6 neigh show dev {netdev}"];
+    DeviceGone = "local.device_gone",
+        "The RDMA device was removed from the host during the run, or removed and added again.",
+        ["on {host}, find why the device was removed, and list the devices: dmesg | grep -iE '{device}|infiniband'; \
+          rdma dev show"];
     Permission = "local.permission",
         "The login may not open the RDMA device, or the device file does not exist.",
         ["on {host}, load the module and check the device files: modprobe ib_uverbs; ls -l /dev/infiniband"];

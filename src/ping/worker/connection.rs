@@ -10,6 +10,7 @@ use crate::model::probe::{
 };
 use crate::ping::address;
 use crate::ping::datagram::{Ports, Slot};
+use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::halt::Halt;
 use crate::ping::neighbour::explained;
@@ -83,6 +84,7 @@ fn attend<W: Write>(
     let echo = listens_at.and_then(|address| Echo::start(address).ok());
     let reader =
         listens_at.filter(|_| opening.tcp_stream).and_then(|address| Reader::start(address).ok());
+    let presence = DevicePresence::of(&opening.device);
     let from = From { address: opening.tcp_address, netdev: opening.netdev.clone() };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
@@ -102,23 +104,24 @@ fn attend<W: Write>(
         }
         Err(error) => (State::Broken, None, Err(error)),
     };
-    answers.reply(id, result);
+    let reply = |id, result: Result<StepResult, StepError>| {
+        answers.reply(id, result.map_err(|failure| presence.explain(failure)));
+    };
+    reply(id, result);
     for (id, act) in todo {
         let halt = Halt { stopped, question: id };
         match act {
             Act::Close => {
                 drop(state);
                 drop((echo, reader, slot));
-                answers.reply(id, Ok(StepResult::Done));
+                reply(id, Ok(StepResult::Done));
                 return;
             }
-            Act::Meet(ask) => {
-                answers.reply(id, meet(&state, slot.as_deref(), &ask, &halt));
-            }
+            Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &halt)),
             act => {
                 let (next, result) = perform(state, act, &from, &halt);
                 state = next;
-                answers.reply(id, result);
+                reply(id, result);
             }
         }
     }

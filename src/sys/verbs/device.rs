@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::ffi::{CStr, c_int};
 use std::fmt;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -72,10 +73,8 @@ impl DeviceList {
 
     /// Opens a device by the kernel's name.
     pub fn open(&self, name: &str) -> Result<Device, VerbsError> {
-        let device = self
-            .iter()
-            .find(|device| device.name() == name)
-            .ok_or_else(|| VerbsError::NoSuchDevice { device: name.to_owned() })?;
+        let device =
+            self.iter().find(|device| device.name() == name).ok_or_else(|| absent(name))?;
         let context =
             device.open().map_err(|errno| VerbsError::call(Operation::Open, name, errno))?;
         let handle = Handle { calls: self.calls, context, name: name.to_owned(), lender: None };
@@ -90,6 +89,23 @@ impl DeviceList {
             let raw = NonNull::new(unsafe { entry.read() })?;
             Some(Listed { raw, list: self })
         })
+    }
+}
+
+/// Returns why libibverbs does not list a device. The library leaves out a device whose file is
+/// missing (`try_access_device`, libibverbs/init.c) and a device without a driver of the library.
+fn absent(name: &str) -> VerbsError {
+    let device = name.to_owned();
+    // The kernel removes the verbs device first: it waits there for the processes that use the
+    // device (`ib_uverbs_remove_one`, drivers/infiniband/core/uverbs_main.c).
+    let Some(file) = device_file::verbs_file(name) else {
+        return VerbsError::NoSuchDevice { device };
+    };
+    let file = format!("/dev/infiniband/{file}");
+    if Path::new(&file).exists() {
+        VerbsError::NoProvider { device }
+    } else {
+        VerbsError::NoFile { device, file }
     }
 }
 

@@ -22,6 +22,20 @@ pub enum VerbsError {
         /// The name that was asked for.
         device: String,
     },
+    /// The device exists, and its file does not, as in a container.
+    #[error("the file {file} of {device} does not exist")]
+    NoFile {
+        /// Name of the device.
+        device: String,
+        /// Path of the file.
+        file: String,
+    },
+    /// The device and its file exist, and libibverbs has no driver for the device.
+    #[error("libibverbs has no driver for {device}")]
+    NoProvider {
+        /// Name of the device.
+        device: String,
+    },
     /// The range does not lie within the queue pair's buffer.
     #[error("bytes {offset} to {offset}+{length} are outside a buffer of {size} bytes")]
     OutOfBuffer {
@@ -56,8 +70,18 @@ impl VerbsError {
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Self::Call { errno, .. } => Some(*errno),
+            Self::NoFile { .. } => Some(Errno::NO_ENTRY),
             _ => None,
         }
+    }
+
+    /// True if the limit of locked memory can be the cause: a call that pins memory failed with
+    /// ENOMEM, or with EPERM, which the kernel returns for a limit of 0 (`ib_umem_get`,
+    /// drivers/infiniband/core/umem.c).
+    #[must_use]
+    pub fn is_memory_limit(&self) -> bool {
+        let Self::Call { operation, errno, .. } = self else { return false };
+        matches!(*errno, Errno::NO_MEMORY | Errno::NOT_PERMITTED) && operation.pins_memory()
     }
 
     /// Whether the device or driver lacks the operation, so that another transport may do.
@@ -74,6 +98,12 @@ impl VerbsError {
             Self::NoKernelSupport => {
                 Some("load the module ib_uverbs and the driver of the card, then retry")
             }
+            Self::NoFile { .. } => Some(
+                "load the module: modprobe ib_uverbs; in a container, pass the files: docker run --device=/dev/infiniband",
+            ),
+            Self::NoProvider { .. } => Some(
+                "install the drivers of libibverbs: apt install ibverbs-providers (Debian), dnf install libibverbs (RHEL)",
+            ),
             Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => Some(
                 "add the user to the group that owns the device: ls -l /dev/infiniband; usermod -aG GROUP USER",
             ),
@@ -132,6 +162,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// True if a driver pins memory of the process for the operation.
+    fn pins_memory(self) -> bool {
+        matches!(self, Self::RegisterMemory | Self::CreateCompletionQueue | Self::CreateQueuePair)
+    }
+
     /// The words of the operation, with its object at the right place.
     fn on(self, object: &str) -> String {
         let (before, after) = match self {

@@ -1,0 +1,65 @@
+//! Tells a failure of a device that was removed from other failures.
+//!
+//! libibverbs reports a removed device by many codes: EIO, ENODEV, flushed requests, or nothing at
+//! all. The kernel's directory of the device tells whether the device is still the one that was
+//! opened. The connections of a worker use this module.
+
+use crate::model::probe::{Cause, StepError};
+use crate::sys::device_file::device_identity;
+
+/// A device, as it was when a connection was opened on it.
+#[derive(Debug)]
+pub(super) struct DevicePresence {
+    device: String,
+    identity: Option<u64>,
+}
+
+impl DevicePresence {
+    /// Takes the present identity of a device.
+    pub(super) fn of(device: &str) -> Self {
+        Self { device: device.to_owned(), identity: device_identity(device) }
+    }
+
+    /// Returns the failure, with the removal as its cause if the device is not the same any more.
+    pub(super) fn explain(&self, failure: StepError) -> StepError {
+        self.explain_by(device_identity(&self.device), failure)
+    }
+
+    fn explain_by(&self, now: Option<u64>, failure: StepError) -> StepError {
+        let Some(before) = self.identity else { return failure };
+        let what = match now {
+            None => "was removed during the test",
+            Some(now) if now != before => "was removed and added again during the test",
+            Some(_) => return failure,
+        };
+        let detail = format!("{} {what}; {}", self.device, failure.detail);
+        StepError { cause: Cause::DeviceGone, detail, fix: None, ..failure }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::probe::Stage;
+
+    #[test]
+    fn a_removed_device_is_the_cause_whatever_the_library_said() {
+        let presence = DevicePresence { device: "rxe0".into(), identity: Some(7) };
+        for cause in [Cause::Errno("EIO".into()), Cause::NoCompletion, Cause::Library] {
+            let failure = StepError {
+                detail: "cannot post a send request on rxe0: EIO".into(),
+                fix: Some("install".into()),
+                ..StepError::new(Stage::Latency, cause)
+            };
+            assert_eq!(presence.explain_by(Some(7), failure.clone()), failure);
+            let gone = presence.explain_by(None, failure.clone());
+            assert_eq!((&gone.cause, gone.stage), (&Cause::DeviceGone, Stage::Latency));
+            assert!(gone.detail.starts_with("rxe0 was removed during the test; cannot post"));
+            assert_eq!(gone.fix, None);
+            let again = presence.explain_by(Some(8), failure.clone());
+            assert!(again.detail.contains("removed and added again"), "{}", again.detail);
+            let unknown = DevicePresence { device: "rxe0".into(), identity: None };
+            assert_eq!(unknown.explain_by(None, failure.clone()), failure);
+        }
+    }
+}
