@@ -230,6 +230,7 @@ fn an_agent_that_does_not_answer_ends_at_the_deadline() {
     let began = clock::now();
     let failure = connector().connect(&target, Deadline::after(Duration::from_secs(1)));
     assert_says(&failure.err().unwrap(), Reason::Timeout, "ssh-agent", "--timeout");
+    // Without the deadline, the limit of a login ends the wait after 10 s.
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 

@@ -167,6 +167,15 @@ class Faults(LabTest):
         self.undo("uverbs-denied")
         self.assertEqual(self.login("user", opened).returncode, 0)
 
+    def test_uverbs_missing(self):
+        listed = "ls /dev/infiniband/uverbs0"
+        self.assertEqual(self.on("n2", listed).returncode, 0)
+        self.start("uverbs-missing")
+        self.assertNotEqual(self.on("n2", listed).returncode, 0)
+        self.undo("uverbs-missing")
+        self.assertEqual(self.on("n2", listed).returncode, 0)
+        self.assertTrue(self.pingpong())
+
     def test_no_verbs(self):
         self.start("no-verbs")
         self.assertIn("libibverbs.so.1", self.on("n2", "ibv_devinfo").stderr)

@@ -2,9 +2,8 @@
 
 ibsim simulates the fabric, opensm gives it LIDs. Every program runs once in each round, in turn; the
 programs that take a second run in every tenth round. ibsim answers in microseconds: what is compared is
-the cost of the programs, and how many requests they send. Both sweeps are bounded by ibsim, which has one
-of the two processors. A fabric of 10,000 hosts without a subnet manager follows, with time, memory and
-requests.
+the cost of the programs, and how many requests they send. A fabric of 10,000 hosts without a subnet manager
+follows, with time, memory and requests.
 """
 
 import json

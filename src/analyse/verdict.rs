@@ -75,10 +75,13 @@ fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
 }
 
 fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
+    match &failure.cause {
+        Cause::Stuck => return Code::DriverStuck,
+        Cause::DeviceGone => return Code::DeviceGone,
+        Cause::MemoryLimit(_) => return Code::Memlock,
+        _ => {}
+    }
     match failure.stage {
-        _ if failure.cause == Cause::Stuck => Code::DriverStuck,
-        _ if failure.cause == Cause::DeviceGone => Code::DeviceGone,
-        _ if matches!(failure.cause, Cause::MemoryLimit(_)) => Code::Memlock,
         Stage::Agent | Stage::Choose | Stage::Tcp => Code::Agent,
         Stage::Open => judge_local(&failure.cause),
         Stage::Connect => judge_connect(&failure.cause, evidence),
@@ -216,18 +219,17 @@ fn first_cause<'a>(
     target: Option<&'a StepError>,
 ) -> Option<(&'a StepError, Side)> {
     match (source, target) {
-        // What an end sees of a device that is gone is an effect, whenever it sees it.
-        (Some(mine), Some(_)) if mine.cause == Cause::DeviceGone => Some((mine, Side::Source)),
-        (Some(_), Some(theirs)) if theirs.cause == Cause::DeviceGone => {
-            Some((theirs, Side::Target))
-        }
         (Some(mine), Some(theirs)) => {
             let knows_why = |one: &StepError| one.fix.is_some();
-            let is_echo = matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
+            // The other end of a device that is gone sees only an effect, at any stage.
+            let is_gone = |one: &StepError| one.cause == Cause::DeviceGone;
+            let is_echo = is_gone(theirs)
+                || matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
                 || is_secondary(mine)
                 || mine.stage > theirs.stage
                 || (mine.cause == theirs.cause && !knows_why(mine) && knows_why(theirs));
-            let theirs_is_echo = theirs.cause == Cause::Timeout || is_secondary(theirs);
+            let theirs_is_echo =
+                is_gone(mine) || theirs.cause == Cause::Timeout || is_secondary(theirs);
             if is_echo && !theirs_is_echo {
                 Some((theirs, Side::Target))
             } else {
@@ -429,6 +431,17 @@ mod tests {
         }
         let open = at(Stage::Open, Cause::Errno("EPERM".into()));
         assert_eq!(judge(&evidence(Some(open), None)).code, Code::Permission);
+    }
+
+    #[test]
+    fn a_missing_device_file_and_a_missing_driver_have_a_fix_that_names_the_host() {
+        for (cause, words) in [
+            (Cause::Errno("ENOENT".into()), "--device=/dev/infiniband"),
+            (Cause::Library, "apt install ibverbs-providers"),
+        ] {
+            let hint = judge(&evidence(None, Some(at(Stage::Open, cause)))).hint.unwrap();
+            assert!(hint.starts_with("on n2, ") && hint.contains(words), "{hint}");
+        }
     }
 
     #[test]

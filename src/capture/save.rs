@@ -1,7 +1,7 @@
 //! Files that are complete or as they were before, and that no other user can redirect.
 //!
-//! A directory like /tmp is writable by others. There, a link of another user is not followed, and
-//! the unfinished file has a random name.
+//! Other users may write to a directory like /tmp. In such a directory, rdmactl follows no link
+//! of another user. The unfinished file has a random name. The flag `--save` uses this module.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -91,34 +91,31 @@ fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     builder.prefix(&prefix).suffix(".part");
     let create =
         |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    builder.make_in(directory_of(path), create)
+    builder.make_in(path.parent().unwrap_or(Path::new("/")), create)
 }
 
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Returns the file that a path leads to. The last component can be a link, which stays.
+/// Returns the absolute path of the file that a path leads to. The last component can be a link,
+/// which stays.
 ///
-/// The rule for links is that of the kernel for sticky directories (`fs.protected_symlinks`,
-/// fs/namei.c), for each directory that others may write.
+/// # Errors
+/// The path has too many links, or [`is_redirected`] is true.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
+    let mut path = std::path::absolute(path)?;
     for _ in 0..MOST_LINKS {
-        let Ok(link) = fs::symlink_metadata(&path) else { return Ok(path) };
-        let directory = fs::metadata(directory_of(&path))?;
-        let is_trusted = is_ours(&link) || link.uid() == 0 || link.uid() == directory.uid();
-        if directory.mode() & OTHERS_MAY_WRITE != 0 && !is_trusted && !link.is_file() {
+        let Ok(there) = fs::symlink_metadata(&path) else { return Ok(path) };
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        let is_ordinary = there.is_file() || there.is_dir();
+        if !is_ordinary && is_redirected(&there, &fs::metadata(parent)?) {
             let what = format!(
                 "it is a link or a pipe of the user with the ID {} in a directory that others may write",
-                link.uid()
+                there.uid()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
-        if !link.is_symlink() {
+        if !there.is_symlink() {
             return Ok(path);
         }
-        let target = directory_of(&path).join(fs::read_link(&path)?);
+        let target = parent.join(fs::read_link(&path)?);
         // The links of /proc/self/fd name no file where they lead to a pipe.
         if fs::symlink_metadata(&target).is_err() && fs::metadata(&path).is_ok() {
             return Ok(path);
@@ -126,6 +123,15 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
         path = target;
     }
     Err(io::Error::other("too many links"))
+}
+
+/// True if another user can have put a link or a pipe into a directory for us to write to.
+///
+/// The rule is that of the kernel for sticky directories (`fs.protected_symlinks`, fs/namei.c),
+/// applied to each directory that others may write.
+fn is_redirected(link: &fs::Metadata, directory: &fs::Metadata) -> bool {
+    let is_trusted = is_ours(link) || link.uid() == 0 || link.uid() == directory.uid();
+    directory.mode() & OTHERS_MAY_WRITE != 0 && !is_trusted
 }
 
 /// True for a file of the user of this process.

@@ -136,7 +136,6 @@ pub(super) fn run<L: Listing>(
         }
         let this = Outcome::of_listing(&reports.hosts);
         outcome = if is_first { this } else { outcome.and(this) };
-        reports.saved?;
         (before, is_first) = (Some(counted), false);
         view.goes_on();
     }

@@ -1,8 +1,8 @@
 //! Tells a failure of a device that was removed from other failures.
 //!
-//! libibverbs reports a removed device by many codes: EIO, ENODEV, flushed requests, or nothing at
-//! all. The kernel's directory of the device tells whether the device is still the one that was
-//! opened. The connections of a worker use this module.
+//! libibverbs reports a removed device as EIO, as ENODEV, as flushed requests, or not at all.
+//! sysfs shows whether the kernel still has the device that was opened. The connections of a
+//! worker use this module.
 
 use crate::model::probe::{Cause, StepError};
 use crate::sys::device_file::device_identity;

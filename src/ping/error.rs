@@ -66,8 +66,8 @@ mod tests {
         told.cause
     }
 
-    /// What the operations of verbs fail with, and why: see the kernel's `ib_umem_get` (EPERM for a
-    /// limit of 0), `ib_uverbs_open` (ENXIO, EIO without a device) and libibverbs/init.c.
+    /// Table of operations, their error codes and causes. The kernel function `ib_umem_get` returns
+    /// EPERM if the limit of locked memory is 0.
     #[test]
     fn each_error_of_an_operation_has_its_cause() {
         let errno = |name: &str| Cause::Errno(name.into());
@@ -97,9 +97,7 @@ mod tests {
             (VerbsError::NoProvider { device }, Cause::Library),
             (VerbsError::NoKernelSupport, Cause::Library),
         ] {
-            let told = verbs_error(Stage::Open, &error);
-            assert_eq!(told.cause, wanted, "{error}");
-            assert!(told.fix.is_some() || wanted == Cause::DeviceGone, "{error}");
+            assert_eq!(verbs_error(Stage::Open, &error).cause, wanted, "{error}");
         }
     }
 

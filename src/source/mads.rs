@@ -219,6 +219,12 @@ impl MadPort {
         Ok(agent)
     }
 
+    /// Returns a request whose deadline has passed.
+    fn expired(&self) -> Option<MadTicket> {
+        let &(earliest, ticket) = self.deadlines.first()?;
+        (earliest <= clock::now()).then_some(ticket)
+    }
+
     /// Takes a received MAD as the answer to its request; `None` if it belongs to no request.
     fn take(&mut self, received: Received) -> Option<(MadTicket, MadAnswer)> {
         // A joined table of few records is shorter than a MAD. A request that the kernel gave up
@@ -284,18 +290,18 @@ impl Mads for MadPort {
             let mut received = self.port.receive(Duration::ZERO)?;
             if received.is_none() {
                 self.fill_window()?;
-                let Some(&(earliest, ticket)) = self.deadlines.first() else { return Ok(None) };
+                let Some(&(earliest, _)) = self.deadlines.first() else { return Ok(None) };
                 let wait = earliest.saturating_duration_since(clock::now());
-                if wait.is_zero() {
-                    self.end(ticket);
-                    return Ok(Some((ticket, Err(MadError::NoReply))));
-                }
                 // A millisecond more than nothing: the system's timer has no finer steps.
                 received = self.port.receive(wait + Duration::from_millis(1))?;
             }
-            let Some(received) = received else { continue };
-            if let Some(answered) = self.take(received) {
+            if let Some(answered) = received.and_then(|received| self.take(received)) {
                 return Ok(Some(answered));
+            }
+            // Foreign MADs must not keep a request alive.
+            if let Some(ticket) = self.expired() {
+                self.end(ticket);
+                return Ok(Some((ticket, Err(MadError::NoReply))));
             }
         }
     }
@@ -364,6 +370,22 @@ mod tests {
         assert!(other(&|mad| mad[3] = Method::GET.0), "a request");
         assert!(other(&|mad| mad[1] = Class::PERFORMANCE.0), "another class");
         assert!(other(&|mad| mad[0] = 0x80), "Omni-Path");
+    }
+
+    #[test]
+    fn a_flood_of_foreign_mads_does_not_outlast_a_deadline() {
+        // Each read of this device is a MAD of zeros, and there is always one more.
+        let device = UmadPort::open(Path::new("/dev/zero"), HeaderSize::Old).unwrap();
+        let limits = MadLimits { timeout: Duration::ZERO, retries: 0, ..MadLimits::default() };
+        let mut port = MadPort::new(device, limits);
+        let header = Header::decode(&smp::<NodeInfo>(0)).unwrap();
+        let deadline = clock::now() + Duration::from_millis(50);
+        port.flying.insert(MadTicket(7), Flying { header, deadline });
+        port.deadlines.insert((deadline, MadTicket(7)));
+        let answer = port.next_answer().unwrap();
+        assert_eq!(answer, Some((MadTicket(7), Err(MadError::NoReply))));
+        assert!(clock::now() >= deadline, "not given up before");
+        assert_eq!(port.outstanding(), 0);
     }
 
     #[test]

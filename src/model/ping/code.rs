@@ -165,7 +165,8 @@ codes! {
           rdma dev show"];
     Permission = "local.permission",
         "The login may not open the RDMA device, or the device file does not exist.",
-        ["on {host}, load the module and check the device files: modprobe ib_uverbs; ls -l /dev/infiniband"];
+        ["on {host}, load the module and check the device files: modprobe ib_uverbs; ls -l /dev/infiniband; in a \
+          container, pass the files: docker run --device=/dev/infiniband"];
     NoUmad = "local.no_umad",
         "The port has no device file for management datagrams (MADs), which `--mad` needs: the module ib_umad is not \
          loaded, or a container lacks the file.",

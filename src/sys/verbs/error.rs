@@ -98,12 +98,6 @@ impl VerbsError {
             Self::NoKernelSupport => {
                 Some("load the module ib_uverbs and the driver of the card, then retry")
             }
-            Self::NoFile { .. } => Some(
-                "load the module: modprobe ib_uverbs; in a container, pass the files: docker run --device=/dev/infiniband",
-            ),
-            Self::NoProvider { .. } => Some(
-                "install the drivers of libibverbs: apt install ibverbs-providers (Debian), dnf install libibverbs (RHEL)",
-            ),
             Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => Some(
                 "add the user to the group that owns the device: ls -l /dev/infiniband; usermod -aG GROUP USER",
             ),
