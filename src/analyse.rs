@@ -3,9 +3,11 @@
 pub mod congestion;
 pub mod connections;
 pub mod culprit;
+pub mod duplicates;
 pub mod errors;
 pub mod fabric;
 pub mod findings;
+pub mod hidden_faults;
 pub mod holding;
 pub mod lossless;
 pub mod mtu;

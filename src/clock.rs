@@ -5,7 +5,7 @@ mod utc;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub use pulse::silence_since;
+pub use pulse::{silence_since, stood_still_since};
 pub use utc::{utc_stamp, utc_text, utc_time};
 
 /// Returns a time as flags take it: `20s`, or `1500ms` where it is no whole second.

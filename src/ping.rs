@@ -26,6 +26,7 @@ mod node;
 mod own_firewall;
 mod pair;
 pub mod plan;
+mod port_traffic;
 pub mod simulation;
 mod statistics;
 mod stream;

@@ -16,7 +16,9 @@ pub use lines::{
     LINE_LIMIT, Line, LineDecoder, LineEncoder, LineError, LineReader, LineSplitter, LineWriter,
     Party,
 };
-pub use message::{FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WorkerReply};
+pub use message::{
+    FromAgent, FromWorker, Loss, PROTOCOL, Process, ToAgent, ToWorker, WORKER_LEASE, WorkerReply,
+};
 
 /// The largest report or recording of one host, in bytes of JSON: an agent leaves out what is over it, and an
 /// operator reads no more.

@@ -262,25 +262,44 @@ fn a_cancelled_run_ends_every_wait_for_an_agent() {
 }
 
 #[test]
-fn an_agent_with_a_worker_outlives_a_silent_operator_by_its_lease_only() {
+fn a_silent_operator_loses_the_worker_and_gets_another_one() {
     let nonce = Nonce::new().unwrap().to_string();
     let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
         .args(["agent", &nonce])
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let input = agent.stdin.take().unwrap();
-    FrameWriter::new(&input).write(&ToAgent::StartWorker).unwrap();
+    let (input, mut output) = (agent.stdin.take().unwrap(), agent.stdout.take().unwrap());
+    rdmactl::wire::read_greeting(&mut output, &nonce, "none").unwrap();
+    let mut frames = rdmactl::wire::FrameReader::new(output);
+    let mut input = FrameWriter::new(&input);
+    input.write(&ToAgent::StartWorker).unwrap();
     let began = clock::now();
-    // Its input stays open.
-    let output = agent.wait_with_output().unwrap();
+    // The input stays open, and nothing is sent.
+    let loss = loop {
+        if let Some(FromAgent::WorkerLost(loss)) = frames.read().unwrap() {
+            break loss;
+        }
+    };
     let took = began.elapsed();
-    drop(input);
+    assert_eq!(loss, Loss::Expired);
     assert!(Duration::from_secs(3) <= took && took < Duration::from_secs(10), "{took:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "no message from the operator for 3 s\n");
+    input.write(&ToAgent::StartWorker).unwrap();
+    let step = Step { connection: 0, act: Act::Close };
+    input.write(&ToAgent::Worker(Box::new(rdmactl::wire::ToWorker { id: 7, step }))).unwrap();
+    let reply = loop {
+        match frames.read().unwrap() {
+            Some(FromAgent::Worker(reply)) => break reply,
+            Some(FromAgent::WorkerLost(loss)) => panic!("the second worker is lost: {loss:?}"),
+            Some(_) => {}
+            None => panic!("the agent ended"),
+        }
+    };
+    assert_eq!(reply.id, 7);
+    input.write(&ToAgent::Bye).unwrap();
+    assert!(agent.wait().unwrap().success());
 }
 
 /// Set for the process that is stopped in [`an_operator_that_stood_still_blames_no_agent`].

@@ -57,7 +57,8 @@ enum Event {
     /// With the answer that the operator has, where it said so.
     Report(Box<HostReport>, Option<u64>),
     Recording(Recording),
-    Worker(Option<FromWorker>),
+    /// A message of the worker with this number; `None` when it ended.
+    Worker(u32, Option<FromWorker>),
 }
 
 impl Supervisor {
@@ -90,7 +91,8 @@ impl Supervisor {
         })?;
         let out = FrameWriter::new(output);
         let told = Told::default();
-        let mut session = Session { out, frames: 0, worker: None, beat: clock::now(), lease, told };
+        let mut session =
+            Session { out, frames: 0, worker: None, workers: 0, beat: clock::now(), lease, told };
         session.send(&FromAgent::Hello(this_process()))?;
         loop {
             match inbox.recv_timeout(HEARTBEAT) {
@@ -119,7 +121,7 @@ impl Supervisor {
                 },
                 Ok(Event::Report(report, base)) => session.send_report(*report, base)?,
                 Ok(Event::Recording(recording)) => session.send_recording(recording)?,
-                Ok(Event::Worker(message)) => session.pass_on(message)?,
+                Ok(Event::Worker(number, message)) => session.pass_on(number, message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
@@ -144,6 +146,8 @@ struct Session<W: Write> {
     out: FrameWriter<W>,
     frames: u64,
     worker: Option<Worker>,
+    /// Number of workers that were started.
+    workers: u32,
     /// When the operator was last told that the worker lives.
     beat: Instant,
     lease: Lease,
@@ -200,12 +204,21 @@ impl<W: Write> Session<W> {
 
     /// Called by the main thread, which lives as long as the process: so does the worker.
     fn start_worker(&mut self, events: Sender<Event>) -> Result<(), SupervisorError> {
-        self.worker = Some(Worker::start(events)?);
-        self.lease.shorten();
+        if self.worker.is_some() {
+            return Ok(());
+        }
+        self.workers += 1;
+        let worker = Worker::start(self.workers, events)?;
+        self.lease.hold(worker.child());
+        self.worker = Some(worker);
         Ok(())
     }
 
-    fn pass_on(&mut self, message: Option<FromWorker>) -> Result<(), WireError> {
+    fn pass_on(&mut self, number: u32, message: Option<FromWorker>) -> Result<(), WireError> {
+        // The end of a worker that was killed concerns no later one.
+        if self.worker.as_ref().is_none_or(|worker| worker.number != number) {
+            return Ok(());
+        }
         match message {
             Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(*reply)),
             Some(FromWorker::Alive) => Ok(()),
@@ -216,6 +229,7 @@ impl<W: Write> Session<W> {
     fn lose_worker(&mut self, loss: Loss) -> Result<(), WireError> {
         let Some(worker) = self.worker.take() else { return Ok(()) };
         worker.kill();
+        let loss = if self.lease.has_expired() { Loss::Expired } else { loss };
         self.send(&FromAgent::WorkerLost(loss))
     }
 

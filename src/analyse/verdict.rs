@@ -190,6 +190,26 @@ pub fn not_tested() -> Verdict {
     }
 }
 
+/// Returns the verdict on a pair of two names of one host.
+#[must_use]
+pub fn one_machine(ends: &Ends<'_>) -> Verdict {
+    let Ends { source, target, .. } = ends;
+    Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
+}
+
+/// Returns the verdict on a pair during whose test this process did not run: it says nothing of the hosts.
+#[must_use]
+pub fn interrupted(seen: &Verdict) -> Verdict {
+    let detail = format!(
+        "rdmactl itself did not run for a while during this test (stopped or suspended, or no CPU time), so that \
+         this result does not count: {}: {}",
+        seen.code.word(),
+        seen.detail
+    );
+    let stage = seen.stage.or(Some(Stage::Agent));
+    Verdict { code: Code::NotTested, stage, error: None, detail, hint: None, side: Side::Path }
+}
+
 /// Returns the verdict on every pair with a host that is dead or hung.
 #[must_use]
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
@@ -197,6 +217,7 @@ pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Opt
         Life::Alive => return None,
         Life::Hung(seen) => (Code::PeerHung, seen.clone()),
         Life::Dead(seen) => (Code::PeerDead, seen.clone()),
+        Life::Expired(seen) => (Code::NotTested, seen.clone()),
     };
     let hint = hint(code, None, None, ends, side);
     Some(Verdict { code, stage: Some(stage), side, error: None, detail, hint })

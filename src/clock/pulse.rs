@@ -18,16 +18,28 @@ const LATE: Duration = Duration::from_millis(500);
 /// came before this process last stood still.
 #[must_use]
 pub fn silence_since(heard: Instant) -> Duration {
-    static PULSE: OnceLock<Option<&'static Mutex<Pulse>>> = OnceLock::new();
     let silence = now().saturating_duration_since(heard);
-    match PULSE.get_or_init(start) {
+    match pulse() {
         Some(pulse) => silence.min(lock(pulse).awake_for(now())),
         // Without the thread a standstill is not noticed, and everything else goes on.
         None => silence,
     }
 }
 
-fn start() -> Option<&'static Mutex<Pulse>> {
+/// Whether this process stood still at some time since `start`. The first call of this module starts the
+/// observation: before it, no standstill is noticed.
+#[must_use]
+pub fn stood_still_since(start: Instant) -> bool {
+    pulse().is_some_and(|pulse| lock(pulse).stood_still_since(start, now()))
+}
+
+/// The pulse of this process; `None` if the system gives no thread for it.
+fn pulse() -> Option<&'static Mutex<Pulse>> {
+    static PULSE: OnceLock<Option<&'static Mutex<Pulse>>> = OnceLock::new();
+    *PULSE.get_or_init(start_pulse)
+}
+
+fn start_pulse() -> Option<&'static Mutex<Pulse>> {
     // One for the whole process, to its end.
     let pulse: &'static Mutex<Pulse> = Box::leak(Box::new(Mutex::new(Pulse::new(now()))));
     let beat = move || {
@@ -47,17 +59,20 @@ fn lock(pulse: &Mutex<Pulse>) -> std::sync::MutexGuard<'_, Pulse> {
 #[derive(Debug)]
 struct Pulse {
     awake_since: Instant,
+    /// Whether `awake_since` is the end of a standstill, and not the start of the observation.
+    has_stood_still: bool,
     last_beat: Instant,
 }
 
 impl Pulse {
     fn new(now: Instant) -> Self {
-        Self { awake_since: now, last_beat: now }
+        Self { awake_since: now, has_stood_still: false, last_beat: now }
     }
 
     fn beat(&mut self, now: Instant) {
         if self.is_late(now) {
             self.awake_since = now;
+            self.has_stood_still = true;
         }
         self.last_beat = now;
     }
@@ -69,6 +84,10 @@ impl Pulse {
         } else {
             now.saturating_duration_since(self.awake_since)
         }
+    }
+
+    fn stood_still_since(&self, start: Instant, now: Instant) -> bool {
+        (self.has_stood_still && self.awake_since > start) || self.is_late(now)
     }
 
     fn is_late(&self, now: Instant) -> bool {
@@ -89,12 +108,16 @@ mod tests {
             pulse.beat(at(ms));
         }
         assert_eq!(pulse.awake_for(at(1_200)), Duration::from_millis(1_200));
+        let before = start.checked_sub(Duration::from_secs(1)).unwrap();
+        assert!(!pulse.stood_still_since(before, at(1_200)), "the observation began later");
         // It stands still for five seconds: first the judge wakes, then the pulse.
         assert_eq!(pulse.awake_for(at(6_100)), Duration::ZERO);
         pulse.beat(at(6_101));
         assert_eq!(pulse.awake_for(at(6_101)), Duration::ZERO);
         pulse.beat(at(6_350));
         assert_eq!(pulse.awake_for(at(6_400)), Duration::from_millis(299));
+        assert!(pulse.stood_still_since(at(1_200), at(6_400)));
+        assert!(!pulse.stood_still_since(at(6_200), at(6_400)));
     }
 
     #[test]

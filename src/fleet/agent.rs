@@ -328,6 +328,15 @@ impl Node for Agent {
         *known = (life != Life::Alive).then_some(fate);
         life
     }
+
+    fn restart_worker(&self) -> bool {
+        let mut known = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.inbox.forget_expired_worker() {
+            *known = None;
+            self.outbox.send(&ToAgent::StartWorker);
+        }
+        known.is_none()
+    }
 }
 
 /// What to do about an agent of another version.

@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 pub use code::{Code, FIX_EFA, FIX_OWN_FIREWALL, FIX_SET_UP, FIX_VLAN};
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
-pub use measured::{Bandwidth, Datagrams, MadPings, Measured, PairTransport, Passage, Unreliable};
+pub use measured::{
+    Bandwidth, Datagrams, MadPings, Measured, Packets, PairTransport, Passage, Unreliable,
+};
 pub use outlier::{Metric, Outlier, OutlierKind};
 pub use plan::{Coverage, LeafPairs, PlannedRun, Schedule};
 pub use rail_cells::RailCells;
@@ -371,6 +373,14 @@ pub struct Verdict {
     pub hint: Option<String>,
 }
 
+impl Verdict {
+    /// True if the test of the pair began and was interrupted on the side of rdmactl.
+    #[must_use]
+    pub fn was_interrupted(&self) -> bool {
+        self.code == Code::NotTested && self.stage.is_some()
+    }
+}
+
 /// At which end of a pair a fault is.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -483,4 +493,6 @@ pub enum Life {
     Hung(String),
     /// The host or the agent is gone; how that was seen.
     Dead(String),
+    /// Both run. The agent ended its queue pairs because the operator was silent; how that was seen.
+    Expired(String),
 }

@@ -342,8 +342,21 @@ pub enum StepResult {
     MadOpened,
     /// [`Act::PingMad`].
     MadPinged(MadPinged),
-    /// [`Act::Stop`] and [`Act::Close`].
+    /// [`Act::Close`] of a connection: what its port counted meanwhile.
+    Closed(Traffic),
+    /// [`Act::Stop`], and [`Act::Close`] of what was not open or had no connection.
     Done,
+}
+
+/// Packets of RDMA that a port counted in some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Packets that the port sent; `None` where the packets of other programs cannot be excluded.
+    pub sent: Option<u64>,
+    /// Packets that the port received; `None` as for `sent`.
+    pub received: Option<u64>,
+    /// Events that tell of lost packets: retransmissions, timeouts, packets out of sequence.
+    pub retransmissions: u64,
 }
 
 /// What one end saw of the exchange of datagrams.

@@ -9,6 +9,7 @@ mod rails;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use self::candidate::{Candidate, candidates, score};
@@ -16,7 +17,7 @@ use self::partition::common_partition;
 use self::rails::Key;
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::probe::Method;
-use crate::model::{GidKind, HostReport, Protocol};
+use crate::model::{GidKind, GidValue, HostReport, Protocol};
 
 pub(super) use mad::{MadPlan, NoMads, has_mads, mad_plan, mad_route_to};
 pub(super) use no_match::NoMatch;
@@ -27,16 +28,25 @@ pub(super) use rails::Rails;
 pub(super) type OnRail = (usize, Result<Route, NoMatch>);
 
 /// The best route for each rail that both hosts have, with the rail's number; the best of all
-/// where they share none.
+/// where they share none. GIDs in `duplicates` are not used: more than one host has them.
 pub(super) fn choose(
     source: &HostReport,
     target: &HostReport,
     rails: &Rails,
+    duplicates: &BTreeSet<GidValue>,
     wanted: &Overrides,
 ) -> Result<Vec<OnRail>, NoMatch> {
-    let (from, to) = (candidates(source, wanted), candidates(target, wanted));
-    for (end, side, host) in [(&from, Side::Source, source), (&to, Side::Target, target)] {
+    let (mut from, mut to) = (candidates(source, wanted), candidates(target, wanted));
+    for (end, side, host) in [(&mut from, Side::Source, source), (&mut to, Side::Target, target)] {
+        let had_any = end.iter().any(Candidate::is_active);
+        // An index that the user gives is used as it is.
+        if wanted.gid_index.of(&host.host).is_none() {
+            end.retain(|one| !duplicates.contains(&one.gid.value));
+        }
         if !end.iter().any(Candidate::is_active) {
+            if had_any {
+                return Err(no_match::only_duplicates(side));
+            }
             return Err(no_match::lack(host, side, wanted));
         }
     }

@@ -20,10 +20,13 @@ pub use super::pair::Effort;
 use super::plan::{Plan, Turn};
 use super::worker::BEGINNING;
 use crate::analyse::culprit::second_attempt;
+use crate::analyse::duplicates::Duplicates;
+use crate::analyse::hidden_faults;
+use crate::analyse::mtu;
 use crate::analyse::verdict::{self, Ends};
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::model::ping::{
-    Cell, Code, Outlier, Pair, Route, Schedule, Side, Test, Topology, Verdict,
+    Cell, Code, Life, Outlier, Pair, Route, Schedule, Side, Test, Topology, Verdict, Warning,
 };
 use crate::model::probe::{Act, Method, Stage, Step};
 use crate::model::{HostFailure, HostReport, Reason};
@@ -87,6 +90,8 @@ pub struct Results {
     pub pairs: Vec<Pair>,
     /// What is slow beside others of its kind.
     pub outliers: Vec<Outlier>,
+    /// Differences and defects that fail no pair.
+    pub warnings: Vec<Warning>,
     /// Number of tested rails.
     pub rails: usize,
 }
@@ -105,11 +110,15 @@ pub fn run(
 ) -> Results {
     let (connections, silence) = (&AtomicU32::new(NO_CONNECTION + 1), Silence::default());
     let rails = &Rails::of(members.iter().filter_map(|member| member.inventory), &effort.overrides);
+    let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+    let inventories: Vec<_> = members.iter().map(|member| member.inventory).collect();
+    let duplicates = &Duplicates::of(&names, &inventories);
     let crosses = plan.schedule() == Schedule::Shift;
-    await_workers(members);
+    await_workers(members.iter().filter_map(|member| member.node));
     let rounds = Rounds {
         members,
         rails,
+        duplicates,
         effort,
         topology,
         watch,
@@ -131,6 +140,7 @@ pub fn run(
         .flat_map(|rail| second_attempt(rail.iter().filter(others), topology))
         .chain(back.iter().copied())
         .collect();
+    let doubtful = doubtful.union(&interrupted(&results)).copied().collect();
     let again = Plan::of(members.len(), &doubtful);
     if again.count() > 0 {
         watch.begins(Pass::SecondAttempt, again.count());
@@ -141,7 +151,7 @@ pub fn run(
         // second attempt.
         if again.verdict.code != Code::NotTested
             && let Ok(at) = results.binary_search_by_key(&again.cell(), Pair::cell)
-            && deserves_second_attempt(results[at].verdict.code)
+            && deserves_second_attempt(&results[at].verdict)
         {
             let first = std::mem::replace(&mut results[at], again);
             results[at].first = Some(first.verdict);
@@ -149,7 +159,10 @@ pub fn run(
         }
     }
     let outliers = suspects::outliers(&rounds, plan, &results);
-    Results { pairs: results, outliers, rails: rails.tested().count() }
+    let mut warnings = duplicates.warnings.clone();
+    warnings.extend(hidden_faults::find(&names, &results));
+    warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
+    Results { pairs: results, outliers, warnings, rails: rails.tested().count() }
 }
 
 /// Returns how many rails hosts with these inventories have together, at least one.
@@ -162,12 +175,11 @@ pub fn count_rails<'a>(
 
 /// Waits until workers do what they are told, so that no pair pays for the beginning of one. Why one does not
 /// [`Node::life`] tells.
-fn await_workers(members: &[Member<'_>]) {
+fn await_workers<'a>(nodes: impl IntoIterator<Item = &'a dyn Node>) {
     let deadline = Deadline::after(FIRST_ANSWER);
     // Closing what is not open does nothing, and is answered.
     let ask = |node: &dyn Node| node.start(Step { connection: NO_CONNECTION, act: Act::Close });
-    let nodes = members.iter().filter_map(|member| member.node);
-    let asked: Vec<_> = nodes.map(|node| (node, ask(node))).collect();
+    let asked: Vec<_> = nodes.into_iter().map(|node| (node, ask(node))).collect();
     for (node, ticket) in asked {
         let _ = node.finish(ticket, deadline);
     }
@@ -196,8 +208,14 @@ fn came_back(members: &[Member<'_>], pairs: &[Pair]) -> BTreeSet<(usize, usize)>
         .collect()
 }
 
-fn deserves_second_attempt(code: Code) -> bool {
-    code.may_be_chance() || code == Code::PeerDead
+/// Returns the pairs in whose test this process stood still.
+fn interrupted(pairs: &[Pair]) -> BTreeSet<(usize, usize)> {
+    let interrupted = pairs.iter().filter(|pair| pair.verdict.was_interrupted());
+    interrupted.map(|pair| (pair.source, pair.target)).collect()
+}
+
+fn deserves_second_attempt(verdict: &Verdict) -> bool {
+    verdict.code.may_be_chance() || verdict.code == Code::PeerDead || verdict.was_interrupted()
 }
 
 /// What every round of a run has in common.
@@ -205,6 +223,7 @@ fn deserves_second_attempt(code: Code) -> bool {
 struct Rounds<'a> {
     members: &'a [Member<'a>],
     rails: &'a Rails,
+    duplicates: &'a Duplicates,
     effort: &'a Effort,
     topology: Option<&'a Topology>,
     watch: &'a dyn Watch,
@@ -273,7 +292,11 @@ impl Rounds<'_> {
             (Ok(from), Ok(to)) => (from, to),
             (_, Err(verdict)) | (Err(verdict), _) => return same(verdict),
         };
-        match choose::choose(from.0, to.0, self.rails, &self.effort.overrides) {
+        if self.duplicates.are_one_machine(source, target) {
+            return same(verdict::one_machine(&names));
+        }
+        let duplicates = self.duplicates.gids();
+        match choose::choose(from.0, to.0, self.rails, duplicates, &self.effort.overrides) {
             Ok(routes) => routes
                 .into_iter()
                 .map(|(rail, route)| (Cell { rail, source, target }, route))
@@ -315,20 +338,30 @@ impl Rounds<'_> {
         route.unreliable &= !self.crosses || route.method == Method::Datagrams;
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let mads = self.mad_plan(cell, &route);
-        let outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
+        let began = clock::now();
+        let mut outcome = pair::run(ends.0, ends.1, number, &route, self.effort, mads.as_ref());
         // What broke after the end was broken by it.
         if self.watch.is_over() {
             return not_tested();
+        }
+        if self.crosses {
+            // The counters of a port include the packets of its other pair.
+            outcome.measured.packets = None;
         }
         route.mtu = outcome.mtu;
         let mtus = outcome.port_mtus.unzip();
         (route.source.active_mtu, route.target.active_mtu) = mtus;
         let tcp = outcome.evidence.tcp.as_ref().and_then(|tcp| tcp.as_ref().ok());
+        let names = self.ends(source, target, Some(&route));
+        let mut verdict = verdict::judge(&outcome.evidence, &names);
+        if verdict.code.may_be_standstill() && clock::stood_still_since(began) {
+            verdict = verdict::interrupted(&verdict);
+        }
         Pair {
             rail,
             source,
             target,
-            verdict: verdict::judge(&outcome.evidence, &self.ends(source, target, Some(&route))),
+            verdict,
             tcp: tcp.map(|&trips| trips.into()),
             rdma: outcome.evidence.rdma.map(Into::into),
             measured: outcome.measured,
@@ -358,12 +391,24 @@ fn end<'a>(
     let (Some(inventory), Some(node)) = (member.inventory, member.node) else {
         return Err(unreached(member.failure, side, names));
     };
-    if let Liveness::Gone(life) = node.known_life()
+    if let Liveness::Gone(life) = known_life(node)
         && let Some(verdict) = verdict::judge_host(&life, side, Stage::Agent, names)
     {
         return Err(verdict);
     }
     Ok((inventory, node))
+}
+
+/// Returns what is known of a host. A worker that its host ended because this process was silent is
+/// started again.
+fn known_life(node: &dyn Node) -> Liveness {
+    match node.known_life() {
+        Liveness::Gone(Life::Expired(_)) if node.restart_worker() => {
+            await_workers([node]);
+            node.known_life()
+        }
+        known => known,
+    }
 }
 
 /// The verdict of every pair with a host that was not reached in the first place.

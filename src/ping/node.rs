@@ -25,6 +25,12 @@ pub trait Node: Sync {
     /// or hung.
     fn life(&self) -> Life;
 
+    /// Starts the worker again if the host ended it because the operator was silent
+    /// ([`Life::Expired`]). Returns whether there is a worker that takes steps.
+    fn restart_worker(&self) -> bool {
+        false
+    }
+
     /// Sends a step and waits for its answer.
     fn ask(&self, step: Step, wait: Duration) -> Option<Result<StepResult, StepError>> {
         let ticket = self.start(step);

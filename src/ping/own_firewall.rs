@@ -24,6 +24,10 @@ use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::NeighbourTable;
 use crate::sys::{Errno, drops};
 
+/// UDP port of the service `discard`: a datagram to this port that passes shows that the queue of the interface
+/// has room.
+const DISCARD: u16 = 9;
+
 /// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
 const ROCE_V2: u16 = 4791;
 
@@ -31,9 +35,13 @@ const ROCE_V2: u16 = 4791;
 /// and behind it an ICRC that is wrong.
 const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// A queue that was full for a moment is no firewall: what is dropped as often, so far apart, is.
-const ATTEMPTS: u32 = 3;
+/// A queue that was full for a moment is no firewall. A firewall drops every RoCE packet and lets so many other
+/// datagrams pass: in a full queue, the chance of that is 1 in 256.
+const OTHERS_PASS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// A filter that drops every datagram, and not only RoCE, drops them for longer than a queue is full.
+const QUEUE_IS_FULL: Duration = Duration::from_millis(1_500);
 
 /// Time for the kernel to resolve a neighbor on the link.
 const RESOLVING: Duration = Duration::from_millis(200);
@@ -45,21 +53,41 @@ pub(super) fn let_pass(
     netdev: Option<&str>,
 ) -> Result<(), StepError> {
     let (from, to) = (own.ip(), remote.ip());
-    let is_dropped = |attempt: u32| {
-        if attempt > 0 {
-            thread::park_timeout(PAUSE);
-        }
-        send(from, SocketAddr::new(to, ROCE_V2), netdev).is_err_and(|error| says_dropped(&error))
+    let is_dropped = |port: u16| {
+        send(from, SocketAddr::new(to, port), netdev).is_err_and(|error| says_dropped(&error))
     };
     // What a full table of neighbours has no room for is dropped with the same word.
     let has_room = || NeighbourTable::of(to).is_none_or(|table| !table.is_full());
-    if !(0..ATTEMPTS).all(is_dropped) || !has_room() {
+    if !is_filtered(is_dropped, &mut || thread::park_timeout(PAUSE), QUEUE_IS_FULL) || !has_room() {
         return Ok(());
     }
     Err(StepError {
         detail: format!("outgoing RoCE packets from {from} to {to} (UDP {ROCE_V2}) are dropped"),
         ..StepError::new(Stage::Connect, Cause::Filtered)
     })
+}
+
+/// True if a filter drops all RoCE packets; false if one of them passes.
+///
+/// A full queue drops datagrams to any port, a filter of RoCE only those to its port. `is_dropped` sends one
+/// datagram to a UDP port and returns whether this host drops it.
+fn is_filtered(
+    is_dropped: impl Fn(u16) -> bool,
+    pause: &mut dyn FnMut(),
+    longest: Duration,
+) -> bool {
+    let deadline = Deadline::after(longest);
+    let mut others_passed = 0;
+    while is_dropped(ROCE_V2) {
+        if !is_dropped(DISCARD) {
+            others_passed += 1;
+        }
+        if others_passed >= OTHERS_PASS || deadline.is_over() {
+            return true;
+        }
+        pause();
+    }
+    false
 }
 
 /// Does the same where nothing has resolved the neighbor before, as TCP does before a connection.
@@ -126,6 +154,27 @@ mod tests {
         let mut bytes = [1; 64];
         assert_eq!(there.recv(&mut bytes).unwrap(), 12 + 4, "a whole header and an ICRC");
         assert_eq!(bytes[4..8], [0; 4], "queue pair 0");
+    }
+
+    /// Whether a host is taken for filtered that drops the datagrams for which `drops` is true: it gets the UDP
+    /// port and the number of the datagram.
+    fn filters(drops: impl Fn(u16, u32) -> bool) -> bool {
+        let count = std::cell::Cell::new(0);
+        let is_dropped = |port| {
+            count.set(count.get() + 1);
+            drops(port, count.get())
+        };
+        is_filtered(is_dropped, &mut || (), Duration::from_millis(50))
+    }
+
+    #[test]
+    fn a_filter_of_roce_is_told_from_a_full_queue() {
+        assert!(filters(|port, _| port == ROCE_V2));
+        assert!(filters(|_, _| true), "a filter of all datagrams");
+        assert!(!filters(|_, _| false));
+        // The queue has room now and then: for RoCE as well as for others.
+        assert!(!filters(|_, number| number % 7 != 0));
+        assert!(!filters(|_, number| number < 40));
     }
 
     #[test]

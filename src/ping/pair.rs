@@ -18,11 +18,11 @@ use crate::clock::Deadline;
 use crate::model::SOFT_ROCE;
 use crate::model::ping::{
     Bandwidth, Datagrams, EndEvidence, Evidence, GidMatch, Life, MadEvidence, MadPings, Measured,
-    PairTransport, Route, RoutePort, Test, Unreliable,
+    Packets, PairTransport, Route, RoutePort, Test, Unreliable,
 };
 use crate::model::probe::{
     Act, Cause, Connecting, Method, Opened, Opening, Purpose, Role, RoundTrips, Stage, Step,
-    StepError, StepResult,
+    StepError, StepResult, Traffic,
 };
 
 /// How much is asked of each pair.
@@ -140,6 +140,7 @@ struct Seen {
     bandwidth: Option<Bandwidth>,
     tcp_bandwidth: Option<Bandwidth>,
     mads: Option<(MadEvidence, Option<MadPings>)>,
+    packets: Option<Packets>,
     mtu: Option<u32>,
     port_mtus: Option<(u32, u32)>,
 }
@@ -181,6 +182,7 @@ impl Talk<'_> {
                 bandwidth: seen.bandwidth,
                 tcp_bandwidth: seen.tcp_bandwidth,
                 unreliable,
+                packets: seen.packets,
                 mad: mad_pings.flatten(),
             },
             evidence: Evidence {
@@ -204,17 +206,26 @@ impl Talk<'_> {
     }
 
     /// Has both ends destroy what they have.
-    fn close(&self) {
+    ///
+    /// Returns what the ports of the source and of the target counted during the connection.
+    fn close(&self) -> Option<(Traffic, Traffic)> {
         if !self.is_well() {
             self.source.tell(self.step(Act::Close));
             self.target.tell(self.step(Act::Close));
-            return;
+            return None;
         }
         // What comes next must not be measured while this is still being destroyed.
         let closing =
             (self.source.start(self.step(Act::Close)), self.target.start(self.step(Act::Close)));
         let deadline = Deadline::after(STOP);
-        let _ = (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
+        let ends =
+            (self.source.finish(closing.0, deadline), self.target.finish(closing.1, deadline));
+        match ends {
+            (Some(Ok(StepResult::Closed(source))), Some(Ok(StepResult::Closed(target)))) => {
+                Some((source, target))
+            }
+            _ => None,
+        }
     }
 
     fn open(&mut self, purpose: Purpose) -> Option<(Opened, Opened)> {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::Parts;
@@ -8,8 +10,11 @@ use crate::model::probe::{Step, StepError, StepResult};
 ///
 /// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
 /// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
-/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
-pub const PROTOCOL: u32 = 6;
+/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad). 7: [`Loss::Expired`].
+pub const PROTOCOL: u32 = 7;
+
+/// How long an agent keeps a worker without a message from the operator.
+pub const WORKER_LEASE: Duration = Duration::from_secs(3);
 
 /// What the operator says to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,6 +109,9 @@ pub enum Loss {
     Ended,
     /// It stopped answering and was killed for it.
     Hung,
+    /// The operator was silent for longer than a worker is kept without one. The supervisor killed
+    /// the worker, so that no queue pair stays, and starts another one on request.
+    Expired,
 }
 
 /// What a supervisor says to its worker.

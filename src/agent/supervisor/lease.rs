@@ -1,38 +1,52 @@
-use std::sync::{Arc, Mutex, PoisonError};
+//! How long the agent runs without a message from the operator.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
+use super::worker::SharedChild;
 use super::{SupervisorError, spawn};
 use crate::agent::heard::Heard;
 use crate::clock::Deadline;
+use crate::wire::WORKER_LEASE;
 
-/// How long the operator may be silent before the agent ends, while nothing is held.
-const LOOKING: Duration = Duration::from_secs(60);
-
-/// The same while queue pairs are held.
-const PROBING: Duration = Duration::from_secs(3);
+/// How long the operator may be silent before the agent ends. An agent without a worker holds
+/// nothing that others need.
+const AGENT: Duration = Duration::from_secs(60);
 
 /// How long the last words may take.
 const SAY: Duration = Duration::from_millis(100);
 
-/// Ends the process when the operator has been silent too long, even if it hangs in a write.
+/// Ends the worker, and later the agent, if the operator is silent for too long: also while the main
+/// thread hangs in a write.
 pub(super) struct Lease {
     /// The operator, stamped by whoever reads from it.
     pub(super) operator: Heard,
-    limit: Arc<Mutex<Duration>>,
+    terms: Arc<Mutex<Terms>>,
+}
+
+struct Terms {
+    /// How long the operator may be silent before the agent ends.
+    agent: Duration,
+    /// The worker, which holds queue pairs.
+    worker: Option<SharedChild>,
+    /// Whether the lease killed the worker.
+    has_expired: bool,
 }
 
 impl Lease {
     pub(super) fn start() -> Result<Self, SupervisorError> {
-        let lease = Self { operator: Heard::just_now(), limit: Arc::new(Mutex::new(LOOKING)) };
+        let terms = Terms { agent: AGENT, worker: None, has_expired: false };
+        let lease = Self { operator: Heard::just_now(), terms: Arc::new(Mutex::new(terms)) };
         // It ends with the session that holds the lease.
-        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.limit));
+        let (operator, held) = (lease.operator.clone(), Arc::downgrade(&lease.terms));
         spawn("lease", move || {
-            while let Some(limit) = held.upgrade() {
-                let limit = get(&limit);
-                if operator.silence() > limit {
+            while let Some(terms) = held.upgrade() {
+                let limit = lock(&terms).enforce(operator.silence());
+                drop(terms);
+                if let Some(limit) = limit {
                     say_why(limit);
                     // The main thread may be stuck; the worker dies with this process.
                     let _ = kill_process(getpid(), Signal::KILL);
@@ -43,21 +57,35 @@ impl Lease {
         Ok(lease)
     }
 
-    /// The operator waits in silence for an answer that may take so many milliseconds; the same as
-    /// a duration.
+    /// Extends the lease of the agent: the operator waits silently for an answer that may take `answer_ms`.
+    /// Returns this time as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
-        self.set(LOOKING.saturating_add(answer));
+        lock(&self.terms).agent = AGENT.saturating_add(answer);
         answer
     }
 
-    /// Queue pairs are held from now on, and the operator says that it is there.
-    pub(super) fn shorten(&self) {
-        self.set(PROBING);
+    /// Sets the worker that is killed if the operator is silent. From now on the operator sends heartbeats.
+    pub(super) fn hold(&self, worker: SharedChild) {
+        *lock(&self.terms) = Terms { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
-    fn set(&self, limit: Duration) {
-        *self.limit.lock().unwrap_or_else(PoisonError::into_inner) = limit;
+    /// Whether the worker was killed because the operator was silent.
+    pub(super) fn has_expired(&self) -> bool {
+        lock(&self.terms).has_expired
+    }
+}
+
+impl Terms {
+    /// Kills the worker after a silence of [`WORKER_LEASE`]; returns the limit of the agent if that is over, too.
+    fn enforce(&mut self, silence: Duration) -> Option<Duration> {
+        if silence > WORKER_LEASE
+            && let Some(worker) = self.worker.take()
+        {
+            self.has_expired = true;
+            worker.kill();
+        }
+        (silence > self.agent).then_some(self.agent)
     }
 }
 
@@ -74,8 +102,8 @@ fn say_why(limit: Duration) {
     }
 }
 
-fn get(limit: &Mutex<Duration>) -> Duration {
-    *limit.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(terms: &Mutex<Terms>) -> MutexGuard<'_, Terms> {
+    terms.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -83,11 +111,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operator_that_waits_longer_than_the_lease_is_not_taken_for_gone() {
+    fn an_operator_that_waits_longer_than_the_lease_is_not_gone() {
         let lease = Lease::start().unwrap();
         lease.wait_for_ms(120_000);
-        assert_eq!(get(&lease.limit), Duration::from_secs(180));
-        lease.shorten();
-        assert_eq!(get(&lease.limit), Duration::from_secs(3));
+        let mut terms = lock(&lease.terms);
+        assert_eq!(terms.enforce(Duration::from_secs(179)), None);
+        assert_eq!(terms.enforce(Duration::from_secs(181)), Some(Duration::from_secs(180)));
+        assert!(!terms.has_expired, "there was no worker");
     }
 }

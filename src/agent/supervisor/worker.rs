@@ -1,7 +1,7 @@
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,9 +17,27 @@ const SILENCE: Duration = Duration::from_millis(1_500);
 /// How long a worker may take to destroy what it holds.
 const CLEAN_UP: Duration = Duration::from_secs(1);
 
+/// A child process that two threads may kill. It is not reaped before it is killed, so that its
+/// process id belongs to no other process.
+#[derive(Clone)]
+pub(super) struct SharedChild(Arc<Mutex<Child>>);
+
+impl SharedChild {
+    /// Kills the process. SIGKILL ends a stopped process too; only one that hangs in the kernel stays.
+    pub(super) fn kill(&self) {
+        let _ = self.lock().kill();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The child process that owns the queue pairs.
 pub(super) struct Worker {
-    child: Child,
+    /// Distinguishes the workers of a supervisor.
+    pub(super) number: u32,
+    child: SharedChild,
     input: Sender<ToWorker>,
     heard: Heard,
     has_spoken: Arc<AtomicBool>,
@@ -29,7 +47,7 @@ impl Worker {
     /// Starts it, and has what it says sent to `events`.
     ///
     /// It dies with the thread that calls this.
-    pub(super) fn start(events: Sender<Event>) -> Result<Self, SupervisorError> {
+    pub(super) fn start(number: u32, events: Sender<Event>) -> Result<Self, SupervisorError> {
         let fail = |error| SupervisorError::System("start the worker", error);
         let mut child = Command::new("/proc/self/exe")
             .args(["agent", "worker"])
@@ -55,14 +73,19 @@ impl Worker {
             while let Ok(Some(message)) = reader.read() {
                 stamp.stamp();
                 speaks.store(true, Ordering::Relaxed);
-                if events.send(Event::Worker(Some(message))).is_err() {
+                if events.send(Event::Worker(number, Some(message))).is_err() {
                     return;
                 }
             }
             // Nobody listens when the session is over: that is no loss.
-            let _ = events.send(Event::Worker(None));
+            let _ = events.send(Event::Worker(number, None));
         })?;
-        Ok(Self { child, input, heard, has_spoken })
+        let child = SharedChild(Arc::new(Mutex::new(child)));
+        Ok(Self { number, child, input, heard, has_spoken })
+    }
+
+    pub(super) fn child(&self) -> SharedChild {
+        self.child.clone()
     }
 
     pub(super) fn is_silent(&self) -> bool {
@@ -74,20 +97,19 @@ impl Worker {
         let _ = self.input.send(step);
     }
 
-    pub(super) fn kill(mut self) {
-        // SIGKILL ends a stopped process too; only one that hangs in the kernel stays.
-        let _ = self.child.kill();
-        let _ = self.child.try_wait();
+    pub(super) fn kill(self) {
+        self.child.kill();
+        let _ = self.child.lock().try_wait();
     }
 
     /// Has it destroy what it holds and end; kills it if it does not.
     pub(super) fn end(self) {
-        let Self { mut child, input, .. } = self;
+        let Self { child, input, .. } = self;
         drop(input);
-        if !has_ended(&mut child, CLEAN_UP) {
-            let _ = child.kill();
+        if !has_ended(&child, CLEAN_UP) {
+            child.kill();
             // One that hangs in the kernel may never end: it is not waited for.
-            has_ended(&mut child, CLEAN_UP);
+            has_ended(&child, CLEAN_UP);
         }
     }
 }
@@ -97,9 +119,9 @@ fn patience(has_spoken: bool) -> Duration {
     if has_spoken { SILENCE } else { BEGINNING }
 }
 
-fn has_ended(child: &mut Child, wait: Duration) -> bool {
+fn has_ended(child: &SharedChild, wait: Duration) -> bool {
     let deadline = Deadline::after(wait);
-    while matches!(child.try_wait(), Ok(None)) {
+    while matches!(child.lock().try_wait(), Ok(None)) {
         if deadline.is_over() {
             return false;
         }

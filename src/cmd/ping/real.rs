@@ -13,7 +13,6 @@ use super::notes;
 use super::party::{self, Place};
 use super::watcher::{Listener, Watcher};
 use crate::analyse::culprit::findings;
-use crate::analyse::mtu;
 use crate::cli::{Global, PingArgs, RailsAsked};
 use crate::clock::{self, Deadline, time_text};
 use crate::cmd::Advice;
@@ -192,11 +191,9 @@ impl Real {
         let coverage = self.cover(&tally, &results.pairs, results.rails as u64);
         let mut summary = Summary::of(&results.pairs);
         summary.leave_out(coverage.planned.saturating_sub(results.pairs.len() as u64));
-        let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-        let warnings = mtu::differences(&names, mtu::used_ports(&results.pairs));
         PingReport {
             hosts,
-            warnings,
+            warnings: results.warnings,
             cells: None,
             coverage: Some(coverage),
             summary,

@@ -9,7 +9,7 @@ use crate::fleet::time_limit::MORE_TIME;
 use crate::fleet::{Access, Leftover};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
-use crate::wire::Loss;
+use crate::wire::{Loss, WORKER_LEASE};
 
 /// How long a host may take to run a one-line command over a session that stands, and the kernel
 /// to end a killed child of this process.
@@ -113,6 +113,11 @@ impl Agent {
             Some(Loss::Hung) => {
                 Life::Hung("the worker of the agent is unresponsive; its supervisor runs".into())
             }
+            Some(Loss::Expired) => Life::Expired(format!(
+                "the agent ended its queue pairs because it received no message from this rdmactl for \
+                 {}: rdmactl was stopped, or the network between them was interrupted",
+                clock::time_text(WORKER_LEASE)
+            )),
             Some(Loss::Ended) => {
                 Life::Dead(format!("the worker of the agent ended unexpectedly; {HOST_RESPONDS}"))
             }

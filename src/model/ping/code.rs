@@ -215,7 +215,8 @@ codes! {
         "The two agents disagreed about a step.",
         ["report a bug with this file: rdmactl capture -H {source},{target} --redact --save bug.ndjson"];
     NotTested = "not_tested",
-        "The run or its `--budget` ended before this pair was tested.",
+        "The run or its `--budget` ended before this pair was tested, or rdmactl itself did not run during the test \
+         (stopped, suspended) and not in the second attempt.",
         [];
 }
 
@@ -269,5 +270,11 @@ impl Code {
                 | Self::DriverStuck
                 | Self::Loss
         )
+    }
+
+    /// True if a reply that was late because rdmactl itself did not run can lead to the verdict.
+    #[must_use]
+    pub fn may_be_standstill(self) -> bool {
+        self.may_be_chance() || matches!(self, Self::PeerDead | Self::PeerHung | Self::NoListener)
     }
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Latency;
 use crate::model::GidValue;
-use crate::model::probe::{MadPinged, MadRoute, Met, Throughput};
+use crate::model::probe::{MadPinged, MadRoute, Met, Throughput, Traffic};
 
 /// What was measured of a pair besides the latencies of RDMA and TCP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,8 +19,49 @@ pub struct Measured {
     pub tcp_bandwidth: Option<Bandwidth>,
     /// What came of messages over an unreliable connection.
     pub unreliable: Option<Unreliable>,
+    /// Packets of the reliable connection, as both ports counted them; `null` where that is not known.
+    pub packets: Option<Packets>,
     /// Management datagrams (MADs); `null` unless requested, and where the protocol has none.
     pub mad: Option<MadPings>,
+}
+
+/// Packets of a reliable connection that passed, as both ports counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Packets {
+    /// Packets that the source sent; `null` where a port counts the packets of other programs as well.
+    pub sent_to_target: Option<u64>,
+    /// Packets of these that the target did not receive.
+    pub lost_to_target: Option<u64>,
+    /// Packets that the target sent.
+    pub sent_to_source: Option<u64>,
+    /// Packets of these that the source did not receive.
+    pub lost_to_source: Option<u64>,
+    /// Events that tell of lost packets, at both ports: retransmissions, timeouts, packets out of sequence.
+    pub retransmissions: u64,
+}
+
+impl Packets {
+    /// Compares the counts of the source and of the target.
+    #[must_use]
+    pub fn of(source: Traffic, target: Traffic) -> Self {
+        let lost = |sent: Option<u64>, received: Option<u64>| Some(sent?.saturating_sub(received?));
+        Self {
+            sent_to_target: source.sent,
+            lost_to_target: lost(source.sent, target.received),
+            sent_to_source: target.sent,
+            lost_to_source: lost(target.sent, source.received),
+            retransmissions: source.retransmissions.saturating_add(target.retransmissions),
+        }
+    }
+
+    /// True if packets were lost. A late packet is retransmitted as well; it arrives twice.
+    #[must_use]
+    pub fn is_lossy(self) -> bool {
+        let is_none_lost = |lost: Option<u64>| lost == Some(0);
+        self.retransmissions > 0
+            && !(is_none_lost(self.lost_to_target) && is_none_lost(self.lost_to_source))
+    }
 }
 
 /// What carries data between two hosts, by what was seen of RDMA and of TCP.

@@ -24,6 +24,24 @@ pub enum WarningCode {
     /// Ports of one rail have different MTUs. Pairs use the smaller one.
     #[serde(rename = "mtu.differs")]
     MtuDiffers,
+    /// Two hosts have the same address. Pairs use other GIDs.
+    #[serde(rename = "address.duplicate")]
+    AddressDuplicate,
+    /// Devices of two hosts have the same node GUID.
+    #[serde(rename = "guid.duplicate")]
+    GuidDuplicate,
+    /// Ports of two hosts in one InfiniBand subnet have the same LID.
+    #[serde(rename = "lid.duplicate")]
+    LidDuplicate,
+    /// Two names of the run belong to one host, which is not tested against itself.
+    #[serde(rename = "host.twice")]
+    HostTwice,
+    /// Packets of a port are lost, and retransmissions hide the loss.
+    #[serde(rename = "path.lossy")]
+    Lossy,
+    /// Between two hosts RDMA passes, and TCP on the same network interface does not.
+    #[serde(rename = "tcp.blocked")]
+    TcpBlocked,
 }
 
 impl WarningCode {
@@ -32,6 +50,12 @@ impl WarningCode {
     pub fn word(self) -> &'static str {
         match self {
             Self::MtuDiffers => "mtu.differs",
+            Self::AddressDuplicate => "address.duplicate",
+            Self::GuidDuplicate => "guid.duplicate",
+            Self::LidDuplicate => "lid.duplicate",
+            Self::HostTwice => "host.twice",
+            Self::Lossy => "path.lossy",
+            Self::TcpBlocked => "tcp.blocked",
         }
     }
 }

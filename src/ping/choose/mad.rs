@@ -187,6 +187,8 @@ fn gid_pairs(here: &End<'_>, there: &End<'_>, wanted: &Overrides) -> Vec<(GidAt,
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::super::tests::host;
     use super::super::{Rails, choose};
     use super::*;
@@ -211,7 +213,8 @@ mod tests {
     }
 
     fn plan(a: &HostReport, b: &HostReport, wanted: &Overrides) -> Result<MadPlan, NoMads> {
-        let routes = choose(a, b, &Rails::of([a, b].into_iter(), wanted), wanted).unwrap();
+        let routes =
+            choose(a, b, &Rails::of([a, b].into_iter(), wanted), &BTreeSet::new(), wanted).unwrap();
         mad_plan(a, b, routes[0].1.as_ref().unwrap(), wanted)
     }
 

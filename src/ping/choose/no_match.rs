@@ -164,6 +164,12 @@ pub(super) fn lack(host: &HostReport, side: Side, wanted: &Overrides) -> NoMatch
     NoMatch::Port(side, format!("no active port with a usable GID: {}", states.join(", ")))
 }
 
+/// Every GID of a host is an address of another host as well.
+pub(super) fn only_duplicates(side: Side) -> NoMatch {
+    let detail = "each address of its active ports is also an address of another host of this run";
+    NoMatch::Port(side, detail.to_owned())
+}
+
 /// What the active ports that could be used have instead of one GID.
 fn missing_gid(host: &HostReport, index: u32, wanted: &Overrides) -> String {
     let mut ports: BTreeMap<(&str, u8), Vec<String>> = BTreeMap::new();

@@ -4,14 +4,15 @@ use crate::model::{Device, Gid, GidValue, Membership, Netdev, PKey, Port, PortSt
 
 /// The best route, of one rail.
 fn choose(source: &HostReport, target: &HostReport) -> Result<Route, NoMatch> {
-    let all = super::choose(source, target, &Rails::default(), &Overrides::default())?;
+    let all =
+        super::choose(source, target, &Rails::default(), &BTreeSet::new(), &Overrides::default())?;
     all.into_iter().next().unwrap().1
 }
 
 /// The rails of two hosts of a run of so many: number, and device at both ends.
 fn shared(hosts: &[&HostReport], wanted: &Overrides) -> Vec<(usize, String, String)> {
     let rails = Rails::of(hosts.iter().copied(), wanted);
-    let routes = super::choose(hosts[0], hosts[1], &rails, wanted).unwrap();
+    let routes = super::choose(hosts[0], hosts[1], &rails, &BTreeSet::new(), wanted).unwrap();
     let ends = |(rail, route): OnRail| {
         let Route { source, target, .. } = route.unwrap();
         (rail, source.device, target.device)
@@ -110,7 +111,7 @@ fn a_gid_index_that_a_host_has_not_or_that_is_of_another_kind_is_told() {
     let (a, b) = (named("n1"), named("n2"));
     let with = |gid_index: &str| {
         let wanted = Overrides { gid_index: gid_index.parse().unwrap(), ..Overrides::default() };
-        super::choose(&a, &b, &Rails::default(), &wanted)?.remove(0).1
+        super::choose(&a, &b, &Rails::default(), &BTreeSet::new(), &wanted)?.remove(0).1
     };
     assert_eq!(with("0").unwrap().target.gid_index, 0);
     let missing = "no GID at index 200: rxe0/1 has 0, 1";
@@ -168,7 +169,7 @@ fn a_requested_port_that_is_down_is_down_and_not_missing() {
     down.devices[1].ports[0].netdev = Some("eth2".into());
     let wanted = Overrides { device: Some("rxe1".into()), ..Overrides::default() };
     let choose = |target: &HostReport, wanted: &Overrides| {
-        super::choose(&up, target, &Rails::default(), wanted).unwrap_err()
+        super::choose(&up, target, &Rails::default(), &BTreeSet::new(), wanted).unwrap_err()
     };
     assert_eq!(choose(&down, &wanted), is_down(Some("eth2")));
     // A port that is down may have no GID.
@@ -220,7 +221,8 @@ fn an_infiniband_port_that_waits_for_a_subnet_manager_is_told_as_such() {
     };
     let (all, lacks) = (second(UP), second(PortState::Init));
     let rails = Rails::of([&all, &all, &lacks].into_iter(), &Overrides::default());
-    let found = super::choose(&lacks, &all, &rails, &Overrides::default()).unwrap();
+    let found =
+        super::choose(&lacks, &all, &rails, &BTreeSet::new(), &Overrides::default()).unwrap();
     let told = NoMatch::NoSubnetManager(Side::Source, "mlx5_1/1 is INIT".into());
     assert_eq!(found[1], (1, Err(told)));
     let roce = host(&[("mlx5_0", ROCE, PortState::Init, &[("fe80::1", V2)])]);
@@ -256,7 +258,8 @@ fn a_rail_that_is_down_at_one_end_is_told_and_leaves_the_other_alone() {
     b.devices[0].ports[0].state = Some(PortState::Down);
     let ways = |source: &HostReport, target: &HostReport| {
         let rails = Rails::of([&a, &b].into_iter(), &Overrides::default());
-        let found = super::choose(source, target, &rails, &Overrides::default()).unwrap();
+        let found =
+            super::choose(source, target, &rails, &BTreeSet::new(), &Overrides::default()).unwrap();
         let [(0, Err(first)), (1, Ok(second))] = &found[..] else { panic!("{found:?}") };
         assert_eq!(second.source.device, "rxe1");
         first.clone()
@@ -339,7 +342,7 @@ fn with_key(value: u16) -> HostReport {
 fn a_partition_is_found_at_the_index_it_has_on_each_host() {
     let wanted = Overrides { pkey: Some(0x0001), ..Overrides::default() };
     let choose = |a: &HostReport, b: &HostReport| {
-        super::choose(a, b, &Rails::default(), &wanted)?.remove(0).1
+        super::choose(a, b, &Rails::default(), &BTreeSet::new(), &wanted)?.remove(0).1
     };
     let route = choose(&with_key(0x8001), &with_key(0x0001)).unwrap();
     assert_eq!((route.source.pkey_index, route.source.pkey), (1, Some(0x8001)));
@@ -384,7 +387,8 @@ fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
         report.devices[0].ports[0].netdev = Some("eth2".into());
         report.netdevs = Some(vec![serde_json::from_value(netdev).unwrap()]);
         let active = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.2", V2)])]);
-        let why = super::choose(&report, &active, &Rails::default(), wanted).unwrap_err();
+        let why = super::choose(&report, &active, &Rails::default(), &BTreeSet::new(), wanted)
+            .unwrap_err();
         why.verdict(&Ends { source: "n2", target: "n3", route: None })
     };
     let off = serde_json::json!({ "name": "eth2", "operstate": "down", "carrier": null });

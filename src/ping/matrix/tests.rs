@@ -182,11 +182,11 @@ impl Node for Lossy {
     }
 }
 
-/// A host with one port that reaches every other one of its kind.
-fn reachable() -> HostReport {
+/// A host with one port that reaches every other one of its kind. Each number has its own address.
+fn reachable(number: usize) -> HostReport {
     let gid = Gid {
         index: 0,
-        value: GidValue("::ffff:10.1.0.1".parse().unwrap()),
+        value: GidValue(format!("::ffff:10.1.0.{}", number + 1).parse().unwrap()),
         kind: Some(GidKind::RoceV2),
         netdev: None,
     };
@@ -200,19 +200,21 @@ fn reachable() -> HostReport {
     report
 }
 
-fn members<'a, N: Node>(hosts: &'a [N], inventory: Option<&'a HostReport>) -> Vec<Member<'a>> {
-    let member = |host: &'a N| {
-        let node: &dyn Node = host;
-        Member { name: "n".into(), inventory, node: Some(node), failure: None }
+fn members<'a, N: Node>(hosts: &'a [N], inventories: &'a [HostReport]) -> Vec<Member<'a>> {
+    let member = |(host, inventory): (&'a N, &'a HostReport)| Member {
+        name: "n".into(),
+        inventory: Some(inventory),
+        node: Some(host),
+        failure: None,
     };
-    hosts.iter().map(member).collect()
+    hosts.iter().zip(inventories).map(member).collect()
 }
 
 /// All pairs of these on one rail.
 fn run_on<N: Node>(hosts: &[N], effort: &Effort) -> Results {
-    let inventory = reachable();
+    let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
     run(
-        &members(hosts, Some(&inventory)),
+        &members(hosts, &inventories),
         &plan(Pairs::all(hosts.len())),
         effort,
         None,
@@ -442,7 +444,7 @@ fn run_selective(
     let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let inventory = |host: &Selective<'_>| {
-        let mut report = reachable();
+        let mut report = reachable(0);
         let mut second = report.devices[0].clone();
         second.name = "rxe1".into();
         report.devices.push(second);
@@ -479,8 +481,9 @@ fn run_eight(
     let host = |number| Selective { number, peers: Mutex::default(), is_silent, mbps, log: &log };
     let hosts: Vec<Selective<'_>> = (0..8).map(host).collect();
     let effort = Effort { tests: vec![Test::Bandwidth], ..effort() };
-    let (inventory, watch) = (reachable(), Until(|| false));
-    let members = members(&hosts, Some(&inventory));
+    let inventories: Vec<HostReport> = (0..hosts.len()).map(reachable).collect();
+    let watch = Until(|| false);
+    let members = members(&hosts, &inventories);
     run(&members, &plan(Pairs::all(8)), &effort, topology, &watch)
 }
 
@@ -609,4 +612,129 @@ fn each_pair_is_there_once_wherever_the_run_ends_or_its_time() {
     assert_eq!(pairs.len(), 112);
     let untested = pairs.iter().filter(|pair| !pair.verdict.code.was_tested());
     assert_eq!(untested.filter(|pair| is_third(pair.cell())).count(), 9);
+}
+
+/// A host that ends its worker once, because the operator was silent, and starts another one.
+struct Expiring {
+    inner: Lossy,
+    has_expired: AtomicBool,
+    restarts: AtomicU32,
+    /// Whether the host starts another worker.
+    restarts_workers: bool,
+}
+
+impl Node for Expiring {
+    fn start(&self, step: Step) -> Ticket {
+        self.inner.start(step)
+    }
+
+    fn tell(&self, step: Step) {
+        self.inner.tell(step);
+    }
+
+    fn finish(&self, act: Ticket, by: Deadline) -> Option<Result<StepResult, StepError>> {
+        if act == PROBE && self.has_expired.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.inner.finish(act, by)
+    }
+
+    fn known_life(&self) -> Liveness {
+        match self.life() {
+            Life::Alive => Liveness::Alive,
+            gone => Liveness::Gone(gone),
+        }
+    }
+
+    fn life(&self) -> Life {
+        if self.has_expired.load(Ordering::Relaxed) {
+            return Life::Expired("the operator was silent".into());
+        }
+        Life::Alive
+    }
+
+    fn restart_worker(&self) -> bool {
+        if self.restarts_workers {
+            self.restarts.fetch_add(1, Ordering::Relaxed);
+            self.has_expired.store(false, Ordering::Relaxed);
+        }
+        self.restarts_workers
+    }
+}
+
+fn expiring(restarts_workers: bool) -> Vec<Expiring> {
+    let host = |has_expired: bool| Expiring {
+        inner: Lossy::losing(0),
+        has_expired: has_expired.into(),
+        restarts: 0.into(),
+        restarts_workers,
+    };
+    vec![host(true), host(false), host(false)]
+}
+
+#[test]
+fn a_worker_that_ended_because_the_operator_was_silent_is_started_again() {
+    let hosts = expiring(true);
+    let results = run_on(&hosts, &effort()).pairs;
+    assert!(results.iter().all(|pair| pair.verdict.code == Code::Ok), "{results:?}");
+    assert_eq!(hosts[0].restarts.load(Ordering::Relaxed), 1);
+    assert_eq!(hosts[1].restarts.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_silent_operator_blames_no_host() {
+    let results = run_on(&expiring(false), &effort()).pairs;
+    for pair in &results {
+        let has_first = pair.source == 0 || pair.target == 0;
+        let wanted = if has_first { Code::NotTested } else { Code::Ok };
+        assert_eq!(pair.verdict.code, wanted, "{pair:?}");
+        assert_eq!(pair.verdict.was_interrupted(), has_first);
+    }
+}
+
+#[test]
+fn two_names_of_one_host_are_not_tested_against_each_other() {
+    let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
+    let with_guid = |number: usize| {
+        let mut report = reachable(number);
+        let guid = format!("\"0200:00ff:fe00:000{number}\"");
+        report.devices[0].node_guid = serde_json::from_str(&guid).unwrap();
+        report
+    };
+    let inventories = [with_guid(0), with_guid(1), with_guid(0)];
+    let members = members(&hosts, &inventories);
+    let watch = Until(|| false);
+    let results = run(&members, &plan(Pairs::all(3)), &effort(), None, &watch);
+    let not_tested = |pair: &&Pair| pair.verdict.code == Code::NotTested;
+    let ends: Vec<_> =
+        results.pairs.iter().filter(not_tested).map(|pair| (pair.source, pair.target)).collect();
+    assert_eq!(ends, [(0, 2), (2, 0)]);
+    assert_eq!(results.warnings.len(), 1, "{:?}", results.warnings);
+    assert_eq!(results.warnings[0].code.word(), "host.twice");
+    assert_eq!(probes(&hosts), [1, 2, 1]);
+}
+
+#[test]
+fn an_address_of_two_hosts_is_used_by_no_pair() {
+    let hosts = [Lossy::losing(0), Lossy::losing(0), Lossy::losing(0)];
+    let mut inventories = [reachable(0), reachable(1), reachable(2)];
+    let foreign = inventories[0].devices[0].ports[0].gids.as_ref().unwrap()[0].clone();
+    let foreign = Gid { index: 1, ..foreign };
+    let own = foreign.value;
+    // The second host has the address of the first one, and the first one has another address.
+    inventories[1].devices[0].ports[0].gids.as_mut().unwrap().push(foreign);
+    let mut second = inventories[0].devices[0].ports[0].gids.as_ref().unwrap()[0].clone();
+    (second.index, second.value) = (1, GidValue("::ffff:10.1.0.9".parse().unwrap()));
+    inventories[0].devices[0].ports[0].gids.as_mut().unwrap().push(second);
+    let members = members(&hosts, &inventories);
+    let watch = Until(|| false);
+    let results = run(&members, &plan(Pairs::all(3)), &effort(), None, &watch);
+    for pair in &results.pairs {
+        assert_eq!(pair.verdict.code, Code::Ok, "{pair:?}");
+        let route = pair.route.as_ref().unwrap();
+        assert!(route.source.gid != own && route.target.gid != own, "{route:?}");
+    }
+    let [warning] = results.warnings.as_slice() else { panic!("{:?}", results.warnings) };
+    assert_eq!((warning.code.word(), warning.hosts.as_slice()), ("address.duplicate", &[0, 1][..]));
+    assert!(warning.detail.starts_with("10.1.0.1 is an address of rxe0/1 on n and"), "{warning:?}");
 }

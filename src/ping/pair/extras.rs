@@ -25,7 +25,7 @@ impl Talk<'_> {
             Some(Err(_)) | None => (Unreliable::NotApplicable, None),
         };
         self.seen.unreliable = Some(came);
-        self.close();
+        let _ = self.close();
     }
 
     fn try_unreliable(&self) -> Result<Unreliable, StepError> {
@@ -58,7 +58,7 @@ impl Talk<'_> {
     /// How much goes through. That it breaks is a failure of the pair.
     pub(super) fn run_stream(&mut self) {
         self.stream();
-        self.close();
+        let _ = self.close();
     }
 
     fn stream(&mut self) -> Option<()> {

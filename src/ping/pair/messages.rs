@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
 use crate::analyse::mtu::ROCE_HEADERS;
 use crate::clock::Deadline;
-use crate::model::ping::{Bandwidth, Datagrams, Test};
+use crate::model::ping::{Bandwidth, Datagrams, Packets, Test};
 use crate::model::probe::{
     Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
     TcpProbing, TcpStreaming,
@@ -75,7 +75,8 @@ impl Talk<'_> {
         {
             self.stream_tcp(addresses.1);
         }
-        self.close();
+        let counted = self.close();
+        self.seen.packets = counted.map(|(source, target)| Packets::of(source, target));
     }
 
     /// Why the path MTU that was asked for is none for this end; only of connections that are told of one.

@@ -9,7 +9,7 @@ use crate::model::ping::Test;
 use crate::model::probe::{
     Act, Connecting, MadGids, MadOpening, MadPinged, MadPinging, MadRoute, Meeting, Met, Method,
     Opened, Opening, Probing, Purpose, Role, RoundTrips, Step, StepResult, Streaming, TcpProbing,
-    TcpStreaming, Throughput,
+    TcpStreaming, Throughput, Traffic,
 };
 use crate::wire::{FromAgent, ToAgent, ToWorker, WorkerReply};
 
@@ -309,6 +309,8 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
         Act::Connect(Connecting { remote, remote_gid, mtu, ack_timeout, retries, deadline_ms })
     };
     let done = || Some(StepResult::Connected);
+    let traffic = Traffic { sent: Some(10_000), received: Some(10_000), retransmissions: 0 };
+    let closed = || Some(StepResult::Closed(traffic));
     let mut said = vec![(open(Role::Source), opened()), (open(Role::Target), opened())];
     said.extend(between);
     said.extend([
@@ -317,8 +319,8 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
         (Act::Serve, Some(StepResult::Served { messages: 1_000 })),
         ask,
         (Act::Stop, None),
-        (Act::Close, done()),
-        (Act::Close, done()),
+        (Act::Close, closed()),
+        (Act::Close, closed()),
     ]);
     said
 }

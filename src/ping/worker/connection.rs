@@ -14,6 +14,7 @@ use crate::ping::device_presence::DevicePresence;
 use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::halt::Halt;
 use crate::ping::neighbour::explained;
+use crate::ping::port_traffic::PortTraffic;
 use crate::ping::tcp::{self, Echo, From};
 use crate::ping::tcp_stream::{self, Reader};
 
@@ -85,6 +86,7 @@ fn attend<W: Write>(
     let reader =
         listens_at.filter(|_| opening.tcp_stream).and_then(|address| Reader::start(address).ok());
     let presence = DevicePresence::of(&opening.device);
+    let traffic = PortTraffic::of(&opening.device, opening.port);
     let from = From { address: opening.tcp_address, netdev: opening.netdev.clone() };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
@@ -114,7 +116,7 @@ fn attend<W: Write>(
             Act::Close => {
                 drop(state);
                 drop((echo, reader, slot));
-                reply(id, Ok(StepResult::Done));
+                reply(id, Ok(StepResult::Closed(traffic.since())));
                 return;
             }
             Act::Meet(ask) => reply(id, meet(&state, slot.as_deref(), &ask, &halt)),

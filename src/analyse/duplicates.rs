@@ -1,0 +1,253 @@
+//! Finds what two hosts must not have in common: addresses (GIDs), GUIDs and LIDs. Finds hosts that have two
+//! names.
+//!
+//! A packet to a duplicate address arrives at either host, so that verdicts on its pairs accuse cables and
+//! switches. `ping::matrix` does not use such GIDs. Link-local GIDs of RoCE are not compared: they are valid
+//! on one link only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::verdict::plain_or;
+use crate::model::ping::{Warning, WarningCode};
+use crate::model::{GidValue, HostReport, Protocol};
+use crate::names;
+
+/// Warnings of one kind; more are counted in the last one.
+const MOST: usize = 20;
+
+/// What hosts of a run have in common, and must not.
+#[derive(Debug, Clone, Default)]
+pub struct Duplicates {
+    /// The GIDs that more than one host has.
+    gids: BTreeSet<GidValue>,
+    /// For each host the first host that is the same machine: mostly itself.
+    machines: Vec<usize>,
+    /// What is to be reported.
+    pub warnings: Vec<Warning>,
+}
+
+/// The place of a value: index of the host, device, and network interface or port.
+type Place = (usize, String);
+
+impl Duplicates {
+    /// Compares the inventories of hosts with these names; a host that was not reached has none.
+    #[must_use]
+    pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
+        let machines = machines(inventories);
+        let own = |host: &usize| machines.get(*host) == Some(host);
+        let hosts: Vec<(usize, &HostReport)> = inventories
+            .iter()
+            .enumerate()
+            .filter_map(|(at, report)| Some((at, (*report)?)))
+            .filter(|(at, _)| own(at))
+            .collect();
+        let addresses = shared(hosts.iter().flat_map(|(at, report)| gids(*at, report)));
+        let nodes = shared(hosts.iter().flat_map(|(at, report)| guids(*at, report)));
+        let lids = shared(hosts.iter().flat_map(|(at, report)| lids(*at, report)));
+        let mut warnings = twins(names, &machines);
+        warnings.extend(limited(
+            addresses.iter().map(|(gid, places)| duplicate_gid(names, *gid, places)),
+        ));
+        warnings.extend(limited(
+            nodes.iter().map(|(guid, places)| duplicate_guid(names, guid, places)),
+        ));
+        warnings
+            .extend(limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))));
+        Self { gids: addresses.into_keys().collect(), machines, warnings }
+    }
+
+    /// The GIDs that more than one host has.
+    #[must_use]
+    pub fn gids(&self) -> &BTreeSet<GidValue> {
+        &self.gids
+    }
+
+    /// True if two names of the run belong to one machine.
+    #[must_use]
+    pub fn are_one_machine(&self, a: usize, b: usize) -> bool {
+        let machine = |host: usize| self.machines.get(host).copied().unwrap_or(host);
+        machine(a) == machine(b)
+    }
+}
+
+/// Returns for each host the first host that has the same device GUIDs and the same GIDs.
+///
+/// Clones of a virtual machine may have equal GUIDs; they have no equal addresses.
+fn machines(inventories: &[Option<&HostReport>]) -> Vec<usize> {
+    let mut first = BTreeMap::new();
+    let of = |(at, report): (usize, Option<&HostReport>)| {
+        let Some(report) = report else { return at };
+        let nodes: BTreeSet<String> = guids(at, report).map(|(guid, _)| guid).collect();
+        let addresses: BTreeSet<GidValue> = gids(at, report).map(|(gid, _)| gid).collect();
+        // Without both, nothing distinguishes one host from another.
+        if nodes.is_empty() || addresses.is_empty() {
+            return at;
+        }
+        *first.entry((nodes, addresses)).or_insert(at)
+    };
+    inventories.iter().copied().enumerate().map(of).collect()
+}
+
+/// Returns the values that more than one host has, with their places.
+fn shared<T: Ord>(values: impl Iterator<Item = (T, Place)>) -> BTreeMap<T, BTreeSet<Place>> {
+    let mut places: BTreeMap<T, BTreeSet<Place>> = BTreeMap::new();
+    for (value, place) in values {
+        places.entry(value).or_default().insert(place);
+    }
+    let is_shared = |places: &BTreeSet<Place>| {
+        places.first().map(|place| place.0) != places.last().map(|place| place.0)
+    };
+    places.retain(|_, places| is_shared(places));
+    places
+}
+
+fn gids(host: usize, report: &HostReport) -> impl Iterator<Item = (GidValue, Place)> {
+    let ports = report
+        .devices
+        .iter()
+        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    ports.flat_map(move |(device, port)| {
+        let has_subnet = port.protocol.is_some_and(Protocol::has_subnet);
+        let is_roce = port.protocol == Some(Protocol::Roce);
+        let gids = port.gids.iter().flatten();
+        let counts = move |gid: GidValue| {
+            gid.0.to_bits() != 0 && (has_subnet || (is_roce && !gid.is_link_local()))
+        };
+        gids.filter(move |gid| counts(gid.value)).map(move |gid| {
+            let netdev = gid.netdev.as_ref().or(port.netdev.as_ref());
+            let place =
+                netdev.cloned().unwrap_or_else(|| format!("{}/{}", device.name, port.number));
+            (gid.value, (host, place))
+        })
+    })
+}
+
+fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Place)> {
+    let known = report.devices.iter().filter_map(|device| Some((device, device.node_guid?)));
+    known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
+}
+
+/// A LID: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may have equal
+/// LIDs; ports with equal names are taken for ports of one subnet if their subnet manager has one LID.
+type LidKey = (u64, u32, String, u32, u32);
+
+fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {
+    let ports = report
+        .devices
+        .iter()
+        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+    ports.filter_map(move |(device, port)| {
+        port.protocol.filter(|protocol| protocol.has_subnet())?;
+        let lid = port.lid.filter(|lid| *lid != 0)?;
+        let gid = port.gids.iter().flatten().find(|gid| gid.index == 0)?;
+        let prefix = u64::try_from(gid.value.0.to_bits() >> 64).ok()?;
+        let key = (prefix, port.sm_lid?, device.name.clone(), port.number, lid);
+        Some((key, (host, format!("{}/{}", device.name, port.number))))
+    })
+}
+
+fn twins(names: &[&str], machines: &[usize]) -> Vec<Warning> {
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (host, machine) in machines.iter().enumerate() {
+        members.entry(*machine).or_default().push(host);
+    }
+    let of = |hosts: Vec<usize>| {
+        let told: Vec<&str> = hosts.iter().filter_map(|&host| names.get(host).copied()).collect();
+        Warning {
+            code: WarningCode::HostTwice,
+            detail: format!(
+                "{} have the same GUIDs and addresses: they are names of one host, which is not tested \
+                 against itself",
+                told.join(" and ")
+            ),
+            hint: format!(
+                "remove all but one of these names from the host set: {}",
+                told.join(" ")
+            ),
+            hosts,
+            rails: Vec::new(),
+        }
+    };
+    limited(members.into_values().filter(|hosts| hosts.len() > 1).map(of))
+}
+
+fn duplicate_gid(names: &[&str], gid: GidValue, places: &BTreeSet<Place>) -> Warning {
+    let on = told(names, places);
+    let netdev = |place: &Place| plain_or(&place.1, "NETDEV").to_owned();
+    let last = places.last().map(|place| (plain_name(names, place.0), netdev(place)));
+    let (host, netdev) = last.unwrap_or_default();
+    let address = gid.ip();
+    warning(
+        WarningCode::AddressDuplicate,
+        places,
+        format!("{address} is an address of {on}; no pair uses it"),
+        format!(
+            "find out which host is to have the address, and remove it from the others; for example on \
+             {host}: ip addr show dev {netdev} to {address}; ip addr del {address}/PREFIX dev {netdev}"
+        ),
+    )
+}
+
+fn duplicate_guid(names: &[&str], guid: &str, places: &BTreeSet<Place>) -> Warning {
+    let hosts = names::fold(
+        places.iter().map(|place| plain_name(names, place.0)).collect::<BTreeSet<_>>().iter(),
+    );
+    warning(
+        WarningCode::GuidDuplicate,
+        places,
+        format!("the node GUID {guid} is that of {}", told(names, places)),
+        format!(
+            "give each device a GUID of its own: a cloned virtual machine needs a new MAC address, a \
+             card its own firmware configuration; compare: rdmactl devices -v -H {hosts}"
+        ),
+    )
+}
+
+fn duplicate_lid(names: &[&str], key: &LidKey, places: &BTreeSet<Place>) -> Warning {
+    let (_, sm_lid, _, _, lid) = key;
+    warning(
+        WarningCode::LidDuplicate,
+        places,
+        format!(
+            "LID {lid} is that of {}; their subnet manager has LID {sm_lid}",
+            told(names, places)
+        ),
+        "find out whether two subnet managers configure the subnet: sminfo; rdmactl fabric; then \
+         restart the one that is to stay"
+            .to_owned(),
+    )
+}
+
+/// `eth1 on n1 and eth1 on n2`.
+fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
+    let name = |host: usize| names.get(host).copied().unwrap_or("?");
+    let mut told: Vec<String> = places
+        .iter()
+        .take(MOST)
+        .map(|(host, place)| format!("{place} on {}", name(*host)))
+        .collect();
+    if places.len() > MOST {
+        told.push(format!("{} more", places.len() - MOST));
+    }
+    told.join(" and ")
+}
+
+fn plain_name(names: &[&str], host: usize) -> String {
+    plain_or(names.get(host).copied().unwrap_or_default(), "HOST").to_owned()
+}
+
+fn warning(code: WarningCode, places: &BTreeSet<Place>, detail: String, hint: String) -> Warning {
+    let hosts: BTreeSet<usize> = places.iter().map(|place| place.0).collect();
+    Warning { code, hosts: hosts.into_iter().collect(), rails: Vec::new(), detail, hint }
+}
+
+/// Returns the first warnings of a kind; the last one says how many there are.
+fn limited(warnings: impl Iterator<Item = Warning>) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = warnings.collect();
+    let more = warnings.len().saturating_sub(MOST);
+    warnings.truncate(MOST);
+    if let Some(last) = warnings.last_mut().filter(|_| more > 0) {
+        last.detail = format!("{}; and {more} more of this kind", last.detail);
+    }
+    warnings
+}

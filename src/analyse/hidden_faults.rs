@@ -1,0 +1,299 @@
+//! Finds faults that fail no pair: packets whose loss is hidden by retransmissions, and TCP that does not pass
+//! where RDMA does.
+//!
+//! Only pairs whose messages all passed are compared. `ping::matrix` calls this module.
+
+use std::collections::BTreeSet;
+
+use super::peel::Peel;
+use super::verdict::plain_or;
+use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
+use crate::names;
+
+/// Names that a warning lists.
+const MOST_PAIRS: usize = 4;
+
+/// Returns the warnings of a run; `names` are those of all hosts.
+#[must_use]
+pub fn find(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
+    let mut warnings = lossy(names, pairs);
+    warnings.extend(tcp_blocked(names, pairs));
+    warnings
+}
+
+/// What a fault is seen with.
+enum Place<'a> {
+    /// A host, and its pairs with the fault.
+    Host(usize, Vec<&'a Pair>),
+    /// Pairs that no host explains.
+    Pairs(Vec<&'a Pair>),
+}
+
+/// Explains the pairs with a fault by as few hosts as possible, as failed pairs are explained.
+fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
+    let passed: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).collect();
+    let hosts = passed.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
+    let links = passed.iter().map(|pair| (pair.source, pair.target, has_fault(pair)));
+    let mut peel = Peel::new(hosts, links);
+    let mut open: Vec<&Pair> = passed.iter().copied().filter(|pair| has_fault(pair)).collect();
+    let mut places = Vec::new();
+    while let Some(host) = peel.worst() {
+        let (mine, others) =
+            open.into_iter().partition(|pair| pair.source == host || pair.target == host);
+        places.push(Place::Host(host, mine));
+        open = others;
+        peel.name(host);
+    }
+    if !open.is_empty() {
+        places.push(Place::Pairs(open));
+    }
+    places
+}
+
+fn lossy(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
+    let has_loss = |pair: &Pair| pair.measured.packets.is_some_and(Packets::is_lossy);
+    places(pairs, has_loss).into_iter().map(|place| lossy_at(names, &place)).collect()
+}
+
+fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
+    let (hosts, detail, hint) = match place {
+        Place::Host(host, pairs) => {
+            let (sent, received) = lost(*host, pairs);
+            let name = names.get(*host).copied().unwrap_or("?");
+            let what = match (sent, received) {
+                (Some(sent), Some(received)) => format!(
+                    "{} that {name} sent and {} to {name} were lost",
+                    packets(sent),
+                    packets(received)
+                ),
+                _ => format!("{} were retransmitted", packets((retransmissions(pairs), 0))),
+            };
+            let netdev = port(*host, pairs).and_then(|port| port.netdev.as_deref());
+            let netdev = plain_or(netdev.unwrap_or("NETDEV"), "NETDEV");
+            let plain = plain_or(name, "HOST");
+            (
+                vec![*host],
+                format!("{what} in {} pairs; retransmissions hid the loss", pairs.len()),
+                format!(
+                    "find what drops or damages packets of {plain}: on {plain}: ip -s link show {netdev}; tc -s \
+                     qdisc show dev {netdev}; ethtool -S {netdev}; then the counters of its switch port and cable"
+                ),
+            )
+        }
+        Place::Pairs(pairs) => {
+            let hosts = hosts(pairs);
+            let set = set(names, &hosts);
+            (
+                hosts,
+                format!(
+                    "packets between {} were lost; retransmissions hid the loss",
+                    listed(names, pairs)
+                ),
+                format!(
+                    "find the port whose error counters grow: rdmactl counters -H {set} --watch -w 'delta>0'"
+                ),
+            )
+        }
+    };
+    Warning { code: WarningCode::Lossy, hosts, rails: Vec::new(), detail, hint }
+}
+
+/// Lost and sent packets: those that the host sent, then those that were sent to it; `None` where ports do not
+/// count them.
+type Lost = Option<(u64, u64)>;
+
+fn lost(host: usize, pairs: &[&Pair]) -> (Lost, Lost) {
+    let (mut sent, mut received): (Lost, Lost) = (None, None);
+    let add = |sum: &mut Lost, more: Lost| {
+        if let Some((lost, of)) = more {
+            let (all_lost, all) = sum.unwrap_or_default();
+            *sum = Some((all_lost.saturating_add(lost), all.saturating_add(of)));
+        }
+    };
+    for pair in pairs {
+        let Some(packets) = pair.measured.packets else { continue };
+        let there = packets.lost_to_target.zip(packets.sent_to_target);
+        let back = packets.lost_to_source.zip(packets.sent_to_source);
+        let (out, home) = if pair.source == host { (there, back) } else { (back, there) };
+        add(&mut sent, out);
+        add(&mut received, home);
+    }
+    (sent, received)
+}
+
+fn retransmissions(pairs: &[&Pair]) -> u64 {
+    let counts = pairs.iter().filter_map(|pair| pair.measured.packets);
+    counts.fold(0, |sum, packets| sum.saturating_add(packets.retransmissions))
+}
+
+/// `12 of 400 packets`; `12 packets` if the sum is not known.
+fn packets((part, of): (u64, u64)) -> String {
+    if of == 0 { format!("{part} packets") } else { format!("{part} of {of} packets") }
+}
+
+fn tcp_blocked(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
+    let is_blocked = |pair: &Pair| pair.measured.transport == Some(PairTransport::RdmaOnly);
+    places(pairs, is_blocked).into_iter().map(|place| tcp_blocked_at(names, &place)).collect()
+}
+
+fn tcp_blocked_at(names: &[&str], place: &Place<'_>) -> Warning {
+    let (hosts, between) = match place {
+        Place::Host(host, pairs) => {
+            let name = names.get(*host).copied().unwrap_or("?");
+            (vec![*host], format!("between {name} and {} other hosts", hosts(pairs).len() - 1))
+        }
+        Place::Pairs(pairs) => (hosts(pairs), format!("between {}", listed(names, pairs))),
+    };
+    let set = set(names, &hosts);
+    let detail = format!(
+        "{between}, RDMA passes and TCP on the same network interface does not: programs that connect by TCP first \
+         fail, and nothing can fall back to TCP"
+    );
+    let hint = format!(
+        "on {set}, allow TCP on the RDMA network interface, or accept this on purpose; list the rules: nft list \
+         ruleset; iptables -L; ip6tables -L"
+    );
+    Warning { code: WarningCode::TcpBlocked, hosts, rails: Vec::new(), detail, hint }
+}
+
+fn port<'a>(host: usize, pairs: &[&'a Pair]) -> Option<&'a RoutePort> {
+    let route = |pair: &&'a Pair| {
+        let route = pair.route.as_ref()?;
+        Some(if pair.source == host { &route.source } else { &route.target })
+    };
+    pairs.iter().find_map(route)
+}
+
+fn hosts(pairs: &[&Pair]) -> Vec<usize> {
+    let ends: BTreeSet<usize> = pairs.iter().flat_map(|pair| [pair.source, pair.target]).collect();
+    ends.into_iter().collect()
+}
+
+/// `n1 and n2, n3 and n4`.
+fn listed(names: &[&str], pairs: &[&Pair]) -> String {
+    let name = |host: usize| names.get(host).copied().unwrap_or("?");
+    let ends: BTreeSet<(usize, usize)> = pairs
+        .iter()
+        .map(|pair| (pair.source.min(pair.target), pair.source.max(pair.target)))
+        .collect();
+    let more = ends.len().saturating_sub(MOST_PAIRS);
+    let mut told: Vec<String> = ends
+        .into_iter()
+        .take(MOST_PAIRS)
+        .map(|(a, b)| format!("{} and {}", name(a), name(b)))
+        .collect();
+    if more > 0 {
+        told.push(format!("{more} more pairs"));
+    }
+    told.join(", ")
+}
+
+fn set(names: &[&str], hosts: &[usize]) -> String {
+    let names = hosts.iter().filter_map(|&host| names.get(host));
+    names::fold(names.map(|name| plain_or(name, "HOST")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ping::{Measured, Side, Verdict};
+
+    const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+
+    fn matrix(measured: impl Fn(usize, usize) -> Measured) -> Vec<Pair> {
+        let ordered = (0..4).flat_map(|a| (0..4).map(move |b| (a, b)));
+        let pair = |(source, target)| Pair {
+            rail: 0,
+            source,
+            target,
+            verdict: Verdict {
+                code: Code::Ok,
+                stage: None,
+                side: Side::Path,
+                error: None,
+                detail: String::new(),
+                hint: None,
+            },
+            route: None,
+            rdma: None,
+            tcp: None,
+            measured: measured(source, target),
+            first: None,
+        };
+        ordered.filter(|(a, b)| a != b).map(pair).collect()
+    }
+
+    fn losing(lost_to_target: u64, lost_to_source: u64, retransmissions: u64) -> Measured {
+        let packets = Packets {
+            sent_to_target: Some(100),
+            lost_to_target: Some(lost_to_target),
+            sent_to_source: Some(100),
+            lost_to_source: Some(lost_to_source),
+            retransmissions,
+        };
+        Measured { packets: Some(packets), ..Measured::default() }
+    }
+
+    #[test]
+    fn a_host_that_loses_what_it_sends_is_named_with_counts() {
+        let found = find(
+            &NAMES,
+            &matrix(|a, b| match (a, b) {
+                (1, _) => losing(5, 0, 2),
+                (_, 1) => losing(0, 5, 2),
+                _ => losing(0, 0, 0),
+            }),
+        );
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::Lossy, &[1][..]));
+        assert_eq!(
+            one.detail,
+            "30 of 600 packets that n2 sent and 0 of 600 packets to n2 were lost in 6 pairs; retransmissions hid the \
+             loss"
+        );
+        assert!(one.hint.contains("on n2: ip -s link show NETDEV"), "{}", one.hint);
+    }
+
+    #[test]
+    fn neither_a_late_packet_nor_a_difference_alone_is_loss() {
+        assert_eq!(find(&NAMES, &matrix(|_, _| losing(0, 0, 3))), [], "packets were late");
+        assert_eq!(find(&NAMES, &matrix(|_, _| losing(1, 0, 0))), [], "another program sent");
+        assert_eq!(find(&NAMES, &[]), []);
+    }
+
+    #[test]
+    fn hardware_is_judged_by_retransmissions() {
+        let hardware = |retransmissions| Measured {
+            packets: Some(Packets { retransmissions, ..Packets::default() }),
+            ..Measured::default()
+        };
+        let found = find(&NAMES, &matrix(|a, b| hardware(if a == 3 || b == 3 { 7 } else { 0 })));
+        assert_eq!(found[0].hosts, [3]);
+        assert!(
+            found[0].detail.starts_with("42 packets were retransmitted in 6 pairs"),
+            "{found:?}"
+        );
+        let one = find(&NAMES, &matrix(|a, b| hardware(u64::from((a, b) == (0, 2)))));
+        assert_eq!(one[0].hosts, [0, 2], "a single pair accuses no host");
+        assert!(one[0].detail.starts_with("packets between n1 and n3 were lost"), "{one:?}");
+    }
+
+    #[test]
+    fn pairs_without_tcp_are_told() {
+        let transport = |is_blocked| Measured {
+            transport: Some(if is_blocked { PairTransport::RdmaOnly } else { PairTransport::Rdma }),
+            ..Measured::default()
+        };
+        let found = find(&NAMES, &matrix(|a, b| transport(a == 2 || b == 2)));
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
+        assert!(
+            one.detail.starts_with("between n3 and 3 other hosts, RDMA passes"),
+            "{}",
+            one.detail
+        );
+        let all = find(&NAMES, &matrix(|_, _| transport(true)));
+        assert_eq!(all[0].hosts, [0, 1, 2, 3]);
+        assert_eq!(find(&NAMES, &matrix(|_, _| transport(false))), []);
+    }
+}

@@ -1,0 +1,85 @@
+//! Counts the RDMA packets of a port during a connection, by the counters of its driver.
+//!
+//! The connections of a worker use this module. `analyse::hidden_faults` compares the counts of both ends.
+
+use crate::analyse::errors::ErrorKind;
+use crate::model::probe::Traffic;
+use crate::sys::port_counters::hardware_counters;
+
+/// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong checksum are not
+/// counted as received. Ports of hardware carry the packets of other programs as well, so that the counts of
+/// both ends cannot be compared.
+const SENT: &str = "sent_pkts";
+const RECEIVED: &str = "rcvd_pkts";
+
+/// Counters of a port when a connection was opened.
+#[derive(Debug)]
+pub(super) struct PortTraffic {
+    device: String,
+    port: u8,
+    before: Traffic,
+}
+
+impl PortTraffic {
+    /// Takes the present counters of a port.
+    pub(super) fn of(device: &str, port: u8) -> Self {
+        Self { device: device.to_owned(), port, before: traffic(&hardware_counters(device, port)) }
+    }
+
+    /// Returns what was counted since then.
+    pub(super) fn since(&self) -> Traffic {
+        difference(self.before, traffic(&hardware_counters(&self.device, self.port)))
+    }
+}
+
+fn traffic(counters: &[(String, u64)]) -> Traffic {
+    let value = |wanted: &str| counters.iter().find(|(name, _)| name == wanted).map(|one| one.1);
+    let losses = counters.iter().filter(|(name, _)| ErrorKind::of(name) == Some(ErrorKind::Loss));
+    Traffic {
+        sent: value(SENT),
+        received: value(RECEIVED),
+        retransmissions: losses.fold(0, |sum, (_, value)| sum.saturating_add(*value)),
+    }
+}
+
+/// A counter that decreased was reset: its difference is 0.
+fn difference(before: Traffic, after: Traffic) -> Traffic {
+    let less = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    Traffic {
+        sent: less(before.sent, after.sent),
+        received: less(before.received, after.received),
+        retransmissions: after.retransmissions.saturating_sub(before.retransmissions),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(values: &[(&str, u64)]) -> Vec<(String, u64)> {
+        values.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn soft_roce_counts_packets_and_retransmissions() {
+        let before =
+            traffic(&counters(&[("sent_pkts", 10), ("rcvd_pkts", 7), ("duplicate_request", 1)]));
+        let after = traffic(&counters(&[
+            ("sent_pkts", 30),
+            ("rcvd_pkts", 20),
+            ("duplicate_request", 9),
+            ("completer_retry_err", 2),
+            ("send_rnr_err", 4),
+        ]));
+        let wanted = Traffic { sent: Some(20), received: Some(13), retransmissions: 2 };
+        assert_eq!(difference(before, after), wanted);
+    }
+
+    #[test]
+    fn hardware_counts_retransmissions_only() {
+        let seen = traffic(&counters(&[("local_ack_timeout_err", 3), ("packet_seq_err", 4)]));
+        assert_eq!(seen, Traffic { sent: None, received: None, retransmissions: 7 });
+        let reset = difference(seen, Traffic::default());
+        assert_eq!(reset.retransmissions, 0, "the counters were reset");
+    }
+}
