@@ -5,7 +5,7 @@ use super::HostSets;
 /// The arguments of `counters`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters -H n[1-4] -w 'counter~error or counter~discard'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware, for 10 ms by default. The sysfs file lifespan holds this time in milliseconds. Two samples within this time show equal values."
+    after_help = "Examples:\n  rdmactl counters\n  rdmactl counters n[1-4] --errors\n  rdmactl counters n[1-4] --errors --watch 10 --count 1 -w 'delta>0'\n  rdmactl counters --all -f csv\n  rdmactl counters --watch=1 -w 'delta>0'\n\nNotes: the kernel caches the counters of group hardware, for 10 ms by default. The sysfs file lifespan holds this time in milliseconds. Two samples within this time show equal values."
 )]
 pub struct CountersArgs {
     #[command(flatten)]
@@ -14,6 +14,9 @@ pub struct CountersArgs {
     /// List counters that are zero, too
     #[arg(short, long)]
     pub all: bool,
+    /// List only counters of errors: of links, receivers, lost packets and refused requests
+    #[arg(long)]
+    pub errors: bool,
     /// List the counters of every port of the InfiniBand subnet
     ///
     /// rdmactl sweeps the subnet and reads all ports at the same time. Traffic is in bytes. rdmactl

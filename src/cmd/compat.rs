@@ -42,8 +42,23 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
 }
 
 /// Returns the command line of a tool, quoted for a shell.
+///
+/// A host that stands where the tool expects a device is named by -H, if flags of rdmactl show that another host is
+/// meant.
 fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, shlex::QuoteError> {
-    shlex::try_join([&["rdmactl", "compat"], ours, &[tool.name()], theirs].concat())
+    let (mut ours, mut theirs) = (ours.to_vec(), theirs.to_vec());
+    let names_source = ["-H", "--hosts", "--hosts-file", "--from", "--root"];
+    let is_source = |word: &&str| names_source.contains(&word.split('=').next().unwrap_or(word));
+    let is_device = |word: &str| Path::new("/sys/class/infiniband").join(word).exists();
+    let host = theirs.iter().enumerate().position(|(at, word)| {
+        let follows_option = at > 0 && theirs[at - 1].starts_with('-');
+        !word.starts_with('-') && !word.contains('/') && !follows_option && !is_device(word)
+    });
+    let is_remote = !ours.is_empty() && !ours.iter().any(is_source);
+    if let Some(host) = host.filter(|_| is_remote) {
+        ours.extend(["-H", theirs.remove(host)]);
+    }
+    shlex::try_join([&["rdmactl", "compat"], &ours[..], &[tool.name()], &theirs].concat())
 }
 
 /// True for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
@@ -63,7 +78,9 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
             format!("write one of {}, then its options", names.join(", ")),
         ));
     };
-    refuse_own_flags(tool, args_of_tool)?;
+    let typed: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    refuse_own_flags(tool, flags_before(tool, &typed), args_of_tool)?;
     let call = Call {
         tool,
         program: &program(tool),
@@ -75,11 +92,7 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
         Origin::Live(source) => answer(&call, &*source),
         Origin::Copy(source) => answer(&call, &*source).map(|made| made_safe(made, term)),
     }
-    .map_err(|error| {
-        let typed: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        Advice::error(error.to_string(), fix_of(&error, global, &typed))
-    })?;
+    .map_err(|error| Advice::error(error.to_string(), fix_of(&error, global, &typed)))?;
     term.answer(&transcript.stdout)?;
     term.talk(&transcript.stderr);
     Ok(Outcome::Original(transcript.code))
@@ -125,7 +138,7 @@ const OWN_FLAGS: [(&str, bool); 16] = [
 /// Refuses a flag of rdmactl after the tool, where only options of the tool stand.
 ///
 /// A symbolic link with the name of a tool passes every word on.
-fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
+fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::Result<()> {
     let called = std::env::args_os().next();
     let file = called.as_deref().and_then(|word| Path::new(word).file_name());
     if file.is_some_and(|file| file == tool.name()) {
@@ -135,8 +148,14 @@ fn refuse_own_flags(tool: Tool, args: &[String]) -> anyhow::Result<()> {
     let Some((flag, ours, theirs)) = found else {
         return Ok(());
     };
-    let fixed = command_line(tool, &ours, &theirs)?;
+    let fixed = command_line(tool, &[before, ours].concat(), &theirs)?;
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
+}
+
+/// Returns the words of a command line before the name of the tool, without `rdmactl` and `compat`.
+fn flags_before(tool: Tool, typed: &[String]) -> Vec<&str> {
+    let words = typed.iter().skip(1).map(String::as_str);
+    words.take_while(|word| *word != tool.name()).filter(|word| *word != "compat").collect()
 }
 
 /// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
@@ -250,6 +269,21 @@ fn a_tool_that_is_typed_as_a_command_is_called_with_its_arguments() {
     assert_eq!(fix(&["ibnetdiscover", "-H"]).unwrap(), "rdmactl compat ibnetdiscover -H");
     assert_eq!(fix(&["ibstat", "a b"]).unwrap(), "rdmactl compat ibstat 'a b'");
     assert_eq!(fix(&["ibwhat"]), None);
+    // A host where the tool has no argument, or a device: only -H queries it.
+    assert_eq!(
+        fix(&["ibv_devinfo", "n1", "-F", "conf"]).unwrap(),
+        "rdmactl compat -F conf -H n1 ibv_devinfo"
+    );
+    assert_eq!(
+        fix(&["ibv_devinfo", "-d", "rxe0", "--timeout", "9s"]).unwrap(),
+        "rdmactl compat --timeout 9s ibv_devinfo -d rxe0"
+    );
+    let typed = ["rdmactl", "compat", "-F", "conf", "ibv_devinfo", "-d", "rxe0", "-H", "n1"];
+    let typed: Vec<String> = typed.map(str::to_owned).into();
+    let tool = Tool::IbvDevinfo;
+    let refused = refuse_own_flags(tool, flags_before(tool, &typed), &typed[5..]).unwrap_err();
+    let advice = refused.downcast_ref::<Advice>().expect("an advice");
+    assert_eq!(advice.fix, "rdmactl compat -F conf -H n1 ibv_devinfo -d rxe0");
 }
 
 #[test]

@@ -6,17 +6,18 @@ use std::collections::HashMap;
 use crate::analyse::connections::connections;
 use crate::analyse::standing::Standing;
 use crate::cli::{ConnectionsArgs, Global};
-use crate::model::{Connection, HostReport, Part, Parts};
+use crate::model::{Connection, ConsumerKind, HostReport, Part, Parts};
 use crate::query::{ConnectionRow, Connections, connection_rows};
 use crate::render::{ConnectionsDocument, render_connections, to_json, to_json_lines};
 use crate::term::Term;
 
-use super::Outcome;
 use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
+use super::{Advice, Outcome};
 
 /// Lists the connections of what the flags name.
 pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow::Result<Outcome> {
+    refuse_consumer(global)?;
     let peers = LinkPeers::read(&args.fabric)?;
     let reading = Reading { args, is_problem: Cell::new(false), before: RefCell::default() };
     let recipe = Recipe::<Connections> {
@@ -41,6 +42,19 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     let global = peers.add_columns(global);
     let outcome = listing::run(&global, term, &recipe, |report| peers.fill(report))?;
     Ok(if reading.is_problem.get() { Outcome::Problem } else { outcome })
+}
+
+/// Refuses the word of a consumer where a host set is expected.
+fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
+    let is_consumer = |word: &&String| ConsumerKind::ALL.iter().any(|kind| kind.word() == **word);
+    let Some(word) = global.hosts.iter().find(is_consumer) else { return Ok(()) };
+    let hosts = global.hosts.iter().filter(|set| *set != word).map(String::as_str);
+    let hosts = shlex::try_join(hosts).unwrap_or_default();
+    let hosts = if hosts.is_empty() { hosts } else { format!(" {hosts}") };
+    let fix = format!(
+        "list its connections: rdmactl connections{hosts} -w user=={word}; for a host of this name: root@{word}"
+    );
+    Err(Advice::error(format!("{word} is a user of RDMA, not a host"), fix))
 }
 
 /// What is kept from one reading to the next.

@@ -1,5 +1,6 @@
 //! `rdmactl counters`: what went through, and what went wrong on the way?
 
+use crate::analyse::errors::is_error;
 use crate::cli::{CountersArgs, Format, Global};
 use crate::model::{Counter, CounterChange, Part};
 use crate::query::{Counters, FabricCounters, counter_rows, fabric_counter_rows};
@@ -18,20 +19,18 @@ pub(super) fn run(global: &Global, args: &CountersArgs, term: Term) -> anyhow::R
         shows_changes: true,
         nothing: if args.all {
             "the drivers have no counters"
+        } else if args.errors {
+            "no counter of errors has a value above 0, or the drivers have none; --all lists zeros"
         } else {
             "no counter has a value above 0, or the drivers have no counters; --all lists zeros"
         },
         ..Recipe::of(&counter_rows)
     };
     listing::run(global, term, &recipe, |report| {
-        // For programs a counter that is not there would look like one that the driver has not.
-        if args.all || matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom) {
-            return;
-        }
         for device in &mut report.devices {
             let of_ports = device.ports.iter_mut().map(|port| &mut port.counters);
             for counters in of_ports.chain([&mut device.counters]).flatten() {
-                counters.retain(is_telling);
+                keep(global, args, counters);
             }
         }
     })
@@ -47,16 +46,25 @@ fn of_fabric(global: &Global, args: &CountersArgs, term: Term) -> anyhow::Result
         ..Recipe::of(&|reports, _| fabric_counter_rows(reports))
     };
     listing::run(global, term, &recipe, |report| {
-        if args.all || matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom) {
-            return;
-        }
         let nodes = report.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes);
         for counters in
             nodes.flat_map(|node| &mut node.ports).filter_map(|port| port.counters.as_mut())
         {
-            counters.retain(is_telling);
+            keep(global, args, counters);
         }
     })
+}
+
+/// Keeps the counters that the flags ask for.
+fn keep(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
+    if args.errors {
+        counters.retain(|counter| is_error(&counter.name));
+    }
+    // A program would take a counter that is not listed for one that the driver does not have.
+    let is_for_programs = matches!(global.output(), Format::Json | Format::Ndjson | Format::Prom);
+    if !args.all && !is_for_programs {
+        counters.retain(is_telling);
+    }
 }
 
 /// Whether a counter has something to say: it counted, cannot be read, or was set to 0 while it was

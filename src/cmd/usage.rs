@@ -52,8 +52,8 @@ fn help_topic(error: &clap::Error, words: &[OsString]) -> Option<String> {
     }
     let Some(topic) = topic_of(words) else { return Some(help("rdmactl", &["--help".into()])) };
     let topic = topic.to_str()?;
-    if let Some(code) = verdict::named(topic) {
-        return Some(verdict::text(code));
+    if let Some(text) = verdict::text_of(topic) {
+        return Some(text);
     }
     let tree = Cli::command();
     tree.find_subcommand(topic)?;
@@ -128,16 +128,16 @@ fn fix_of_word(word: &str, words: &[OsString]) -> String {
         return fix;
     }
     if matches!(word, "explain" | "verdict") {
-        let mut codes = words.iter().filter_map(|word| verdict::named(word.to_str()?));
-        return codes.next().map_or_else(
+        let mut known = words.iter().filter_map(|word| word.to_str());
+        return known.find(|word| verdict::text_of(word).is_some()).map_or_else(
             || {
                 "rdmactl help CODE, with the code of a verdict; list the codes: man rdmactl-ping"
                     .to_owned()
             },
-            |code| format!("rdmactl help {}", code.word()),
+            |code| format!("rdmactl help {code}"),
         );
     }
-    if verdict::named(word).is_some() {
+    if verdict::text_of(word).is_some() {
         return format!("rdmactl help {word}");
     }
     let tree = Cli::command();

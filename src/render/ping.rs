@@ -81,8 +81,8 @@ const FIGURES: &[Figure] = &[
         title: "half RTT, us",
         of: |pair| pair.rdma.map_or(Value::Absent, |rdma| Value::Nanoseconds(rdma.half_rtt_ns.p50)),
     },
-    Figure { title: "RDMA, bit/s", of: |pair| bandwidth(pair.measured.bandwidth) },
-    Figure { title: "TCP, bit/s", of: |pair| bandwidth(pair.measured.tcp_bandwidth) },
+    Figure { title: "RDMA bit/s, row -> column", of: |pair| bandwidth(pair.measured.bandwidth) },
+    Figure { title: "TCP bit/s, row -> column", of: |pair| bandwidth(pair.measured.tcp_bandwidth) },
     Figure {
         title: "MAD RTT, us",
         of: |pair| {

@@ -12,7 +12,7 @@ use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, asked};
 use crate::fleet::{Host, HostSet};
 use crate::model::WantedGid;
-use crate::model::ping::{Schedule, Test, Topology};
+use crate::model::ping::{Schedule, Topology};
 use crate::names;
 use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
 use crate::query::Value;
@@ -263,8 +263,9 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
     // All rounds have about as many hosts as the first; in a shift each is in two pairs.
     let turns = if plan.rounds() > 0 { plan.round(0).len() } else { 0 };
     let hosts = (2 * turns).min(plan.pairs().hosts());
-    let fills_links = |test: &&Test| matches!(test, Test::Bandwidth | Test::TcpBandwidth);
-    if let Some(test) = args.test.iter().find(fills_links).filter(|_| hosts > MOST_FILLED) {
+    if let Some(test) =
+        args.test.iter().find(|test| test.fills_links()).filter(|_| hosts > MOST_FILLED)
+    {
         return Err(Advice::error(
             format!(
                 "--test {} would fill the links of {hosts} hosts at once; the limit is {MOST_FILLED}",

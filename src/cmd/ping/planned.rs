@@ -70,6 +70,12 @@ fn told(
         tests: args.test.iter().map(|test| test.word().to_owned()).collect(),
         round_trips: round_trips.into(),
         slot_ms: ms(slot),
+        pair_bytes: u64::from(round_trips).saturating_mul(2 * u64::from(args.size)),
+        stream_ms: if args.test.iter().any(|test| test.fills_links()) {
+            ms(party::STREAM)
+        } else {
+            0
+        },
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
         relay_bytes: part(estimate.bytes(Way::Relay)),
         roster_bytes: estimate.bytes(Way::Roster),

@@ -1,12 +1,33 @@
-//! The text of `rdmactl help CODE`: meaning and fixes of a verdict, from the table of `model`.
+//! The text of `rdmactl help CODE`: meaning and fixes of a verdict, from the tables of `model`.
 
 use std::fmt::Write as _;
 
-use crate::model::ping::Code;
+use crate::model::ConnectionVerdict;
+use crate::model::ping::{Code, WarningCode};
 
-/// Returns the verdict of a code such as `roce.udp4791_blocked`.
-pub(super) fn named(word: &str) -> Option<Code> {
-    Code::ALL.iter().copied().find(|code| code.word() == word)
+/// Returns the text of a code: of a verdict or warning of `ping` (`roce.udp4791_blocked`), or of a verdict of
+/// `connections` (`fallback_confirmed`); `None` for another word.
+pub(super) fn text_of(word: &str) -> Option<String> {
+    if let Some(code) =
+        Code::ALL.iter().copied().find(|code| code.word() == word && *code != Code::Ok)
+    {
+        return Some(text(code));
+    }
+    let mut warnings = WarningCode::ALL.into_iter();
+    if let Some(code) = warnings.find(|code| code.word() == word) {
+        let fix = "the run prints the command with names: rdmactl ping";
+        return Some(format!("{word}: {}\n  fix: {fix}\n", code.meaning()));
+    }
+    let mut verdicts = ConnectionVerdict::ALL.into_iter();
+    let verdict = verdicts.find(|verdict| verdict.word() == word)?;
+    let mut text = format!("{word}: {}\n", verdict.meaning());
+    if verdict.is_telling() {
+        text += "  fix: print the reason and the command for each connection: rdmactl connections -o +code,why,fix\n";
+    }
+    let others = ConnectionVerdict::ALL.into_iter().filter(|other| *other != verdict);
+    let others: Vec<&str> = others.map(ConnectionVerdict::word).collect();
+    let _ = writeln!(text, "Other verdicts of a connection: {}", others.join(", "));
+    Some(text)
 }
 
 /// Formats a verdict: its code and meaning, then a line for each fix.
@@ -35,10 +56,17 @@ fn with_words(fix: &str) -> String {
 
 #[test]
 fn every_verdict_has_a_text_without_open_places() {
-    for code in Code::ALL {
-        let text = text(*code);
-        assert!(text.starts_with(code.word()) && !text.contains(['{', '}']), "{text}");
-        assert_eq!(named(code.word()), Some(*code));
+    let codes = Code::ALL.iter().filter(|code| **code != Code::Ok).map(|code| code.word());
+    let warnings = WarningCode::ALL.map(WarningCode::word);
+    let verdicts = ConnectionVerdict::ALL.map(ConnectionVerdict::word);
+    for word in codes.chain(warnings).chain(verdicts) {
+        let text = text_of(word).unwrap_or_default();
+        assert!(text.starts_with(word) && !text.contains(['{', '}']), "{word}: {text}");
     }
-    assert!(named("roce").is_none());
+    let text = text_of("fallback_confirmed").unwrap_or_default();
+    assert!(
+        text.contains("rdmactl connections -o +code,why,fix") && text.contains("mixed"),
+        "{text}"
+    );
+    assert!(text_of("roce").is_none());
 }

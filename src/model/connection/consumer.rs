@@ -46,6 +46,21 @@ pub enum ConsumerKind {
 }
 
 impl ConsumerKind {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::Beegfs,
+        Self::Nfs,
+        Self::Nvmeof,
+        Self::Iscsi,
+        Self::Srp,
+        Self::Smc,
+        Self::Rds,
+        Self::Lustre,
+        Self::Smb,
+        Self::P9,
+        Self::Process,
+    ];
+
     /// The word of the USER column.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -95,6 +95,28 @@ impl ConnectionVerdict {
         }
     }
 
+    /// Returns what the verdict means, in one sentence.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "RDMA is in use and works.",
+            Self::Idle => "No connection is needed now, or one is being established.",
+            Self::TcpConfigured => "TCP is in use because the configuration requests TCP.",
+            Self::Tcp => "TCP is in use; nothing requests RDMA.",
+            Self::RdmaAvailable => {
+                "TCP is in use; the server also offers RDMA. Advice, not a fault."
+            }
+            Self::Unknown => {
+                "rdmactl could not read data that the verdict needs; the column MISSING names the data."
+            }
+            Self::Suspected => "Probably a fallback to TCP; other explanations are possible.",
+            Self::Mixed => "RDMA and TCP are both in use.",
+            Self::Degraded => "RDMA is in use, but part of it fails.",
+            Self::FallbackConfirmed => "RDMA was requested, TCP is in use.",
+            Self::Down => "The connection does not work and does not fall back to TCP.",
+        }
+    }
+
     /// Whether somebody has to mend something.
     #[must_use]
     pub fn is_fault(self) -> bool {

@@ -48,6 +48,12 @@ impl Test {
     /// What a run measures unless it is told otherwise.
     pub const USUAL: &[Self] = &[Self::Connection, Self::Latency, Self::TcpLatency];
 
+    /// True for a test that sends as much as the link carries.
+    #[must_use]
+    pub fn fills_links(self) -> bool {
+        matches!(self, Self::Bandwidth | Self::TcpBandwidth)
+    }
+
     /// Returns true if these tests need no RDMA connection.
     #[must_use]
     pub fn is_mad_alone(tests: &[Self]) -> bool {

@@ -45,6 +45,39 @@ pub enum WarningCode {
 }
 
 impl WarningCode {
+    /// Every code.
+    pub const ALL: [Self; 7] = [
+        Self::MtuDiffers,
+        Self::AddressDuplicate,
+        Self::GuidDuplicate,
+        Self::LidDuplicate,
+        Self::HostTwice,
+        Self::Lossy,
+        Self::TcpBlocked,
+    ];
+
+    /// Returns what the warning means, in one or two sentences.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::MtuDiffers => {
+                "Ports of one rail have different MTUs. Pairs use the smaller path MTU of both ports."
+            }
+            Self::AddressDuplicate => "Two hosts have the same address. No pair uses it.",
+            Self::GuidDuplicate => "Devices of two hosts have the same node GUID.",
+            Self::LidDuplicate => "Ports of two hosts in one InfiniBand subnet have the same LID.",
+            Self::HostTwice => {
+                "Two names of the run belong to one host. The host is not tested against itself."
+            }
+            Self::Lossy => {
+                "Packets of a port are lost. Every message passed, because lost packets are sent again."
+            }
+            Self::TcpBlocked => {
+                "RDMA passes between two hosts, and TCP on the same network interface does not."
+            }
+        }
+    }
+
     /// Returns the code's word, as JSON and text show it.
     #[must_use]
     pub fn word(self) -> &'static str {

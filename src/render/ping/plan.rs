@@ -47,7 +47,11 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         let _ = writeln!(text, "from   {}; every pair: add --matrix", escape(from));
     }
     let (hosts, rails) = (counted(plan.hosts, "host"), counted(plan.rails, "rail"));
-    let assumed = if plan.simulated.is_some() { "" } else { " assumed: the hosts are not asked" };
+    let assumed = if plan.simulated.is_some() {
+        ""
+    } else {
+        " assumed: the hosts are not asked; each further rail adds as much"
+    };
     let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
     let _ = writeln!(text, "       {}", coverage::told(&plan.coverage));
@@ -60,7 +64,12 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         120..7_200 => format!("{} min", seconds / 60),
         _ => format!("{} h", seconds / 3_600),
     };
-    let _ = writeln!(text, "time   about {time}, agent startup excluded");
+    let _ = writeln!(text, "time   at least {time} on RDMA hardware, agent startup excluded");
+    let mut data = format!("up to {} of RDMA messages for each pair", Value::Size(plan.pair_bytes));
+    if plan.stream_ms > 0 {
+        let _ = write!(data, "; a bandwidth test fills the link for {} ms", plan.stream_ms);
+    }
+    let _ = writeln!(text, "data   {data}");
     let relayed = Value::Size(plan.relay_bytes);
     let _ = writeln!(text, "bytes  {relayed} through this host, relayed for each pair");
     text
