@@ -456,7 +456,7 @@ fn a_word_that_is_no_command_and_no_host_set_says_what_to_type() {
         ),
         (&["ping", "--all", "n1"], "unknown flag --all", "fix: write --matrix SET"),
         (&["ping", "n1", "-i", "1"], "unknown flag -i", "fix: write --port N"),
-        (&["ports", "-i", "1"], "unknown flag -i", "fix: write --watch SECS"),
+        (&["ports", "-i", "1"], "unknown flag -i", "fix: write --watch 1, and --count N"),
         (&["ping", "--baseline", "f"], "unknown flag --baseline", "write rdmactl ping --diff OLD"),
         (&["capture", "--anonymize"], "unknown flag --anonymize", "fix: write --redact"),
         (&["ib_write_bw"], "unknown command ib_write_bw", "fix: rdmactl ping n1 n2 --test bw"),
