@@ -29,6 +29,7 @@ fn three_releases_ping_each_other() {
     let lab = roce();
     let matrix = lab.matrix(SET, ALL);
     matrix.assert_all_well(12);
+    assert_eq!(warnings(&matrix), []);
     let kernels: Vec<&str> = matrix.0.json["hosts"]
         .as_array()
         .unwrap()
@@ -347,8 +348,39 @@ fn a_node_that_answers_late_is_named_and_no_other() {
 #[test]
 fn a_lossy_path_is_not_a_blocked_one() {
     let lab = roce();
-    lab.lab(&["fault", "loss", "n3", "--value", "5%"]);
-    lab.matrix(SET, ALL).assert_all_well(12);
+    lab.lab(&["fault", "loss", "n3", "--value", "20%"]);
+    let matrix = lab.matrix(SET, ALL);
+    matrix.assert_all_well(12);
+    assert_eq!(warnings(&matrix), [("path.lossy".into(), vec![2])], "{matrix:?}");
+}
+
+/// The codes of the warnings, with the hosts that each one names.
+fn warnings(matrix: &cluster::Matrix) -> Vec<(String, Vec<u64>)> {
+    let all = matrix.0.json["warnings"].as_array().expect("a list").iter();
+    let code = |one: &Value| one["code"].as_str().expect("a code").to_owned();
+    let hosts = |one: &Value| -> Vec<u64> {
+        one["hosts"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+    };
+    all.map(|one| (code(one), hosts(one))).collect()
+}
+
+#[test]
+fn an_address_of_two_nodes_is_named_and_not_used() {
+    let lab = roce();
+    let own = lab.on("n1", "ip -4 -o address show eth1 | awk '{print $4}'");
+    let own = own.trim();
+    lab.on("n2", &format!("ip address add {own} dev eth1"));
+    let matrix = lab.ping(&["--matrix", "n[1-3]"], &["n1", "n2", "n3"]);
+    lab.on("n2", &format!("ip address del {own} dev eth1"));
+    matrix.assert_all_well(6);
+    assert_eq!(warnings(&matrix), [("address.duplicate".into(), vec![0, 1])], "{matrix:?}");
+    let address = own.split('/').next().expect("an address");
+    for pair in matrix.pairs() {
+        for end in ["source", "target"] {
+            let gid = pair["route"][end]["gid"].as_str().expect("a GID");
+            assert!(!gid.ends_with(&format!(":{address}")), "{pair}");
+        }
+    }
 }
 
 #[test]

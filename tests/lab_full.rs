@@ -42,6 +42,68 @@ fn a_node_that_loses_all_packets_is_down_on_this_rail_and_not_dead() {
     matrix.assert_only("n2", &["rail.down", "l2.no_neighbour"], ANY_STAGE);
 }
 
+fn warnings(matrix: &Matrix) -> Vec<(&str, &Value)> {
+    let warnings = matrix.0.json["warnings"].as_array().expect("a list").iter();
+    warnings.map(|one| (one["code"].as_str().expect("a code"), &one["hosts"])).collect()
+}
+
+#[test]
+fn a_node_whose_packets_are_damaged_is_named() {
+    let lab = roce();
+    lab.on("n2", "tc qdisc add dev eth1 root netem corrupt 10%");
+    let matrix = lab.ping(&["--matrix", SET], ALL);
+    lab.on("n2", "tc qdisc del dev eth1 root");
+    matrix.assert_all_well(12);
+    assert_eq!(warnings(&matrix), [("path.lossy", &json!([1]))], "{matrix:?}");
+}
+
+#[test]
+fn a_node_that_drops_tcp_beside_rdma_is_named() {
+    let lab = roce();
+    let filter =
+        |way| format!("tc filter add dev eth1 {way} protocol ip flower ip_proto tcp action drop");
+    lab.on(
+        "n2",
+        &format!("tc qdisc add dev eth1 clsact && {} && {}", filter("ingress"), filter("egress")),
+    );
+    let matrix = lab.ping(&["--matrix", SET], ALL);
+    lab.on("n2", "tc qdisc del dev eth1 clsact");
+    matrix.assert_all_well(12);
+    assert_eq!(warnings(&matrix), [("tcp.blocked", &json!([1]))], "{matrix:?}");
+}
+
+#[test]
+fn a_full_queue_is_no_firewall() {
+    let lab = roce();
+    lab.on("n2", "tc qdisc add dev eth1 root tbf rate 1mbit burst 10k limit 30k");
+    let matrix = lab.ping(&["--matrix", "n[1-3]", "--test", "bw"], &["n1", "n2", "n3"]);
+    lab.on("n2", "tc qdisc del dev eth1 root");
+    for pair in matrix.pairs() {
+        let codes = [&pair["verdict"]["code"], &pair["first"]["code"]];
+        assert!(!codes.contains(&&json!("roce.udp4791_blocked")), "{pair}");
+    }
+}
+
+#[test]
+fn an_operator_that_is_stopped_for_longer_than_the_lease_blames_no_host() {
+    let lab = roce();
+    // A second for each pair: the run is not over when it happens.
+    let flags = ["ping", "--matrix", "n[1-3]", "--iters", "1000000", "--slot", "2s"];
+    let run = lab.start(&flags);
+    let pid = Pid::from_child(&run);
+    lab.wait_on("n1", "rdma resource show qp | grep -q rdmactl")();
+    kill_process(pid, Signal::STOP).expect("the program runs");
+    std::thread::sleep(Duration::from_secs(5));
+    kill_process(pid, Signal::CONT).expect("the program is there");
+    let output = run.wait_with_output().expect("the program ends");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["summary"]["failed"], 0, "{report}");
+    assert_eq!(report["summary"]["ok"], 6, "{report}");
+    for node in ["n1", "n2", "n3"] {
+        lab.assert_nothing_left(node);
+    }
+}
+
 #[test]
 fn an_mtu_that_is_forced_on_a_smaller_link_is_named() {
     let lab = roce();

@@ -20,6 +20,8 @@ const MOST: usize = 20;
 pub struct Duplicates {
     /// The GIDs that more than one host has.
     gids: BTreeSet<GidValue>,
+    /// The hosts that have one of these GIDs.
+    hosts: BTreeSet<usize>,
     /// For each host the first host that is the same machine: mostly itself.
     machines: Vec<usize>,
     /// What is to be reported.
@@ -53,13 +55,20 @@ impl Duplicates {
         ));
         warnings
             .extend(limited(lids.iter().map(|(lid, places)| duplicate_lid(names, lid, places))));
-        Self { gids: addresses.into_keys().collect(), machines, warnings }
+        let hosts = addresses.values().flatten().map(|place| place.0).collect();
+        Self { gids: addresses.into_keys().collect(), hosts, machines, warnings }
     }
 
     /// The GIDs that more than one host has.
     #[must_use]
     pub fn gids(&self) -> &BTreeSet<GidValue> {
         &self.gids
+    }
+
+    /// True if a host has an address that another host has as well.
+    #[must_use]
+    pub fn has_shared_address(&self, host: usize) -> bool {
+        self.hosts.contains(&host)
     }
 
     /// True if two names of the run belong to one machine.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::duplicates::Duplicates;
 use super::peel::Peel;
 use super::verdict::plain_or;
 use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
@@ -13,11 +14,12 @@ use crate::names;
 /// Names that a warning lists.
 const MOST_PAIRS: usize = 4;
 
-/// Returns the warnings of a run; `names` are those of all hosts.
+/// Returns the warnings of a run; `names` are those of all hosts. TCP between hosts with a duplicate address may go
+/// to the wrong host, so that it says nothing.
 #[must_use]
-pub fn find(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
+pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
     let mut warnings = lossy(names, pairs);
-    warnings.extend(tcp_blocked(names, pairs));
+    warnings.extend(tcp_blocked(names, pairs, duplicates));
     warnings
 }
 
@@ -131,8 +133,13 @@ fn packets((part, of): (u64, u64)) -> String {
     if of == 0 { format!("{part} packets") } else { format!("{part} of {of} packets") }
 }
 
-fn tcp_blocked(names: &[&str], pairs: &[Pair]) -> Vec<Warning> {
-    let is_blocked = |pair: &Pair| pair.measured.transport == Some(PairTransport::RdmaOnly);
+fn tcp_blocked(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
+    let is_unclear = |host| duplicates.has_shared_address(host);
+    let is_blocked = |pair: &Pair| {
+        pair.measured.transport == Some(PairTransport::RdmaOnly)
+            && !is_unclear(pair.source)
+            && !is_unclear(pair.target)
+    };
     places(pairs, is_blocked).into_iter().map(|place| tcp_blocked_at(names, &place)).collect()
 }
 
@@ -200,6 +207,10 @@ mod tests {
 
     const NAMES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 
+    fn found(pairs: &[Pair]) -> Vec<Warning> {
+        find(&NAMES, pairs, &Duplicates::default())
+    }
+
     fn matrix(measured: impl Fn(usize, usize) -> Measured) -> Vec<Pair> {
         let ordered = (0..4).flat_map(|a| (0..4).map(move |b| (a, b)));
         let pair = |(source, target)| Pair {
@@ -236,15 +247,12 @@ mod tests {
 
     #[test]
     fn a_host_that_loses_what_it_sends_is_named_with_counts() {
-        let found = find(
-            &NAMES,
-            &matrix(|a, b| match (a, b) {
-                (1, _) => losing(5, 0, 2),
-                (_, 1) => losing(0, 5, 2),
-                _ => losing(0, 0, 0),
-            }),
-        );
-        let [one] = found.as_slice() else { panic!("{found:?}") };
+        let seen = found(&matrix(|a, b| match (a, b) {
+            (1, _) => losing(5, 0, 2),
+            (_, 1) => losing(0, 5, 2),
+            _ => losing(0, 0, 0),
+        }));
+        let [one] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::Lossy, &[1][..]));
         assert_eq!(
             one.detail,
@@ -256,9 +264,9 @@ mod tests {
 
     #[test]
     fn neither_a_late_packet_nor_a_difference_alone_is_loss() {
-        assert_eq!(find(&NAMES, &matrix(|_, _| losing(0, 0, 3))), [], "packets were late");
-        assert_eq!(find(&NAMES, &matrix(|_, _| losing(1, 0, 0))), [], "another program sent");
-        assert_eq!(find(&NAMES, &[]), []);
+        assert_eq!(found(&matrix(|_, _| losing(0, 0, 3))), [], "packets were late");
+        assert_eq!(found(&matrix(|_, _| losing(1, 0, 0))), [], "another program sent");
+        assert_eq!(found(&[]), []);
     }
 
     #[test]
@@ -267,13 +275,10 @@ mod tests {
             packets: Some(Packets { retransmissions, ..Packets::default() }),
             ..Measured::default()
         };
-        let found = find(&NAMES, &matrix(|a, b| hardware(if a == 3 || b == 3 { 7 } else { 0 })));
-        assert_eq!(found[0].hosts, [3]);
-        assert!(
-            found[0].detail.starts_with("42 packets were retransmitted in 6 pairs"),
-            "{found:?}"
-        );
-        let one = find(&NAMES, &matrix(|a, b| hardware(u64::from((a, b) == (0, 2)))));
+        let seen = found(&matrix(|a, b| hardware(if a == 3 || b == 3 { 7 } else { 0 })));
+        assert_eq!(seen[0].hosts, [3]);
+        assert!(seen[0].detail.starts_with("42 packets were retransmitted in 6 pairs"), "{seen:?}");
+        let one = found(&matrix(|a, b| hardware(u64::from((a, b) == (0, 2)))));
         assert_eq!(one[0].hosts, [0, 2], "a single pair accuses no host");
         assert!(one[0].detail.starts_with("packets between n1 and n3 were lost"), "{one:?}");
     }
@@ -284,16 +289,16 @@ mod tests {
             transport: Some(if is_blocked { PairTransport::RdmaOnly } else { PairTransport::Rdma }),
             ..Measured::default()
         };
-        let found = find(&NAMES, &matrix(|a, b| transport(a == 2 || b == 2)));
-        let [one] = found.as_slice() else { panic!("{found:?}") };
+        let seen = found(&matrix(|a, b| transport(a == 2 || b == 2)));
+        let [one] = seen.as_slice() else { panic!("{seen:?}") };
         assert_eq!((one.code, one.hosts.as_slice()), (WarningCode::TcpBlocked, &[2][..]));
         assert!(
             one.detail.starts_with("between n3 and 3 other hosts, RDMA passes"),
             "{}",
             one.detail
         );
-        let all = find(&NAMES, &matrix(|_, _| transport(true)));
+        let all = found(&matrix(|_, _| transport(true)));
         assert_eq!(all[0].hosts, [0, 1, 2, 3]);
-        assert_eq!(find(&NAMES, &matrix(|_, _| transport(false))), []);
+        assert_eq!(found(&matrix(|_, _| transport(false))), []);
     }
 }

@@ -160,7 +160,7 @@ pub fn run(
     }
     let outliers = suspects::outliers(&rounds, plan, &results);
     let mut warnings = duplicates.warnings.clone();
-    warnings.extend(hidden_faults::find(&names, &results));
+    warnings.extend(hidden_faults::find(&names, &results, duplicates));
     warnings.extend(mtu::differences(&names, mtu::used_ports(&results)));
     Results { pairs: results, outliers, warnings, rails: rails.tested().count() }
 }
