@@ -35,7 +35,7 @@ release: ## portable binaries (glibc 2.17 or newer) under target/portable/
 lint: ## formatting and clippy
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test lab --test lab_full -- -D warnings
+	$(CARGO) clippy --locked --test lab --test lab_full --test lab_chaos -- -D warnings
 
 test: setup lint ## installs what it needs; everything but the long tests of the lab itself
 	packaging/release x86_64
@@ -48,6 +48,7 @@ test-full: ## make test, the long tests and those of the lab, with the log in ta
 
 test-full-steps: lab-test-vm test
 	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_full
+	RDMACTL_NODE_BINARY=$(NODE_BINARY) packaging/lab-tests lab_chaos --nocapture
 
 lab-test-vm:
 	lab/test vm

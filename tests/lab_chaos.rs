@@ -353,9 +353,9 @@ impl Scenario {
         let login = if user { "user" } else { "root" };
         let mut arguments = self.command.to_vec();
         if arguments[0] == "ping" {
-            arguments.push(SET)
+            arguments.push(SET);
         } else {
-            arguments.extend(["-H", SET])
+            arguments.extend(["-H", SET]);
         }
         arguments.extend(["-l", login]);
         let answer = catch_unwind(AssertUnwindSafe(|| lab.rdmactl(&arguments)));

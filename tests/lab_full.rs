@@ -93,7 +93,7 @@ fn an_operator_that_is_stopped_for_longer_than_the_lease_blames_no_host() {
     let pid = Pid::from_child(&run);
     lab.wait_on("n1", "rdma resource show qp | grep -q rdmactl")();
     kill_process(pid, Signal::STOP).expect("the program runs");
-    std::thread::sleep(Duration::from_secs(5));
+    assert!(!Watchdog::start().expect("a thread").wait_cancelled(Duration::from_secs(5)));
     kill_process(pid, Signal::CONT).expect("the program is there");
     let output = run.wait_with_output().expect("the program ends");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");

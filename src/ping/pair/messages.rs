@@ -1,6 +1,7 @@
 //! The first connection of a pair: TCP for comparison, datagrams, checked messages, round trips.
 
 use std::net::SocketAddr;
+use std::thread;
 use std::time::Duration;
 
 use super::{ATTEMPTS, CONNECT, RETRIES, SPARE, Talk, ack_timeout, confused, ms, stuck};
@@ -41,6 +42,10 @@ const LATE_STATUS: Duration = Duration::from_millis(300);
 /// timeouts: nobody is to wait for half a minute.
 const SLOW_STATUS: Duration = Duration::from_secs(5);
 
+/// A message to a host takes longer than this, so that the packets of a faster path have arrived.
+const SHORTEST_ARRIVAL: Duration = Duration::from_millis(1);
+const LONGEST_ARRIVAL: Duration = Duration::from_millis(600);
+
 /// What the kernel is not asked for, since it would not come back for two minutes.
 fn without_tcp() -> StepError {
     StepError {
@@ -75,8 +80,18 @@ impl Talk<'_> {
         {
             self.stream_tcp(addresses.1);
         }
+        self.let_arrive();
         let counted = self.close();
         self.seen.packets = counted.map(|(source, target)| Packets::of(source, target));
+    }
+
+    /// Waits until the last packets have arrived: a packet on its way would be counted as lost.
+    fn let_arrive(&self) {
+        let Some(trips) = self.seen.rdma.filter(|_| self.is_well()) else { return };
+        let wait = Duration::from_nanos(trips.p50_ns.saturating_mul(2)).min(LONGEST_ARRIVAL);
+        if wait >= SHORTEST_ARRIVAL {
+            thread::park_timeout(wait);
+        }
     }
 
     /// Why the path MTU that was asked for is none for this end; only of connections that are told of one.
