@@ -14,9 +14,9 @@ use std::{env, thread};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rdmactl::fleet::Nonce;
-use rdmactl::fleet::remote_command::{NO_AGENT, Privilege, installed_agent};
+use rdmactl::fleet::remote_command::{NO_AGENT, Privilege, STARTED, installed_agent};
 use rdmactl::model::Parts;
-use rdmactl::wire::{FrameReader, FrameWriter, FromAgent, ToAgent, read_greeting};
+use rdmactl::wire::{FrameReader, FrameWriter, FromAgent, GreetingReader, ToAgent};
 use ssh2::{Channel, Session};
 
 fn main() -> Result<()> {
@@ -67,7 +67,7 @@ fn ask(address: &str, key: &Path, parts: &Parts) -> Result<usize> {
     let question = ToAgent::Report { parts: parts.clone(), limit_ms: 8_000, base: None };
     tell(&mut channel, &question)?;
     let mut output = BufReader::new(channel.stream(0));
-    read_greeting(&mut output, &nonce, NO_AGENT)?;
+    GreetingReader::new(&nonce, NO_AGENT, STARTED).read(&mut output)?;
     let mut frames = FrameReader::new(&mut output);
     let mut bytes = 0;
     loop {

@@ -41,7 +41,7 @@ mod upload;
 mod watchdog;
 
 pub use access::Access;
-pub use agent::Agent;
+pub use agent::{Agent, Silent};
 pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;

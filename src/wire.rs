@@ -11,7 +11,7 @@ mod message;
 
 pub use delta::{Change, Misfit};
 pub use frame::{FRAME_LIMIT, FrameReader, FrameWriter, WireError};
-pub use greeting::{Greeting, GreetingError, read_greeting};
+pub use greeting::{Greeting, GreetingError, GreetingReader, Started};
 pub use lines::{
     LINE_LIMIT, Line, LineDecoder, LineEncoder, LineError, LineReader, LineSplitter, LineWriter,
     Party,

@@ -220,13 +220,24 @@ fn a_stopped_agent_on_this_host_is_hung_and_killed() {
 fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo I am done for >&2; kill -9 $$");
-    let Life::Dead(why) = fate(&agent) else { panic!("it is not dead") };
+    let Life::Killed(why) = fate(&agent) else { panic!("it was not killed") };
     assert!(
         why.starts_with(
             "the agent ended unexpectedly; killed by signal 9; last output: I am done for; "
         ),
         "{why}"
     );
+    let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
+    let agent = fake.start("echo no memory >&2; exit 7");
+    let Life::Failed(why) = fate(&agent) else { panic!("it was not killed") };
+    assert!(why.contains("exit status 7; last output: no memory; "), "{why}");
+    for (signal, is_killed) in [(Some(9), true), (Some(11), false), (None, false)] {
+        let loss = Loss::Ended { status: None, signal };
+        let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(loss)]);
+        let life = fate(&fake.start("exec cat >/dev/null"));
+        assert_eq!(matches!(life, Life::Killed(_)), is_killed, "{life:?}");
+        assert_eq!(matches!(life, Life::Failed(_)), !is_killed, "{life:?}");
+    }
     let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(Loss::Hung)]);
     let agent = fake.start("exec cat >/dev/null");
     let Life::Hung(why) = fate(&agent) else { panic!("not hung") };
@@ -272,7 +283,7 @@ fn a_silent_operator_loses_the_worker_and_gets_another_one() {
         .spawn()
         .unwrap();
     let (input, mut output) = (agent.stdin.take().unwrap(), agent.stdout.take().unwrap());
-    rdmactl::wire::read_greeting(&mut output, &nonce, "none").unwrap();
+    rdmactl::wire::GreetingReader::new(&nonce, "none", "run").read(&mut output).unwrap();
     let mut frames = rdmactl::wire::FrameReader::new(output);
     let mut input = FrameWriter::new(&input);
     input.write(&ToAgent::StartWorker).unwrap();

@@ -255,7 +255,7 @@ fn an_agent_that_dies_in_a_watch_is_a_row_and_comes_back() {
     for pid in agents() {
         kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
-    let is_lost = |line: &String| line.contains("\"reason\":\"lost\"");
+    let is_lost = |line: &String| line.contains("\"reason\":\"killed\"");
     let lost = lines.by_ref().map(Result::unwrap).find(is_lost).unwrap();
     assert!(lost.contains("; last reply "), "{lost}");
     read_until(&mut lines, "\"via\":\"agent\"");
@@ -473,7 +473,7 @@ fn an_upload_is_announced_and_never_stays() {
     let node = Node::new("", "case \"$SSH_ORIGINAL_COMMAND\" in *--unlink*) exit 1;; esac");
     let said = node.run(&["devices", "--upload"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.stdout.contains("garbage !"), "{}", said.stdout);
+    assert!(said.stdout.contains("shell !"), "{}", said.stdout);
     assert!(!said.stderr.contains("still on"), "{}", said.stderr);
     assert_eq!(node.uploads(), [] as [PathBuf; 0]);
 
@@ -565,6 +565,113 @@ fn an_agent_that_can_not_be_killed_is_named() {
         "{}",
         said.stderr
     );
+}
+
+/// Reason, detail and fix of the only host.
+fn failure(said: &Said) -> (String, String, String) {
+    let failure = &said.hosts()[0]["failure"];
+    let word = |key: &str| failure[key].as_str().unwrap_or_default().to_owned();
+    (word("reason"), word("detail"), word("fix"))
+}
+
+#[test]
+fn the_step_of_a_start_that_fails_is_named() {
+    const OURS: &str = "the login shell";
+    for (forced, reason, words) in [
+        ("exit 0", "shell", "ended before it ran /bin/sh; exit status 0"),
+        ("exec /bin/false", "shell", "ended before it ran /bin/sh; exit status 1"),
+        ("kill -9 $$", "shell", "ended before it ran /bin/sh; killed by signal KILL"),
+        (
+            "echo closed; echo 'no \\033[2Jlogin' >&2; exit 3",
+            "shell",
+            "exit status 3; the output begins with \"closed\"; last output: no \\u{1b}[2Jlogin",
+        ),
+        ("exec cat", "timeout", "did not run it in time; the login shell may still run on 127."),
+        ("exec yes >&2", "timeout", "did not run it in time; last output: y"),
+        ("exec yes", "garbage", "more than 65536 bytes came before the greeting"),
+        ("exec sleep 10", "timeout", "did not run it in time; the login shell may still run on"),
+    ] {
+        let node = Node::new("", forced);
+        node.install();
+        let said = node.run(&["devices", "--json", "--timeout", "2s"]);
+        let (its, detail, fix) = failure(&said);
+        assert_eq!(its, reason, "{forced}: {detail}");
+        assert!(detail.contains(words), "{forced}: {detail}");
+        assert!(fix.contains("login files"), "{forced}: {fix}");
+        assert!(reason == "garbage" || detail.contains(OURS), "{forced}: {detail}");
+        for rumor in ["killed the agent", "OOM", "oom", "left on", "started rdmactl agent"] {
+            assert!(!format!("{detail} {fix}").contains(rumor), "{forced}: {detail} {fix}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_no_agent_is_named_with_its_end() {
+    for (script, reason, words, fixed) in [
+        (
+            "exit 0",
+            "agent_failed",
+            "before the greeting of rdmactl agent; exit status 0",
+            "--version",
+        ),
+        (
+            "echo no such command >&2; exit 2",
+            "agent_failed",
+            "exit status 2; last output: no such command",
+            "--version",
+        ),
+        ("kill -9 $$", "killed", "killed by signal KILL", "dmesg"),
+        ("kill -SEGV $$", "agent_failed", "killed by signal SEGV", "--version"),
+        ("exec sleep 1000", "hung", "SSH responds, and rdmactl killed the agent", "ps -eo"),
+        ("sleep 1000; exit 7", "hung", "SSH responds, and rdmactl killed the agent", "ps -eo"),
+        (
+            "exec >&- 2>&-; sleep 1000; exit",
+            "agent_failed",
+            "before the greeting of rdmactl agent",
+            "",
+        ),
+    ] {
+        let node = Node::new("", "");
+        let pids = node.programs.path().join("pids");
+        let session = "$(cut -d' ' -f6 /proc/$$/stat)";
+        write_program(&node.program(), &format!("echo {session} >>{}\n{script}", pids.display()));
+        let said = node.run(&["devices", "--json", "--timeout", "2s"]);
+        let (its, detail, fix) = failure(&said);
+        assert_eq!(its, reason, "{script}: {detail}");
+        assert!(detail.contains(words) && fix.contains(fixed), "{script}: {detail}; {fix}");
+        assert!(!detail.contains("running"), "{script}: {detail}");
+        let session = fs::read_to_string(&pids).unwrap();
+        wait_until("the node is clean", || members(session.trim()) == 0);
+    }
+}
+
+#[test]
+fn a_wrapper_that_outlives_its_agent_is_ended() {
+    let node = Node::new("", "");
+    let real = node.programs.path().join("real");
+    fs::copy(env!("CARGO_BIN_EXE_rdmactl"), &real).unwrap();
+    let session = node.programs.path().join("session");
+    let script = format!(
+        "echo $(cut -d' ' -f6 /proc/$$/stat) >{}\n{} \"$@\"\nsleep 1000",
+        session.display(),
+        real.display()
+    );
+    write_program(&node.program(), &script);
+    let said = node.run(&["devices", "--json"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    let session = fs::read_to_string(&session).unwrap();
+    wait_until("the node is clean", || members(session.trim()) == 0);
+}
+
+/// Number of processes of a session that are not dead.
+fn members(session: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let is_member = |stat: &String| {
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+        fields[0] != "Z" && fields[3] == session
+    };
+    stats.filter(is_member).count()
 }
 
 #[test]

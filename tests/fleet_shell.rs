@@ -99,7 +99,7 @@ fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
     });
     assert!(shell(&loud).report(&Parts::default(), seconds(30)).is_ok());
     for (forced, reason) in [
-        ("exit 1", Reason::Lost),
+        ("exit 1", Reason::Shell),
         ("exec sleep 60", Reason::Timeout),
         ("exec yes", Reason::Garbage),
         ("echo RDMACTL/sh; exec cat /dev/zero", Reason::Garbage),

@@ -237,6 +237,87 @@ fn a_host_that_was_given_up_and_is_heard_again_is_alive() {
 }
 
 #[test]
+fn a_session_that_sshd_ends_is_no_dead_host_and_leaves_no_agent() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    // Of the process that serves the connection. The listener lives.
+    kill_process(host.processes.0[0], Signal::KILL).unwrap();
+    let life = host.fate();
+    let Life::Disconnected(why) = life else { panic!("{life:?}") };
+    assert!(
+        why.starts_with("the connection of the agent over SSH ended (")
+            && why.ends_with("; the host responds"),
+        "{why}"
+    );
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
+}
+
+#[test]
+fn a_stopped_agent_is_killed_over_a_new_connection() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    let [sshd, agent] = host.processes.0;
+    kill_process(agent, Signal::STOP).unwrap();
+    kill_process(sshd, Signal::KILL).unwrap();
+    let life = host.fate();
+    assert!(matches!(life, Life::Disconnected(_)), "{life:?}");
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.as_raw_nonzero()));
+    assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "it is left");
+}
+
+#[test]
+fn a_host_without_sshd_is_dead_when_its_session_ends() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    let [sshd, agent] = host.processes.0;
+    drop(server);
+    kill_process(sshd, Signal::KILL).unwrap();
+    let life = host.fate();
+    let Life::Dead(why) = life else { panic!("{life:?}") };
+    assert!(why.contains("connection refused"), "{why}");
+    let left = host.agent.end(seconds(10)).unwrap_err().to_string();
+    assert!(left.contains("may still be running on 127."), "{left}");
+    assert!(left.contains(&format!("(pid {})", agent.as_raw_nonzero())), "{left}");
+}
+
+#[test]
+fn an_agent_that_ends_says_how() {
+    let server = Sshd::start();
+    let host = StillHost::of(&server);
+    kill_process(host.processes.0[1], Signal::KILL).unwrap();
+    let life = host.fate();
+    let Life::Killed(why) = life else { panic!("{life:?}") };
+    assert_eq!(why, "the agent ended unexpectedly; killed by signal KILL; the host responds");
+    assert_eq!(host.agent.end(seconds(10)), Ok(()));
+
+    let host = StillHost::of(&server);
+    kill_process(host.processes.0[1], Signal::ABORT).unwrap();
+    let life = host.fate();
+    let Life::Failed(why) = life else { panic!("{life:?}") };
+    assert!(why.starts_with("the agent ended unexpectedly; killed by signal ABRT"), "{why}");
+}
+
+#[test]
+fn a_limit_of_the_login_is_what_the_agent_says_of_it() {
+    let server = Sshd::start();
+    let session: Arc<dyn Access> = Arc::new(server.connect().unwrap());
+    let nonce = Nonce::new().unwrap();
+    let command = format!("ulimit -n 8; exec {} agent {nonce}", env!("CARGO_BIN_EXE_rdmactl"));
+    let pipe = session.exec(&command, seconds(20)).unwrap();
+    let agent = Agent::there(&session, pipe, nonce, Privilege::Login, seconds(20)).unwrap();
+    agent.start_worker().unwrap();
+    let fates = std::iter::repeat_with(|| agent.life());
+    let life = fates.take(10).find(|life| *life != Life::Alive).unwrap();
+    let Life::Failed(why) = life else { panic!("{life:?}") };
+    assert!(
+        why.contains("exit status 2; last output: ") && why.contains("Too many open files"),
+        "{why}"
+    );
+    assert_eq!(agent.end(seconds(10)), Ok(()));
+}
+
+#[test]
 fn a_channel_more_than_the_host_allows_is_refused_and_harms_no_other() {
     let server = Sshd::with(&Setup { config: "MaxSessions 2", ..Setup::default() });
     let session = server.connect().unwrap();

@@ -10,9 +10,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, shell_line};
+use rdmactl::fleet::remote_command::{self, MACHINE, NO_AGENT, Privilege, STARTED, shell_line};
 use rdmactl::fleet::{Access as _, Nonce, Program, Session, spawn_local};
 use rdmactl::model::Reason;
+use rdmactl::wire::{GreetingError, GreetingReader, Process};
 use sshd::bed::{NOT_INSTALLED, tool};
 use sshd::{Sshd, seconds};
 
@@ -81,7 +82,7 @@ fn an_uploaded_program_arrives_whole_runs_and_can_be_removed() {
     let said = String::from_utf8(output.stdout).unwrap();
     let expected =
         format!("RDMACTL/1 {} {}/rdmactl --unlink\nmore", uploaded.nonce(), found[0].display());
-    assert_eq!(said, expected);
+    assert!(said.starts_with(STARTED) && said.ends_with(&format!("\n{expected}")), "{said}");
 
     let remove = remote_command::remove_uploaded(&uploaded);
     let exit =
@@ -146,13 +147,17 @@ fn every_login_shell_runs_every_command() {
         let nonce = Nonce::new().unwrap();
         let installed = remote_command::installed_agent(nonce, Privilege::Login);
         let output = in_shell(shell, package, &installed, Stdio::null());
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(said, format!("{NO_AGENT} {nonce}\n"), "{shell}: {:?}", output.stderr);
+        let mut said = GreetingReader::new(&nonce, NO_AGENT, STARTED);
+        let missing = said.read(&mut &*output.stdout);
+        assert!(matches!(missing, Err(GreetingError::NoAgent)), "{shell}: {output:?}");
+        assert!(said.started().and_then(|started| started.process()).is_some(), "{output:?}");
 
         let run = remote_command::uploaded_agent(&uploaded, Privilege::Login);
         let output = in_shell(shell, package, &run, Stdio::null());
         let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.starts_with("RDMACTL/1 "), "{shell}: {said} {:?}", output.stderr);
+        assert!(said.starts_with(STARTED), "{shell}: {said} {:?}", output.stderr);
+        let greeting = said.lines().last().unwrap();
+        assert!(greeting.starts_with("RDMACTL/1 "), "{shell}: {said} {:?}", output.stderr);
 
         let nonce = Nonce::new().unwrap();
         let input = fs::File::open(server.path("program")).unwrap();
@@ -184,7 +189,11 @@ fn every_login_shell_runs_every_command() {
         let expected = format!("{MACHINE} {nonce} {}\n", std::env::consts::ARCH);
         assert_eq!(said, expected, "{shell}: {:?}", output.stderr);
 
-        let kill = remote_command::kill(4_000_000, 1, Privilege::Login);
+        let kill = remote_command::kill(
+            Process { pid: 4_000_000, start_ticks: 1 },
+            Some(Process { pid: 4_000_001, start_ticks: 1 }),
+            Privilege::Login,
+        );
         let gone = in_shell(shell, package, &kill, Stdio::null());
         assert_eq!(gone.status.code(), Some(3), "{shell}");
     }
@@ -206,7 +215,8 @@ fn an_installed_agent_is_run() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said.trim_end(), format!("RDMACTL/1 {nonce} {}", file.display()));
+    let greeting = said.lines().last().unwrap();
+    assert_eq!(greeting.trim_end(), format!("RDMACTL/1 {nonce} {}", file.display()));
 }
 
 /// Field 22 of a process, as the far side would have said it.
@@ -223,7 +233,9 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
     let mut line = String::new();
     BufReader::new(stuck.stream()).read_line(&mut line).unwrap();
     let pid: u32 = line.trim().parse().unwrap();
-    let ticks = start_ticks(pid);
+    let process = Process { pid, start_ticks: start_ticks(pid) };
+    let later = Process { start_ticks: process.start_ticks + 1, ..process };
+    let other = Process { pid: 4_000_000, start_ticks: 1 };
     let ask = |command: String| {
         session
             .exec(&command, seconds(5))
@@ -233,13 +245,43 @@ fn a_stopped_process_is_killed_over_another_channel_and_no_other_one() {
             .exit
             .status
     };
-    assert_eq!(ask(remote_command::is_there(4_000_000, 1)), Some(3));
-    assert_eq!(ask(remote_command::is_there(pid, ticks + 1)), Some(4));
-    assert_eq!(ask(remote_command::is_there(pid, ticks)), Some(0));
-    assert_eq!(ask(remote_command::kill(pid, ticks + 1, Privilege::Login)), Some(4));
-    assert_eq!(ask(remote_command::kill(pid, ticks, Privilege::Login)), Some(0));
+    assert_eq!(ask(remote_command::is_there(other)), Some(3));
+    assert_eq!(ask(remote_command::is_there(later)), Some(4));
+    assert_eq!(ask(remote_command::is_there(process)), Some(0));
+    assert_eq!(ask(remote_command::kill(later, Some(later), Privilege::Login)), Some(4));
+    assert_eq!(ask(remote_command::kill(process, None, Privilege::Login)), Some(0));
     let exit = stuck.wait(seconds(5)).unwrap();
     assert_eq!(exit.signal.as_deref(), Some("KILL"));
+}
+
+#[test]
+fn a_wrapper_is_killed_with_what_it_started_and_no_other_group() {
+    let server = Sshd::start();
+    let session = server.connect().unwrap();
+    let wrapper = "sleep 1000 & echo $$ $! $(cut -d\" \" -f5 /proc/$$/stat); wait";
+    let pipe = session.exec(wrapper, seconds(5)).unwrap();
+    let mut line = String::new();
+    BufReader::new(pipe.stream()).read_line(&mut line).unwrap();
+    let numbers: Vec<u32> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let [pid, child, group] = numbers[..] else { panic!("{line}") };
+    assert_eq!(group, pid, "sshd gives each command a process group of its own");
+    let leader = Process { pid, start_ticks: start_ticks(pid) };
+    let none = Process { pid: 4_000_000, start_ticks: 1 };
+    let later = Process { start_ticks: leader.start_ticks + 1, ..leader };
+    let member = Process { pid: child, start_ticks: start_ticks(child) };
+    let kill = |leader| {
+        let command = remote_command::kill(none, Some(leader), Privilege::Login);
+        session.run(&command, seconds(5)).unwrap().status
+    };
+    assert_eq!((kill(later), kill(member)), (Some(3), Some(3)));
+    assert!(
+        is_alive(pid) && is_alive(child),
+        "its number belongs to another one, or leads no group"
+    );
+    assert_eq!(kill(leader), Some(3));
+    assert_ends(pid);
+    assert_ends(child);
+    assert_eq!(pipe.wait(seconds(5)).unwrap().signal.as_deref(), Some("KILL"));
 }
 
 fn is_alive(pid: u32) -> bool {

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 
 use rdmactl::render::escape;
-use rdmactl::wire::{LineReader, LineWriter, Party, read_greeting};
+use rdmactl::wire::{GreetingReader, LineReader, LineWriter, Party};
 
 use super::shown::is_harmless;
 
@@ -13,16 +13,20 @@ const NONCE: &str = "c0ffee";
 pub fn run(data: &[u8]) {
     as_lines(data);
     let mut stream = data;
-    match read_greeting(&mut stream, &NONCE, "RDMACTL/none") {
+    let mut reader = GreetingReader::new(&NONCE, "RDMACTL/none", "RDMACTL/run");
+    match reader.read(&mut stream) {
         Ok(greeting) => {
             assert!(data.windows(NONCE.len()).any(|part| part == NONCE.as_bytes()));
             assert!(is_harmless(&escape(&greeting.version)));
         }
         Err(error) => {
-            let said = error.to_string();
+            let said = error.to_string() + &reader.output();
             assert!(is_harmless(&escape(&said)) && said.len() <= 2_500, "{said:?}");
         }
     }
+    // What a kill command names is neither this process's group nor init.
+    let leader = reader.started().and_then(|started| started.leader());
+    assert!(leader.is_none_or(|leader| leader.pid > 1));
 }
 
 /// Whatever lines come, they hold no more than their length; and what is sent in lines arrives.

@@ -222,7 +222,10 @@ impl<W: Write> Session<W> {
         match message {
             Some(FromWorker::Reply(reply)) => self.send(&FromAgent::Worker(*reply)),
             Some(FromWorker::Alive) => Ok(()),
-            None => self.lose_worker(Loss::Ended),
+            None => {
+                let loss = self.worker.as_ref().map(Worker::ending);
+                loss.map_or(Ok(()), |loss| self.lose_worker(loss))
+            }
         }
     }
 
@@ -280,7 +283,7 @@ mod tests {
         let recording = |_: &Parts, _| Recording { left_out: 7, ..Recording::default() };
         let supervisor = Supervisor { nonce: "c0ffee".into(), unlink: false, inventory, recording };
         let running = thread::spawn(move || supervisor.run(agent.try_clone().unwrap(), agent));
-        crate::wire::read_greeting(&mut operator, &"c0ffee", "none").unwrap();
+        crate::wire::GreetingReader::new(&"c0ffee", "none", "run").read(&mut operator).unwrap();
         let hello = FrameReader::new(&operator).read().unwrap();
         assert!(matches!(hello, Some(FromAgent::Hello(_))));
         (operator, running)

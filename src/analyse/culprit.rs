@@ -46,6 +46,8 @@ impl<'a> Trial<'a> {
             self.verdict.code,
             Code::Unreached
                 | Code::PeerDead
+                | Code::AgentFailed
+                | Code::ConnectionLost
                 | Code::PeerHung
                 | Code::LinkDown
                 | Code::DeviceGone

@@ -10,7 +10,8 @@ pub use fix::{Ends, with_placeholders};
 
 use crate::model::Protocol;
 use crate::model::ping::{
-    Code, Datagrams, Evidence, FIX_EFA, FIX_OWN_FIREWALL, GidMatch, Life, Passage, Side, Verdict,
+    Code, Datagrams, Evidence, FIX_EFA, FIX_KILLED, FIX_OWN_FIREWALL, GidMatch, Life, Passage,
+    Side, Verdict,
 };
 use crate::model::probe::{Cause, Stage, StepError};
 
@@ -210,16 +211,19 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
     Verdict { code: Code::NotTested, stage, error: None, detail, hint: None, side: Side::Path }
 }
 
-/// Returns the verdict on every pair with a host that is dead or hung.
+/// Returns the verdict on every pair with a host whose agent does not run.
 #[must_use]
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
-    let (code, detail) = match life {
+    let (code, special, detail) = match life {
         Life::Alive => return None,
-        Life::Hung(seen) => (Code::PeerHung, seen.clone()),
-        Life::Dead(seen) => (Code::PeerDead, seen.clone()),
-        Life::Expired(seen) => (Code::NotTested, seen.clone()),
+        Life::Hung(seen) => (Code::PeerHung, None, seen.clone()),
+        Life::Dead(seen) => (Code::PeerDead, None, seen.clone()),
+        Life::Killed(seen) => (Code::PeerDead, Some(FIX_KILLED), seen.clone()),
+        Life::Failed(seen) => (Code::AgentFailed, None, seen.clone()),
+        Life::Disconnected(seen) => (Code::ConnectionLost, None, seen.clone()),
+        Life::Expired(seen) => (Code::NotTested, None, seen.clone()),
     };
-    let hint = hint(code, None, None, ends, side);
+    let hint = hint(code, None, special, ends, side);
     Some(Verdict { code, stage: Some(stage), side, error: None, detail, hint })
 }
 

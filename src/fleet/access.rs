@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::remote_command::{self, Privilege};
 use super::{Exit, Nonce, Pipe, Uploaded};
 use crate::clock::Deadline;
@@ -28,6 +30,23 @@ pub trait Access: Send + Sync {
 
     /// Returns what to type for a command on the host, after the words for its purpose.
     fn by_hand(&self, purpose: &str, command: &str) -> String;
+
+    /// Opens another connection to the host, for commands that must run although this connection is
+    /// over. `None` if each command has a connection of its own.
+    fn reopen(&self, _deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
+        None
+    }
+
+    /// True if the signal of an [`Exit`] ended the command on the host, and not a program of this
+    /// machine that carries it.
+    fn reports_signals(&self) -> bool {
+        false
+    }
+
+    /// True if what starts the commands also ends every process that they leave.
+    fn ends_processes(&self) -> bool {
+        false
+    }
 
     /// Starts the agent that is installed there; its streams, and what its greeting must hold.
     ///

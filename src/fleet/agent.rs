@@ -10,7 +10,7 @@ mod way;
 use std::io::{self, BufReader};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use timed::Timed;
 use way::Way;
 
 use super::last_words::last_words;
-use super::remote_command::{NO_AGENT, Privilege};
+use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::ssh::fault;
 use super::time_limit::MORE_TIME;
 use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
@@ -31,7 +31,7 @@ use crate::model::probe::{Step, StepError, StepResult};
 use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
 use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
-use crate::wire::{Greeting, GreetingError, PROTOCOL, ToAgent, ToWorker, read_greeting};
+use crate::wire::{Greeting, GreetingError, GreetingReader, PROTOCOL, Started, ToAgent, ToWorker};
 
 /// How much of what an agent says is fetched at once, in bytes: what most answers need that tell only what
 /// changed. Longer frames are read where they are kept.
@@ -52,13 +52,32 @@ const INVENTORY: &str = "the inventory";
 /// The least time that an answer gets on its way here.
 const WAY_BACK: Duration = Duration::from_millis(500);
 
+/// A host on which no agent greeted.
+#[derive(Debug)]
+pub struct Silent {
+    /// Why.
+    pub failure: HostFailure,
+    /// Process that the shell of the host started instead, if it still runs.
+    pub running: Option<Started>,
+}
+
+impl From<HostFailure> for Silent {
+    fn from(failure: HostFailure) -> Self {
+        Self { failure, running: None }
+    }
+}
+
 /// An agent that has greeted.
 ///
 /// It is to be ended by [`Agent::end`] or [`Agent::give_up`], which say what stays on its host.
 pub struct Agent {
     greeting: Greeting,
+    /// The process that the shell of the host reported before it ran the agent.
+    started: Option<Started>,
     pipe: Pipe,
     way: Way,
+    /// Another connection to the host, opened when the first one was over.
+    reopened: OnceLock<Arc<dyn Access>>,
     outbox: Arc<Outbox>,
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
@@ -81,7 +100,7 @@ impl Agent {
     ) -> Result<Self, HostFailure> {
         let pipe = local::spawn(command)?;
         let guard = watchdog.guard(pipe.stream(), deadline).map_err(|error| lost(&error))?;
-        Self::greet(pipe, Way::Here(guard), nonce, deadline)
+        Self::greet(pipe, Way::Here(guard), nonce, deadline).map_err(|silent| silent.failure)
     }
 
     /// Waits for the greeting of an agent that was started on another host.
@@ -96,32 +115,43 @@ impl Agent {
         nonce: Nonce,
         privilege: Privilege,
         deadline: Deadline,
-    ) -> Result<Self, HostFailure> {
+    ) -> Result<Self, Silent> {
         Self::greet(pipe, Way::There(Arc::clone(access), privilege), nonce, deadline)
     }
 
-    fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, HostFailure> {
+    fn greet(pipe: Pipe, way: Way, nonce: Nonce, deadline: Deadline) -> Result<Self, Silent> {
         let stream = pipe.stream();
         let broken = |error: io::Error| lost(&error);
         let output = Timed::new(stream.try_clone().map_err(broken)?, deadline);
         // The greeting is read byte by byte, and what follows it belongs to the frames.
         let mut output = BufReader::with_capacity(READ, output);
-        let greeting = read_greeting(&mut output, &nonce, NO_AGENT)
-            .map_err(|error| no_greeting(&error, &pipe, &way))?;
+        let mut reader = GreetingReader::new(&nonce, NO_AGENT, STARTED);
+        let greeting = reader.read(&mut output);
+        let started = reader.started();
+        let greeting = greeting.map_err(|error| {
+            let failure = no_greeting(&error, &reader, &pipe, &way);
+            let over = pipe.wait(Deadline::after(Duration::ZERO));
+            let runs = failure.reason != Reason::NoAgent
+                && over.is_err_and(|failure| failure.reason == Reason::Timeout);
+            Silent { failure, running: started.filter(|_| runs) }
+        })?;
         if greeting.protocol != PROTOCOL {
             let detail = format!(
                 "rdmactl {} on the host uses protocol {}; this rdmactl uses protocol {PROTOCOL}",
                 greeting.version, greeting.protocol,
             );
-            return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION));
+            // It ends with its input.
+            return Err(HostFailure::new(Reason::AgentVersion, detail).fix(SAME_VERSION).into());
         }
         let inbox = Arc::new(Inbox::new(output));
         let writing = stream.try_clone().map_err(broken)?;
         let outbox = Outbox::new(writing, Arc::clone(&inbox)).map_err(broken)?;
         Ok(Self {
             greeting,
+            started,
             pipe,
             way,
+            reopened: OnceLock::new(),
             outbox: Arc::new(outbox),
             inbox,
             next_id: AtomicU64::new(1),
@@ -252,7 +282,7 @@ impl Agent {
         self.over.store(true, Ordering::Relaxed);
         self.way.set_deadline(Some(Deadline::after(deadline.remaining() + fate::LOOK + WAY_BACK)));
         self.outbox.send(&ToAgent::Bye);
-        if self.inbox.ended(deadline) {
+        if self.inbox.ended(deadline) && self.wrapper_ends() {
             return Ok(());
         }
         self.bury()
@@ -272,12 +302,33 @@ impl Agent {
         let Some((reason, why)) = self.inbox.broken() else {
             return self.too_late(what);
         };
-        let stderr = self.pipe.last_words();
-        let detail = match reason {
-            Reason::Lost => format!("the agent ended before {what} arrived: {why}{stderr}"),
-            _ => format!("the agent did not send {what}: {why}{stderr}"),
-        };
-        HostFailure::new(reason, detail)
+        if reason != Reason::Lost {
+            let stderr = self.pipe.last_words();
+            let detail = format!("the agent did not send {what}: {why}{stderr}");
+            return HostFailure::new(reason, detail);
+        }
+        let ending = self.pipe.ending();
+        let stderr = last_words(&self.pipe.stderr());
+        match ending {
+            Ok(exit) => {
+                let detail =
+                    format!("the agent ended before {what} arrived: {why}; {exit}{stderr}");
+                self.way.ended(&exit, detail)
+            }
+            // The end of the output is the end of the connection.
+            Err(failure) if failure.reason == Reason::Lost => {
+                let service = self.way.service();
+                let detail = format!(
+                    "the connection over {service} ended before {what} arrived: {}{stderr}",
+                    failure.detail
+                );
+                HostFailure::new(Reason::Lost, detail)
+            }
+            Err(_) => {
+                let detail = format!("the agent did not send {what}: {why}{stderr}");
+                HostFailure::new(Reason::Lost, detail)
+            }
+        }
     }
 }
 
@@ -343,42 +394,79 @@ impl Node for Agent {
 const SAME_VERSION: &str =
     concat!("install rdmactl ", env!("CARGO_PKG_VERSION"), " on the host, or add --upload");
 
-fn no_greeting(error: &GreetingError, pipe: &Pipe, way: &Way) -> HostFailure {
+/// Returns which step failed: the login shell, the start of the agent, or a program that is no
+/// agent.
+fn no_greeting(
+    error: &GreetingError,
+    reader: &GreetingReader<'_>,
+    pipe: &Pipe,
+    way: &Way,
+) -> HostFailure {
+    // A process of this machine needs no shell.
+    let is_started = reader.started().is_some() || matches!(way, Way::Here(_));
+    let (service, output) = (way.service(), reader.output());
     match error {
         GreetingError::NoAgent => {
             let detail = "no rdmactl in the PATH of the host, in /usr/local/bin or /opt/rdmactl/bin (RDMACTL_PATH)";
             let fix = "upload rdmactl for this run: add --upload; or install it";
             HostFailure::new(Reason::NoAgent, detail).fix(format!("{fix} on {}", way.host()))
         }
-        GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            // It still runs: its output so far is all that is known.
+        // It still runs: its output so far is all that is known.
+        GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock && is_started => {
             let said = last_words(&pipe.stderr());
             let detail = format!(
-                "{} started rdmactl agent; its first line of output did not arrive in time{said}",
-                way.service()
+                "rdmactl agent was started on {} and sent no greeting in time{output}{said}",
+                way.host()
             );
-            let failure = HostFailure::new(Reason::Timeout, detail);
-            if matches!(way, Way::Here(_)) {
-                return failure.fix(MORE_TIME);
-            }
+            HostFailure::new(Reason::Timeout, detail).fix(MORE_TIME)
+        }
+        GreetingError::Io(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            let said = last_words(&pipe.stderr());
+            let host = way.host();
+            let detail = format!(
+                "{service} accepted the command, but the login shell did not run it in time{output}{said}; the \
+                 login shell may still run on {host}"
+            );
             let fix = way.by_hand(
-                "this command must end at once and print nothing, else repair the login files",
+                "this command must end at once and print nothing, else repair the login files or the forced \
+                 command (command=, ForceCommand) of the account",
                 "true",
             );
-            failure.fix(format!("{fix}; or {MORE_TIME}"))
+            HostFailure::new(Reason::Timeout, detail).fix(format!("{fix}; or {MORE_TIME}"))
         }
-        GreetingError::Noise(_) => {
+        GreetingError::Noise => {
             let said = last_words(&pipe.stderr());
             let fix = way.by_hand("remove the output of the login files; show it", "true");
-            HostFailure::new(Reason::Garbage, format!("{error}{said}")).fix(fix)
+            HostFailure::new(Reason::Garbage, format!("{error}{output}{said}")).fix(fix)
         }
-        GreetingError::Ended(_) | GreetingError::Io(_) => {
-            let said = pipe.last_words();
-            sudo::refusal(&pipe.stderr()).or_else(|| pipe.failure()).unwrap_or_else(|| {
-                let fix = way.by_hand("this command must print a version, else repair the login shell or install rdmactl", "rdmactl --version");
-                let detail = format!("{} ran rdmactl agent; {error}{said}", way.service());
-                HostFailure::new(Reason::Garbage, detail).fix(fix)
-            })
+        GreetingError::Ended | GreetingError::Io(_) => {
+            let ending = pipe.ending();
+            let stderr = pipe.stderr();
+            let refused = is_started.then(|| sudo::refusal(&stderr)).flatten();
+            if let Some(failure) = refused.or_else(|| pipe.failure()) {
+                return failure;
+            }
+            let said = last_words(&stderr);
+            let exit = ending.as_ref().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
+            if is_started {
+                let detail = format!(
+                    "{service} ran /bin/sh on {}, which ended before the greeting of rdmactl agent{exit}{output}{said}",
+                    way.host()
+                );
+                return match ending {
+                    Ok(exit) => way.ended(&exit, detail),
+                    Err(_) => HostFailure::new(Reason::AgentFailed, detail),
+                };
+            }
+            let detail = format!(
+                "{service} accepted the command, but the login shell ended before it ran /bin/sh{exit}{output}{said}"
+            );
+            let fix = way.by_hand(
+                "this command must print ok, else repair the login shell (getent passwd), its login files or the \
+                 forced command (command=, ForceCommand) of the account",
+                "echo ok",
+            );
+            HostFailure::new(Reason::Shell, detail).fix(fix)
         }
     }
 }

@@ -17,16 +17,16 @@ use crate::clock::Deadline;
 use crate::model::{HostFailure, Reason};
 
 /// Opens connections for a whole run, each by the transport that its host needs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Connector {
     watchdog: Watchdog,
     limits: Limits,
-    known_hosts: Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>,
+    known_hosts: Arc<Mutex<HashMap<Vec<PathBuf>, Arc<KnownHosts>>>>,
     accepted: Arc<Accepted>,
     sockets: Arc<Sockets>,
     jumps: Arc<Jumps>,
     /// `None` where nobody is asked.
-    unlock: Option<Unlock>,
+    unlock: Option<Arc<Unlock>>,
 }
 
 impl Connector {
@@ -35,11 +35,11 @@ impl Connector {
     pub fn new(watchdog: Watchdog, limits: Limits) -> Self {
         let sockets = Arc::<Sockets>::default();
         let jumps = Jumps::new(watchdog.clone(), limits, Arc::clone(&sockets));
-        let unlock = Some(Unlock::new(Arc::clone(&sockets), watchdog.clone()));
+        let unlock = Some(Arc::new(Unlock::new(Arc::clone(&sockets), watchdog.clone())));
         Self {
             watchdog,
             limits,
-            known_hosts: Mutex::default(),
+            known_hosts: Arc::default(),
             accepted: Arc::default(),
             unlock,
             sockets,
@@ -81,7 +81,7 @@ impl Connector {
                 let watchdog = self.watchdog.clone();
                 let master = Master::borrowed(call, socket.clone(), watchdog, deadline);
                 let why = format!("an open connection exists at ControlPath {}", socket.display());
-                return Ok(Session::program(target, master, &why));
+                return Ok(Session::program(self, target, master, &why));
             }
         }
         let login = Login {
@@ -94,7 +94,7 @@ impl Connector {
             deadline,
             stage: Stage::default(),
         };
-        let opened = ssh::open(login).map(|session| Session::built_in(target, session));
+        let opened = ssh::open(login).map(|session| Session::built_in(self, target, session));
         opened.or_else(|refusal| match choice::after(target, &refusal) {
             Some(why) if target.call.is_some() => self.by_program(target, &why, deadline),
             _ => Err(refusal.failure),
@@ -132,7 +132,7 @@ impl Connector {
         // The watchdog ends the login, so an answer comes.
         let master =
             answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))??;
-        Ok(Session::program(target, master, why))
+        Ok(Session::program(self, target, master, why))
     }
 
     /// The files of a class of hosts, read once.

@@ -39,6 +39,12 @@ pub struct Exit {
 }
 
 impl Exit {
+    /// True if SIGKILL ended the command. A shell or a launcher reports 128 plus the signal.
+    #[must_use]
+    pub fn is_kill(&self) -> bool {
+        self.status == Some(137) || matches!(self.signal.as_deref(), Some("KILL" | "9"))
+    }
+
     /// True if the command ended with status 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -122,14 +128,19 @@ impl Pipe {
 
     /// Returns how a command ended whose output is over, and the last line of its stderr, as the tail
     /// of a message; empty if neither is known.
-    ///
-    /// Stdout and stderr arrive separately, and the end of one may be here before the other: with the
-    /// end of the command itself, both are.
     #[must_use]
     pub fn last_words(&self) -> String {
-        let exit = self.wait(Deadline::after(LAST_WORDS));
-        let exit = exit.map_or_else(|_| String::new(), |exit| format!("; {exit}"));
+        let exit = self.ending().map_or_else(|_| String::new(), |exit| format!("; {exit}"));
         exit + &last_words(&self.stderr())
+    }
+
+    /// Returns how a command ended whose output is over. Its last words have arrived by then:
+    /// stdout and stderr arrive separately, and the end of one may be here before the other.
+    ///
+    /// # Errors
+    /// The connection broke, or the command still runs.
+    pub(super) fn ending(&self) -> Result<Exit, HostFailure> {
+        self.wait(Deadline::after(LAST_WORDS))
     }
 
     /// Kills a command of this host at once. A command of another host only loses its pipe.

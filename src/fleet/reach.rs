@@ -5,9 +5,10 @@ use super::access::fresh_nonce;
 use super::agent::fate::{LIST_STOPPED, STOPPED};
 use super::programs::Programs;
 use super::remote_command::{self, Privilege};
-use super::time_limit;
+use super::time_limit::{self, MORE_TIME};
 use super::{
-    Access, Agent, Connector, Host, Launcher, Nonce, Observer, Pipe, Resolver, Shell, Uploaded,
+    Access, Agent, Connector, Exit, Host, Launcher, Leftover, Nonce, Observer, Pipe, Resolver,
+    Shell, Silent, Uploaded,
 };
 use crate::clock::{self, Deadline};
 use crate::model::{HostFailure, Reason, Via};
@@ -239,7 +240,11 @@ impl Drop for Reach {
     }
 }
 
-/// Waits for the greeting of an agent that was started; one that does not greet in time is killed.
+/// Waits for the greeting of an agent that was started; what still runs without a greeting is
+/// killed.
+///
+/// A login shell that did not run the command runs no kill command either, and would be left there
+/// twice.
 fn greet(
     session: &Arc<dyn Access>,
     pipe: Pipe,
@@ -247,23 +252,29 @@ fn greet(
     privilege: Privilege,
     deadline: Deadline,
 ) -> Result<Agent, HostFailure> {
-    let failure = match Agent::there(session, pipe, nonce, privilege, deadline) {
-        Err(failure) if failure.reason == Reason::Timeout => failure,
-        other => return other,
+    let silent = match Agent::there(session, pipe, nonce, privilege, deadline) {
+        Ok(agent) => return Ok(agent),
+        Err(silent) => silent,
     };
-    match session.run(&remote_command::kill_unseen(nonce, privilege), Deadline::after(KILL)) {
+    let Silent { failure, running } = silent;
+    let Some(started) = running else { return Err(failure) };
+    let kill = remote_command::kill_unseen(nonce, started.leader(), privilege);
+    match session.run(&kill, Deadline::after(KILL)) {
+        Ok(exit) if exit.is_success() && failure.reason != Reason::Timeout => Err(failure),
         Ok(exit) if exit.is_success() => {
-            // A forced command may have run in place of both: the agent and its kill are not proven.
             let service = session.service();
-            let detail = format!(
-                "{service} started rdmactl agent, but its first line of output did not arrive in time, though {service} runs commands; \
-                 the command that kills the agent ended with status 0"
-            );
+            let detail =
+                format!("{}; {service} responds, and rdmactl killed the agent", failure.detail);
             let fix = session.by_hand(STOPPED, LIST_STOPPED);
-            Err(HostFailure::new(Reason::Hung, detail).fix(format!(
-                "check the account for a forced command (command=, ForceCommand); {fix}"
-            )))
+            Err(HostFailure::new(Reason::Hung, detail).fix(format!("{fix}; or {MORE_TIME}")))
         }
-        _ => Err(failure),
+        // It ended by itself.
+        Ok(Exit { status: Some(3), .. }) => Err(failure),
+        outcome => {
+            let doubt = outcome.map_or_else(|failure| failure.detail, |exit| exit.to_string());
+            let doubt = format!("the kill command failed: {doubt}");
+            let access = Some((&**session, privilege));
+            Err(Leftover::agent(access, Some(started.pid), Some(&doubt)).add_to(failure))
+        }
     }
 }

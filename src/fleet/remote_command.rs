@@ -7,6 +7,7 @@
 
 use super::Nonce;
 use super::upload::Uploaded;
+use crate::wire::Process;
 
 /// How the agent gets its rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +21,24 @@ pub enum Privilege {
 /// What the line begins with that a host without an agent prints; the nonce follows.
 pub const NO_AGENT: &str = "RDMACTL/none";
 
+/// First word of the line that the shell of a host prints before it runs the agent; the nonce and
+/// the process of the shell follow ([`Started`](crate::wire::Started)).
+pub const STARTED: &str = "RDMACTL/run";
+
 /// The directories an uploaded agent may lie in, by number.
 pub(super) const PLACES: [&str; 5] = ["$XDG_RUNTIME_DIR", "/dev/shm", "/tmp", "/var/tmp", "$HOME"];
+
+/// Prints [`STARTED`], the nonce and the process id of the shell; then the same with its process
+/// group and its start time.
+///
+/// The first line needs no process and no descriptor: a login may allow none. The redirection
+/// stands in a subshell, because a shell that has no descriptor for it may exit.
+fn started(nonce: &str) -> String {
+    format!(
+        "echo {STARTED} {nonce} $$; s=$(read -r s </proc/$$/stat; echo $s); set -- ${{s##*) }}; \
+         echo {STARTED} {nonce} $$ $3 ${{20}}"
+    )
+}
 
 /// Has an agent speak in lines of text.
 const LINES: &str = " --lines";
@@ -54,9 +71,9 @@ pub(super) fn installed_agents(nonce: Nonce, privilege: Privilege) -> String {
 const DIRECTORIES: &str = "/usr/local/bin:/opt/rdmactl/bin";
 
 fn installed(nonce: &str, privilege: Privilege, flag: &str) -> String {
-    let sudo = sudo(privilege);
+    let (started, sudo) = (started(nonce), sudo(privilege));
     format!(
-        "PATH=$PATH:${{RDMACTL_PATH:-{DIRECTORIES}}}; export PATH; \
+        "{started}; PATH=$PATH:${{RDMACTL_PATH:-{DIRECTORIES}}}; export PATH; \
          a=$(command -v rdmactl) && exec {sudo}$a agent {nonce}{flag}; echo {NO_AGENT} {nonce}"
     )
 }
@@ -74,7 +91,7 @@ pub(super) fn uploaded_agent_in_lines(uploaded: &Uploaded, privilege: Privilege)
 
 fn run_uploaded(uploaded: &Uploaded, privilege: Privilege, flag: &str) -> String {
     let (sudo, file, nonce) = (sudo(privilege), uploaded.file(), uploaded.nonce());
-    format!("exec {sudo}{file} agent {nonce} --unlink{flag}")
+    format!("{}; exec {sudo}{file} agent {nonce} --unlink{flag}", started(&nonce.to_string()))
 }
 
 /// A line that the shell of [`shell_reader`] parts its answers by.
@@ -148,27 +165,25 @@ pub fn remove_uploaded(uploaded: &Uploaded) -> String {
 
 /// Looks whether a process is there.
 ///
-/// `start_ticks` is field 22 of `/proc/PID/stat`. Exits with 0 when it is, 3 when there is none, 4 when
-/// its number belongs to another one.
+/// Exits with 0 when it is, 3 when there is none, 4 when its number belongs to another one.
 #[must_use]
-pub fn is_there(pid: u32, start_ticks: u64) -> String {
-    in_sh(&seek(pid, start_ticks))
+pub fn is_there(process: Process) -> String {
+    in_sh(&seek(process))
 }
 
-/// Kills a process, unless its number belongs to another one by then.
+/// Kills a process, unless its number belongs to another one by then; and before it the process
+/// group of `leader`, with what a wrapper script started.
 ///
 /// Exits as [`is_there`] does, and with 1 when killing was refused.
 #[must_use]
-pub fn kill(pid: u32, start_ticks: u64, privilege: Privilege) -> String {
-    let kill = match privilege {
-        Privilege::Login => format!("kill -9 {pid}"),
-        // What root has started is root's to kill.
-        Privilege::Sudo => format!("{{ kill -9 {pid} 2>/dev/null || {SUDO}kill -9 {pid}; }}"),
-    };
-    in_sh(&format!("{}; {kill} || exit 1", seek(pid, start_ticks)))
+pub fn kill(process: Process, leader: Option<Process>, privilege: Privilege) -> String {
+    let group = kill_group(leader, privilege);
+    let kill = kill_as(privilege, &process.pid.to_string());
+    in_sh(&format!("{group}[ x$g = x1 ] && exit 1; {}; {kill} || exit 1", seek(process)))
 }
 
-fn seek(pid: u32, start_ticks: u64) -> String {
+fn seek(process: Process) -> String {
+    let Process { pid, start_ticks } = process;
     // The name in field 2 may hold anything, so counting begins behind its closing bracket.
     format!(
         "s=$(cat /proc/{pid}/stat 2>/dev/null) || exit 3; set -- ${{s##*) }}; \
@@ -176,18 +191,41 @@ fn seek(pid: u32, start_ticks: u64) -> String {
     )
 }
 
-/// Kills the agent that was started with a nonce and never said which process it is.
+/// Kills the process group of a leader that still runs. Sets `g` to 0 if it did, to 1 if killing
+/// was refused.
+fn kill_group(leader: Option<Process>, privilege: Privilege) -> String {
+    let Some(Process { pid, start_ticks }) = leader else { return "g=; ".to_owned() };
+    let kill = kill_as(privilege, &format!("-{pid}"));
+    format!(
+        "g=; s=$(cat /proc/{pid}/stat 2>/dev/null) && set -- ${{s##*) }} && \
+         [ \"$3 ${{20}}\" = \"{pid} {start_ticks}\" ] && {{ {kill} && g=0 || g=1; }}; "
+    )
+}
+
+/// Kills what `target` names for `kill`.
+fn kill_as(privilege: Privilege, target: &str) -> String {
+    match privilege {
+        Privilege::Login => format!("kill -9 {target}"),
+        // What root has started is root's to kill.
+        Privilege::Sudo => format!("{{ kill -9 {target} 2>/dev/null || {SUDO}kill -9 {target}; }}"),
+    }
+}
+
+/// Kills the agent that was started with a nonce and did not greet, with the process group of
+/// `leader`.
 ///
-/// Exits with 0 when there was one. One character of the nonce is in brackets, so that the command does
-/// not find itself; one `grep` looks at all processes, for on a host that swaps each start counts.
+/// Exits with 0 when there was one, with 3 when there was none. One character of the nonce is in
+/// brackets, so that the command does not find itself; one `grep` looks at all processes, for on a
+/// host that swaps each start counts.
 #[must_use]
-pub fn kill_unseen(nonce: Nonce, privilege: Privilege) -> String {
-    let sudo = sudo(privilege);
+pub fn kill_unseen(nonce: Nonce, leader: Option<Process>, privilege: Privilege) -> String {
+    let group = kill_group(leader, privilege);
+    let kill = kill_as(privilege, "${p%/cmdline}");
     let nonce = nonce.to_string();
     let (first, rest) = nonce.split_at(1);
     in_sh(&format!(
-        "r=3; for p in $(grep -ls \"[{first}]{rest}\" /proc/[0-9]*/cmdline); do \
-         p=${{p#/proc/}}; {sudo}kill -9 ${{p%/cmdline}} && r=0; done; exit $r"
+        "{group}r=${{g:-3}}; for p in $(grep -ls \"[{first}]{rest}\" /proc/[0-9]*/cmdline); do \
+         p=${{p#/proc/}}; {kill} && r=0; done; exit $r"
     ))
 }
 

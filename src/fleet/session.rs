@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::ssh::BuiltIn;
 use super::ssh_program::Master;
 use super::target::Target;
-use super::{Access, Pipe};
+use super::{Access, Connector, Pipe};
 use crate::clock::Deadline;
 use crate::model::HostFailure;
 
@@ -17,6 +17,8 @@ pub struct Session {
     host: Arc<str>,
     /// The `ssh` call for the host, as the operator would type it.
     call: Arc<str>,
+    /// Connector and target for another connection to the host.
+    again: Arc<(Connector, Target)>,
 }
 
 #[derive(Debug, Clone)]
@@ -26,16 +28,25 @@ enum Line {
 }
 
 impl Session {
-    pub(super) fn built_in(target: &Target, session: BuiltIn) -> Self {
-        Self::new(target, Line::BuiltIn(session))
+    pub(super) fn built_in(connector: &Connector, target: &Target, session: BuiltIn) -> Self {
+        Self::new(connector, target, Line::BuiltIn(session))
     }
 
-    pub(super) fn program(target: &Target, master: Master, why: &str) -> Self {
-        Self::new(target, Line::Program { master: Arc::new(master), why: why.into() })
+    pub(super) fn program(
+        connector: &Connector,
+        target: &Target,
+        master: Master,
+        why: &str,
+    ) -> Self {
+        let line = Line::Program { master: Arc::new(master), why: why.into() };
+        Self::new(connector, target, line)
     }
 
-    fn new(target: &Target, line: Line) -> Self {
-        Self { line, host: target.host.to_string().into(), call: target.by_hand().into() }
+    fn new(connector: &Connector, target: &Target, line: Line) -> Self {
+        // A prompt for a passphrase would disturb the output of the run.
+        let again = Arc::new((connector.clone().asking_nobody(), target.clone()));
+        let (host, call) = (target.host.to_string().into(), target.by_hand().into());
+        Self { line, host, call, again }
     }
 
     /// Why it is made by the `ssh` program; `None` where the built-in library will do.
@@ -78,9 +89,20 @@ impl Access for Session {
         &self.host
     }
 
+    fn reports_signals(&self) -> bool {
+        matches!(self.line, Line::BuiltIn(_))
+    }
+
+    fn reopen(&self, deadline: Deadline) -> Option<Result<Arc<dyn Access>, HostFailure>> {
+        let (connector, target) = &*self.again;
+        let session = connector.connect(target, deadline);
+        Some(session.map(|session| Arc::new(session) as Arc<dyn Access>))
+    }
+
     fn by_hand(&self, purpose: &str, command: &str) -> String {
-        // The local shell must pass on what only the shell of the host may expand.
-        let is_plain = !command.contains(['$', '"']);
+        // The local shell must pass on what is for the shell of the host.
+        let is_plain =
+            command.chars().all(|c| c.is_ascii_alphanumeric() || " ,.:/=_@%+-".contains(c));
         let quoted = shlex::try_quote(command).ok().filter(|_| !is_plain);
         format!("{purpose}: {} {}", self.call, quoted.as_deref().unwrap_or(command))
     }

@@ -160,7 +160,11 @@ impl State {
         let hello = remote_command::shell_line("sh", &self.nonce);
         let mut said = 0;
         loop {
-            let line = self.line(deadline, NOISE_LIMIT)?;
+            let line =
+                self.line(deadline, NOISE_LIMIT).map_err(|failure| match failure.reason {
+                    Reason::Lost => HostFailure { reason: Reason::Shell, ..failure },
+                    _ => failure,
+                })?;
             if line == hello.as_bytes() {
                 return Ok(());
             }

@@ -27,13 +27,20 @@ pub enum Reason {
     NoAgent,
     /// The agent on the host speaks another protocol.
     AgentVersion,
+    /// The login shell of the host did not run the command: it ended before, or a forced command
+    /// ran instead.
+    Shell,
+    /// The agent ended with an error before its answer.
+    AgentFailed,
+    /// The agent was killed before its answer.
+    Killed,
     /// The host's answer is not the protocol.
     Garbage,
     /// The host's answer is over the limit.
     TooBig,
     /// The host's SSH service answers, and the agent that was started there does not run.
     Hung,
-    /// The agent ended before its answer did.
+    /// The connection to the host ended before the answer of the host.
     Lost,
     /// The run was stopped before the host was done.
     Cancelled,
@@ -58,6 +65,9 @@ impl Reason {
             Self::Auth => "auth",
             Self::NoAgent => "no_agent",
             Self::AgentVersion => "agent_version",
+            Self::Shell => "shell",
+            Self::AgentFailed => "agent_failed",
+            Self::Killed => "killed",
             Self::Garbage => "garbage",
             Self::TooBig => "too_big",
             Self::Hung => "hung",

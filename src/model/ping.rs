@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use code::{Code, FIX_EFA, FIX_OWN_FIREWALL, FIX_SET_UP, FIX_VLAN};
+pub use code::{Code, FIX_EFA, FIX_KILLED, FIX_OWN_FIREWALL, FIX_SET_UP, FIX_VLAN};
 pub use diff::{HostChange, PairChange, PingDiff, RunFacts};
 pub use grid::{Cell, Grid, Leaf, Topology};
 pub use measured::{
@@ -491,8 +491,14 @@ pub enum Life {
     Alive,
     /// The host does, the agent or its worker does not; how that was seen.
     Hung(String),
-    /// The host or the agent is gone; how that was seen.
+    /// The host does not respond; how that was seen.
     Dead(String),
     /// Both run. The agent ended its queue pairs because the operator was silent; how that was seen.
     Expired(String),
+    /// The host responds. SIGKILL ended the agent or its worker; how that was seen.
+    Killed(String),
+    /// The host responds. The agent or its worker ended in another way; how that was seen.
+    Failed(String),
+    /// The host responds. The connection of the agent ended; how that was seen.
+    Disconnected(String),
 }

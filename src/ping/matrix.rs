@@ -419,7 +419,9 @@ fn unreached(failure: Option<&HostFailure>, side: Side, names: &Ends<'_>) -> Ver
     let code = match failure.map(|failure| failure.reason) {
         Some(Reason::Hung) => Code::PeerHung,
         // The host responded before: SSH passed, then the connection or the agent ended.
-        Some(Reason::Lost) => Code::PeerDead,
+        Some(Reason::Lost) => Code::ConnectionLost,
+        Some(Reason::Killed) => Code::PeerDead,
+        Some(Reason::AgentFailed) => Code::AgentFailed,
         _ => Code::Unreached,
     };
     let detail = failure.map_or("the agent on the host was not reached", |failure| &failure.detail);

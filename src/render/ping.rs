@@ -326,6 +326,8 @@ fn cell(pair: &Pair, figure: &Figure) -> String {
         Code::NotTested => "-".into(),
         Code::PeerDead => "dead !".into(),
         Code::Unreached => "ssh !".into(),
+        Code::AgentFailed => "agent !".into(),
+        Code::ConnectionLost => "lost !".into(),
         Code::PeerHung => "hung !".into(),
         Code::MtuBlackhole | Code::MtuMismatch => "mtu !".into(),
         _ if pair.falls_back() => "TCP !".into(),

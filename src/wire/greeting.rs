@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use super::PROTOCOL;
+use super::{PROTOCOL, Process};
 
 /// How much a login shell may print before the agent speaks.
 const NOISE_LIMIT: usize = 64 * 1024;
@@ -28,75 +28,148 @@ impl Greeting {
     }
 }
 
+/// The process that a host started for the agent, as its shell reports it before it runs rdmactl.
+///
+/// `WORD NONCE PID GROUP TICKS`; without `/proc` the last two are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Process id of the shell. `exec` keeps it for rdmactl.
+    pub pid: u32,
+    /// Process group and start time of the shell, if the host has `/proc`.
+    pub group: Option<(u32, u64)>,
+}
+
+impl Started {
+    /// Parses the words after the nonce.
+    fn parse(words: &[&str]) -> Option<Self> {
+        let (pid, rest) = words.split_first()?;
+        let group = match rest {
+            [group, ticks] => group.parse().ok().zip(ticks.parse().ok()),
+            _ => None,
+        };
+        pid.parse().ok().map(|pid| Self { pid, group })
+    }
+
+    /// Returns the process with its start time.
+    #[must_use]
+    pub fn process(&self) -> Option<Process> {
+        self.group.map(|(_, start_ticks)| Process { pid: self.pid, start_ticks })
+    }
+
+    /// Returns the process if it leads a process group of its own, which then holds only what it
+    /// started.
+    #[must_use]
+    pub fn leader(&self) -> Option<Process> {
+        // Group 0 is that of the kill command, and in a container process 1 may be a foreign one.
+        self.process()
+            .filter(|_| self.pid > 1 && self.group.is_some_and(|(group, _)| group == self.pid))
+    }
+}
+
 /// Why no agent greeted.
 #[derive(Debug, thiserror::Error)]
 pub enum GreetingError {
     /// The host has no rdmactl.
     #[error("no rdmactl on the host")]
     NoAgent,
-    /// The stream ended; the output that came instead.
-    #[error("the command ended without the greeting of an agent{}", output(.0))]
-    Ended(String),
+    /// The stream ended.
+    #[error("the output ended without the greeting of an agent")]
+    Ended,
     /// The output without a greeting is over the limit.
-    #[error("more than {NOISE_LIMIT} bytes came before the greeting of an agent{}", output(.0))]
-    Noise(String),
-    /// The stream broke.
+    #[error("more than {NOISE_LIMIT} bytes came before the greeting of an agent")]
+    Noise,
+    /// The stream broke, or nothing came in time.
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Reads past a login's noise up to the greeting that carries `nonce`.
-///
-/// `no_agent` is what the line begins with that a host without an agent prints.
-///
-/// # Errors
-/// No such line came.
-pub fn read_greeting(
-    stream: &mut impl Read,
-    nonce: &impl fmt::Display,
-    no_agent: &str,
-) -> Result<Greeting, GreetingError> {
-    let nonce = nonce.to_string();
-    let mut said = Vec::new();
-    let mut line = Vec::new();
-    loop {
-        let mut byte = [0];
-        match stream.read(&mut byte) {
-            Ok(0) => return Err(GreetingError::Ended(quote(&said))),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        }
-        said.push(byte[0]);
-        if byte[0] == b'\n' {
-            let text = String::from_utf8_lossy(&line);
-            let words: Vec<&str> = text.split_whitespace().collect();
-            match words.as_slice() {
-                [word, its, version] if *its == nonce => {
-                    if let Some(protocol) = word.strip_prefix("RDMACTL/")
-                        && let Ok(protocol) = protocol.parse()
-                    {
-                        return Ok(Greeting { protocol, version: (*version).to_owned() });
-                    }
-                }
-                [word, its] if *word == no_agent && *its == nonce => {
-                    return Err(GreetingError::NoAgent);
-                }
-                _ => {}
-            }
-            line.clear();
-        } else {
-            line.push(byte[0]);
-        }
-        if said.len() > NOISE_LIMIT {
-            return Err(GreetingError::Noise(quote(&said)));
-        }
-    }
+/// Reads past a login's noise up to the greeting of an agent.
+#[derive(Debug)]
+pub struct GreetingReader<'a> {
+    nonce: String,
+    /// The first word of the line that a host without an agent prints.
+    no_agent: &'a str,
+    /// The first word of the line that the shell of the host prints before it runs the agent.
+    started_word: &'a str,
+    started: Option<Started>,
+    /// Output without the lines of this protocol.
+    said: Vec<u8>,
 }
 
-/// Quotes the beginning of the output, as the tail of a message; empty without output.
-fn output(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!("; the output begins with {said:?}") }
+impl<'a> GreetingReader<'a> {
+    /// Returns a reader of a greeting with this nonce.
+    #[must_use]
+    pub fn new(nonce: &impl fmt::Display, no_agent: &'a str, started_word: &'a str) -> Self {
+        let nonce = nonce.to_string();
+        Self { nonce, no_agent, started_word, started: None, said: Vec::new() }
+    }
+
+    /// Returns the process that the shell of the host reported. `None` means that the shell did not
+    /// run the command: the login shell, its files or a forced command are in the way.
+    #[must_use]
+    pub fn started(&self) -> Option<Started> {
+        self.started
+    }
+
+    /// Quotes the beginning of the output so far, as the tail of a message; empty without output.
+    #[must_use]
+    pub fn output(&self) -> String {
+        match quote(&self.said) {
+            said if said.is_empty() => String::new(),
+            said => format!("; the output begins with {said:?}"),
+        }
+    }
+
+    /// Reads up to the greeting that carries the nonce.
+    ///
+    /// # Errors
+    /// No such line came.
+    pub fn read(&mut self, stream: &mut impl Read) -> Result<Greeting, GreetingError> {
+        let mut read = 0;
+        let mut line = 0;
+        loop {
+            let mut byte = [0];
+            match stream.read(&mut byte) {
+                Ok(0) => return Err(GreetingError::Ended),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            }
+            read += 1;
+            self.said.push(byte[0]);
+            if byte[0] == b'\n' {
+                if let Some(greeted) = self.take_line(line) {
+                    return greeted;
+                }
+                line = self.said.len();
+            }
+            if read > NOISE_LIMIT {
+                return Err(GreetingError::Noise);
+            }
+        }
+    }
+
+    /// Looks at the line that begins there; returns what ends the reading.
+    fn take_line(&mut self, begin: usize) -> Option<Result<Greeting, GreetingError>> {
+        let text = String::from_utf8_lossy(self.said.get(begin..)?).into_owned();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [word, nonce, rest @ ..] = words.as_slice() else { return None };
+        if *nonce != self.nonce {
+            return None;
+        }
+        match rest {
+            [] if *word == self.no_agent => return Some(Err(GreetingError::NoAgent)),
+            // The second line of the shell has what the first one lacks.
+            _ if *word == self.started_word => self.started = Started::parse(rest).or(self.started),
+            [version] => {
+                let protocol = word.strip_prefix("RDMACTL/")?.parse().ok()?;
+                return Some(Ok(Greeting { protocol, version: (*version).to_owned() }));
+            }
+            _ => return None,
+        }
+        self.said.truncate(begin);
+        None
+    }
 }
 
 fn quote(said: &[u8]) -> String {
@@ -108,8 +181,12 @@ fn quote(said: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    fn reader() -> GreetingReader<'static> {
+        GreetingReader::new(&"c0ffee", "RDMACTL/none", "RDMACTL/run")
+    }
+
     fn greet(said: &str) -> Result<Greeting, GreetingError> {
-        read_greeting(&mut said.as_bytes(), &"c0ffee", "RDMACTL/none")
+        reader().read(&mut said.as_bytes())
     }
 
     #[test]
@@ -120,17 +197,44 @@ mod tests {
 
     #[test]
     fn a_host_without_an_agent_says_so() {
-        assert!(matches!(greet("motd\nRDMACTL/none c0ffee\n"), Err(GreetingError::NoAgent)));
+        let said = "motd\nRDMACTL/run c0ffee 7 7 7\nRDMACTL/none c0ffee\n";
+        assert!(matches!(greet(said), Err(GreetingError::NoAgent)));
     }
 
     #[test]
     fn a_stream_that_ends_is_quoted() {
-        let error = greet("bash: no\x1b[2J\n").unwrap_err();
-        assert!(error.to_string().contains(r"bash: no\u{1b}[2J"), "{error}");
+        let mut reader = reader();
+        let mut said = "bash: no\x1b[2J\n".as_bytes();
+        assert!(matches!(reader.read(&mut said), Err(GreetingError::Ended)));
+        assert!(reader.output().contains(r"bash: no\u{1b}[2J"), "{}", reader.output());
+        assert_eq!(reader.started(), None);
     }
 
     #[test]
     fn endless_noise_is_cut() {
-        assert!(matches!(greet(&"x".repeat(NOISE_LIMIT + 2)), Err(GreetingError::Noise(_))));
+        assert!(matches!(greet(&"x".repeat(NOISE_LIMIT + 2)), Err(GreetingError::Noise)));
+    }
+
+    #[test]
+    fn the_process_of_the_shell_is_no_output() {
+        for (words, pid, leader) in [
+            ("4242 4242 9000", Some(4242), true),
+            ("4242 17 9000", Some(4242), false),
+            ("4242", Some(4242), false),
+            ("0 0 9000", Some(0), false),
+            ("1 1 9000", Some(1), false),
+            ("-1 -1 9000", None, false),
+            ("4242; 4242 9000", None, false),
+            ("", None, false),
+        ] {
+            let mut reader = reader();
+            let said = format!("motd\nRDMACTL/run c0ffee {words}\n");
+            assert!(matches!(reader.read(&mut said.as_bytes()), Err(GreetingError::Ended)));
+            assert_eq!(reader.started().map(|started| started.pid), pid, "{words}");
+            let process = Process { pid: 4242, start_ticks: 9000 };
+            let leads = reader.started().and_then(|started| started.leader());
+            assert_eq!(leads, leader.then_some(process), "{words}");
+            assert_eq!(reader.output(), r#"; the output begins with "motd""#);
+        }
     }
 }

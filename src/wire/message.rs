@@ -10,7 +10,8 @@ use crate::model::probe::{Step, StepError, StepResult};
 ///
 /// 2: reports and probes. 3: [`ToAgent::Record`]. 4: parts as words, and told in the report.
 /// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
-/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad). 7: [`Loss::Expired`].
+/// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
+/// 7: [`Loss::Expired`], and how a worker ended in [`Loss::Ended`].
 pub const PROTOCOL: u32 = 7;
 
 /// How long an agent keeps a worker without a message from the operator.
@@ -105,8 +106,13 @@ pub struct Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
-    /// It ended or was killed.
-    Ended,
+    /// It ended or was killed. Both are `None` if the supervisor could not find out how.
+    Ended {
+        /// Exit status.
+        status: Option<i32>,
+        /// Number of the signal that killed it.
+        signal: Option<i32>,
+    },
     /// It stopped answering and was killed for it.
     Hung,
     /// The operator was silent for longer than a worker is kept without one. The supervisor killed

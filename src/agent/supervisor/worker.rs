@@ -1,4 +1,5 @@
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use super::{Event, SupervisorError, spawn};
 use crate::agent::heard::Heard;
 use crate::clock::Deadline;
 use crate::ping::worker::BEGINNING;
-use crate::wire::{FrameReader, FrameWriter, ToWorker};
+use crate::wire::{FrameReader, FrameWriter, Loss, ToWorker};
 
 /// How long a worker may be silent before it counts as hung.
 const SILENCE: Duration = Duration::from_millis(1_500);
@@ -95,6 +96,16 @@ impl Worker {
     pub(super) fn hand_over(&self, step: ToWorker) {
         // Fails only when the worker is gone, which its output tells.
         let _ = self.input.send(step);
+    }
+
+    /// Returns how a worker ended whose output is over.
+    pub(super) fn ending(&self) -> Loss {
+        // The kernel closes the output of a process before the process can be waited for.
+        has_ended(&self.child, CLEAN_UP);
+        let exit = self.child.lock().try_wait().ok().flatten();
+        let (status, signal) =
+            exit.map_or((None, None), |exit: ExitStatus| (exit.code(), exit.signal()));
+        Loss::Ended { status, signal }
     }
 
     pub(super) fn kill(self) {

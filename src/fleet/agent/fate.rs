@@ -1,15 +1,17 @@
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Agent;
 use super::reader::SILENCE;
 use super::way::Way;
 use crate::clock::{self, Deadline};
+use crate::fleet::last_words::last_words;
 use crate::fleet::remote_command;
 use crate::fleet::time_limit::MORE_TIME;
-use crate::fleet::{Access, Leftover};
+use crate::fleet::{Access, Exit, Leftover};
 use crate::model::ping::Life;
 use crate::model::{HostFailure, Reason};
-use crate::wire::{Loss, WORKER_LEASE};
+use crate::wire::{Loss, Process, WORKER_LEASE};
 
 /// How long a host may take to run a one-line command over a session that stands, and the kernel
 /// to end a killed child of this process.
@@ -21,6 +23,12 @@ const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// How long an agent may take to speak on a host that answers: some of its heartbeats.
 const RECOVERY: Duration = Duration::from_millis(750);
+
+/// How long a new connection to a host may take whose first one ended.
+const REOPEN: Duration = Duration::from_secs(3);
+
+/// How long a wrapper script may run after the agent that it started.
+const WRAPPER: Duration = Duration::from_millis(500);
 
 /// What is known of a host whose agent failed.
 const HOST_RESPONDS: &str = "the host responds";
@@ -77,10 +85,7 @@ impl Agent {
                 let service = self.way.service();
                 Life::Hung(format!("agent unresponsive for {seconds} s; {service} still responds"))
             }
-            (true, Look::There) | (_, Look::Gone) => {
-                let said = self.pipe.last_words();
-                Life::Dead(format!("the agent ended unexpectedly{said}; {HOST_RESPONDS}"))
-            }
+            (true, Look::There) | (_, Look::Gone) => self.how_it_ended(),
             (_, Look::Silent(why)) => {
                 let service = self.way.service();
                 Life::Dead(format!(
@@ -89,6 +94,61 @@ impl Agent {
             }
         };
         Fate { life, given_up }
+    }
+
+    /// Returns what ended an agent on a host that responds.
+    fn how_it_ended(&self) -> Life {
+        match self.pipe.ending() {
+            Ok(exit) => self.ended("the agent", &exit, self.way.judge(&exit)),
+            Err(failure) if failure.reason == Reason::Lost => {
+                let service = self.way.service();
+                Life::Disconnected(format!(
+                    "the connection of the agent over {service} ended ({}), and with it the agent; {HOST_RESPONDS}",
+                    failure.detail
+                ))
+            }
+            // Its output ended, and what ended it is not known.
+            Err(_) => {
+                let said = last_words(&self.pipe.stderr());
+                Life::Failed(format!("the agent ended unexpectedly{said}; {HOST_RESPONDS}"))
+            }
+        }
+    }
+
+    fn ended(&self, who: &str, exit: &Exit, reason: Reason) -> Life {
+        let said = last_words(&self.pipe.stderr());
+        let service = self.way.service();
+        if reason == Reason::Lost {
+            return Life::Disconnected(format!(
+                "{service} ended, and with it the agent; {exit}{said}; {HOST_RESPONDS}"
+            ));
+        }
+        let detail = format!("{who} ended unexpectedly; {exit}{said}; {HOST_RESPONDS}");
+        if reason == Reason::Killed { Life::Killed(detail) } else { Life::Failed(detail) }
+    }
+
+    /// Waits for the process that the host started, if the agent is a child of it: a wrapper script
+    /// or sudo. Returns false if the wrapper still runs.
+    pub(super) fn wrapper_ends(&self) -> bool {
+        let Way::There(access, _) = &self.way else { return true };
+        let (Some(leader), Some(agent)) = (self.leader(), self.inbox.lock().process) else {
+            return true;
+        };
+        leader.pid == agent.pid
+            || access.ends_processes()
+            || self.pipe.wait(Deadline::after(WRAPPER)).is_ok()
+    }
+
+    /// Returns the process that the host started, if it leads a process group of its own.
+    fn leader(&self) -> Option<Process> {
+        self.started.and_then(|started| started.leader())
+    }
+
+    /// Returns the process of the agent: the one that it reported, else the one that the host
+    /// started.
+    fn process(&self) -> Option<Process> {
+        let reported = self.inbox.lock().process;
+        reported.or_else(|| self.started.and_then(|started| started.process()))
     }
 
     /// True if nothing came for too long, or nothing more will come. Time in which this process did not
@@ -118,8 +178,11 @@ impl Agent {
                  {}: rdmactl was stopped, or the network between them was interrupted",
                 clock::time_text(WORKER_LEASE)
             )),
-            Some(Loss::Ended) => {
-                Life::Dead(format!("the worker of the agent ended unexpectedly; {HOST_RESPONDS}"))
+            Some(Loss::Ended { status, signal }) => {
+                let signal = signal.map(|number| number.to_string());
+                let exit = Exit { status, signal };
+                let reason = if exit.is_kill() { Reason::Killed } else { Reason::AgentFailed };
+                self.ended("the worker of the agent", &exit, reason)
             }
         })
     }
@@ -148,7 +211,7 @@ impl Agent {
             // The connection is cut: that ends the agent's input, and with it the agent.
             return Ok(());
         }
-        let pid = self.inbox.lock().process.map(|process| process.pid);
+        let pid = self.process().map(|process| process.pid);
         // Without a process id, the end of the command itself is all that can be known.
         if pid.is_none() && self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() {
             return Ok(());
@@ -170,7 +233,7 @@ impl Agent {
             Way::Here(_) if self.pipe.wait(Deadline::after(Duration::ZERO)).is_ok() => Look::Gone,
             Way::Here(_) => Look::There,
             Way::There(access, _) => {
-                let status = self.run_there(&**access, patience, remote_command::is_there);
+                let status = self.run_there(access, patience, remote_command::is_there);
                 status.map_or_else(Look::Silent, |status| match status {
                     Some(0) => Look::There,
                     Some(3 | 4) => Look::Gone,
@@ -192,8 +255,8 @@ impl Agent {
                 gone.map_or(Look::There, |_exit| Look::Gone)
             }
             Way::There(access, privilege) => {
-                let kill = |pid, ticks| remote_command::kill(pid, ticks, *privilege);
-                let status = self.run_there(&**access, LOOK, kill);
+                let kill = |process| remote_command::kill(process, self.leader(), *privilege);
+                let status = self.run_there(access, LOOK, kill);
                 status.map_or_else(Look::Silent, |status| match status {
                     Some(0 | 3 | 4) => Look::Gone,
                     _ => Look::There,
@@ -202,17 +265,39 @@ impl Agent {
         }
     }
 
-    /// Runs a command on the agent's process over a new channel; returns its exit status, or why none came.
+    /// Runs a command on the agent's process over a new channel, or over a new connection if the
+    /// first one is over; returns its exit status, or why none came.
     fn run_there(
         &self,
-        access: &dyn Access,
+        access: &Arc<dyn Access>,
         patience: Duration,
-        command: impl FnOnce(u32, u64) -> String,
+        command: impl FnOnce(Process) -> String,
     ) -> Result<Option<i32>, String> {
-        let process = self.inbox.lock().process;
-        let process = process.ok_or("the agent sent no process id")?;
-        let command = command(process.pid, process.start_ticks);
-        let exit = access.run(&command, Deadline::after(patience));
+        let command = command(self.process().ok_or("the agent sent no process id")?);
+        let exit = match self.reopened.get() {
+            Some(access) => access.run(&command, Deadline::after(patience)),
+            None => match access.run(&command, Deadline::after(patience)) {
+                Err(failure) if failure.reason == Reason::Lost => {
+                    self.run_anew(access, &command, failure)
+                }
+                exit => exit,
+            },
+        };
         exit.map(|exit| exit.status).map_err(|failure| failure.detail)
+    }
+
+    /// Runs a command over a new connection to a host whose first one failed.
+    fn run_anew(
+        &self,
+        access: &Arc<dyn Access>,
+        command: &str,
+        failure: HostFailure,
+    ) -> Result<Exit, HostFailure> {
+        let deadline = Deadline::after(REOPEN);
+        let again = access.reopen(deadline).unwrap_or(Err(failure))?;
+        // The deadline of the login would cut off later commands.
+        again.set_deadline(None);
+        let again = self.reopened.get_or_init(|| again);
+        again.run(command, Deadline::after(deadline.remaining().max(LOOK)))
     }
 }

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use crate::clock::Deadline;
 use crate::fleet::remote_command::Privilege;
-use crate::fleet::{Access, Guard};
+use crate::fleet::{Access, Exit, Guard};
+use crate::model::{HostFailure, Reason};
 
 /// What carries the agent's pipe; cut by its deadline or by a cancelled run.
 pub(super) enum Way {
@@ -42,6 +43,34 @@ impl Way {
         match self {
             Self::Here(_) => format!("{purpose}: {command}"),
             Self::There(access, _) => access.by_hand(purpose, command),
+        }
+    }
+
+    /// Returns what an exit says of the agent: it was killed, it failed, or what carries it ended.
+    pub(super) fn judge(&self, exit: &Exit) -> Reason {
+        let is_signal_of_agent = match self {
+            Self::Here(_) => true,
+            Self::There(access, _) => access.reports_signals(),
+        };
+        match exit {
+            Exit { signal: Some(_), .. } if !is_signal_of_agent => Reason::Lost,
+            exit if exit.is_kill() => Reason::Killed,
+            _ => Reason::AgentFailed,
+        }
+    }
+
+    /// Returns the failure of an agent that ended before its answer.
+    pub(super) fn ended(&self, exit: &Exit, detail: String) -> HostFailure {
+        let reason = self.judge(exit);
+        let failure = HostFailure::new(reason, detail);
+        match reason {
+            Reason::Killed => failure
+                .fix(self.by_hand("find what killed rdmactl", "dmesg | grep -iE 'oom|killed'")),
+            Reason::AgentFailed => failure.fix(self.by_hand(
+                "this command must print a version; it also shows the limits of the login",
+                "rdmactl --version; ulimit -a",
+            )),
+            _ => failure,
         }
     }
 

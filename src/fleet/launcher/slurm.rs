@@ -214,6 +214,11 @@ impl Access for SlurmAccess {
         &self.node
     }
 
+    /// slurmd ends every process of a step.
+    fn ends_processes(&self) -> bool {
+        true
+    }
+
     fn by_hand(&self, purpose: &str, command: &str) -> String {
         let (id, node) = (&self.job.id, &self.node);
         let command = shlex::try_quote(command).unwrap_or_default();

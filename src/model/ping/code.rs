@@ -24,6 +24,10 @@ pub const FIX_SET_UP: &str = "on {host}: ip link set {netdev} up; if the port st
 pub const FIX_VLAN: &str =
     "set the same VLAN id on {source} and {target}: ip -d link show {netdev}";
 
+/// Fix for [`Code::PeerDead`] if the host responds and rdmactl was killed.
+pub const FIX_KILLED: &str = "on {host}, find what killed rdmactl: dmesg | grep -iE 'oom|killed'; journalctl -k \
+                              --since -1h";
+
 /// Declares the verdict codes, each with its word, its meaning and its fixes.
 macro_rules! codes {
     ($($name:ident = $word:literal, $meaning:literal, [$($fix:expr),*];)*) => {
@@ -85,10 +89,16 @@ codes! {
          slow host.",
         ["list the cause: rdmactl devices -H {host}"];
     PeerDead = "peer.dead",
-        "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or rdmactl was \
-         killed on the host. A host that responds again gets a second attempt.",
-        ["check on its console that {host} is up; then, on {host}, look for killed processes: dmesg | grep -iE \
-          'oom|killed|segfault'"];
+        "The host responded before and does not respond now: neither the agent nor SSH for five seconds, or SIGKILL \
+         ended rdmactl on the host. A host that responds again gets a second attempt.",
+        ["check on its console that {host} is up, and show its kernel log: dmesg | tail -50", FIX_KILLED];
+    AgentFailed = "peer.agent_failed",
+        "The host responds, but rdmactl on the host ended with an error, for example because of a limit of the login.",
+        ["on {host}, as the user of the login, show the limits and the kernel log: ulimit -a; dmesg | tail -50"];
+    ConnectionLost = "peer.connection_lost",
+        "The connection to the agent ended during the run: the SSH session was closed or killed, or the network reset \
+         the connection. The host responds.",
+        ["on {host}, find what ended the session: journalctl -u ssh -u sshd --since -1h"];
     PeerHung = "peer.hung",
         "The host responds, but the processes of rdmactl on the host do not run.",
         ["on {host}, look for stopped or swapped-out processes and soft lockups: ps -eo pid,stat,wchan:30,comm | awk \
@@ -275,6 +285,10 @@ impl Code {
     /// True if a reply that was late because rdmactl itself did not run can lead to the verdict.
     #[must_use]
     pub fn may_be_standstill(self) -> bool {
-        self.may_be_chance() || matches!(self, Self::PeerDead | Self::PeerHung | Self::NoListener)
+        self.may_be_chance()
+            || matches!(
+                self,
+                Self::PeerDead | Self::PeerHung | Self::ConnectionLost | Self::NoListener
+            )
     }
 }

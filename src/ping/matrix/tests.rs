@@ -284,7 +284,10 @@ fn a_host_that_never_answered_is_unreached_and_not_dead() {
     let longer = "raise the time limit: --timeout 20s";
     assert_eq!(code(Reason::Timeout, Some(longer)), (Code::Unreached, longer.into()));
     assert_eq!(code(Reason::Unreachable, None).0, Code::Unreached);
-    assert_eq!(code(Reason::Lost, None).0, Code::PeerDead);
+    assert_eq!(code(Reason::Lost, None).0, Code::ConnectionLost);
+    assert_eq!(code(Reason::Killed, None).0, Code::PeerDead);
+    assert_eq!(code(Reason::AgentFailed, None).0, Code::AgentFailed);
+    assert_eq!(code(Reason::Shell, None).0, Code::Unreached);
     assert_eq!(code(Reason::Hung, None).0, Code::PeerHung);
 }
 
