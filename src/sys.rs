@@ -37,6 +37,7 @@ pub mod port_counters;
 pub mod rds;
 mod readable;
 pub(crate) mod ssh;
+pub mod stdout;
 pub mod umad;
 pub mod verbs;
 

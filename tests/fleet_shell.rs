@@ -4,12 +4,14 @@
 #[path = "fleet/sshd.rs"]
 mod sshd;
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rdmactl::clock::Deadline;
 use rdmactl::collect::host_report;
-use rdmactl::fleet::remote_command::Privilege;
+use rdmactl::fleet::remote_command::{Privilege, shell_line, shell_reader};
 use rdmactl::fleet::{Access, Nonce, Shell};
 use rdmactl::model::{Part, Parts, Reason, Via};
 use rdmactl::source::{Live, Question, ReadError, Source as _, VerbsChild};
@@ -45,7 +47,10 @@ fn a_shell_reads_what_the_program_reads() {
     assert!(recording.taken_ns.is_some());
     let mut compared = 0;
     for entry in &recording.entries {
-        let (Question::File(path) | Question::Dir(path) | Question::Link(path)) = &entry.question
+        let (Question::File(path)
+        | Question::Dir(path)
+        | Question::Link(path)
+        | Question::Access(path)) = &entry.question
         else {
             panic!("{:?} is nothing for a shell", entry.question)
         };
@@ -111,4 +116,29 @@ fn a_login_that_says_much_gives_a_shell_and_one_that_gives_none_is_told() {
         let failure = Shell::start(&session, nonce, Privilege::Login, seconds(2)).err().unwrap();
         assert_eq!(failure.reason, reason, "{forced}: {}", failure.detail);
     }
+}
+
+#[test]
+fn a_shell_tells_which_device_files_may_be_opened() {
+    let nonce = Nonce::new().unwrap();
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", &shell_reader(nonce, Privilege::Login)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    input.write_all(b"p/dev/null\np/dev/none\np/etc\np/proc/sys/kernel/ostype\nA\n").unwrap();
+    drop(input);
+    let output = shell.wait_with_output().unwrap();
+    let line = |word| shell_line(word, &nonce.to_string());
+    let expected = format!(
+        "{}/dev/null\n{}sh: /dev/none: No such file or directory\n\
+         sh: /etc: No such device or address\n\
+         sh: /proc/sys/kernel/ostype: No such device or address\n",
+        line("sh"),
+        line("errors")
+    );
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with(&expected), "{said}");
 }

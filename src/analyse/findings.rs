@@ -7,7 +7,7 @@ mod rates;
 mod unreadable;
 
 use crate::model::{
-    Connection, Finding, HostFailure, HostReport, Reason, Severity, Subject, VerbsState,
+    Connection, Finding, HostFailure, HostReport, Problem, Reason, Severity, Subject, VerbsState,
 };
 pub use changed::{Changed, changes};
 use folded::Folded;
@@ -91,7 +91,12 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
         let (subject, what) = (Subject::Part("verbs".into()), detail.clone());
         all.push(host, Severity::Unknown, "unreadable", Found { subject, what, fix: fix.clone() });
     }
-    for found in unreadable::findings(&report.problems) {
+    let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
+        report.problems.iter().partition(|problem| problem.is_of_device_file());
+    for found in unreadable::findings(&device_files) {
+        all.push(host, Severity::Warn, "device.file", found);
+    }
+    for found in unreadable::findings(&others) {
         all.push(host, Severity::Unknown, "unreadable", found);
     }
 }

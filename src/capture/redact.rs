@@ -77,6 +77,9 @@ impl Redactor {
                     |bytes: &[u8]| Some(self.path(std::str::from_utf8(bytes).ok()?).into());
                 (Question::Link(self.path(path)), some(entry, target))
             }
+            Question::Access(path) => {
+                (Question::Access(self.path(path)), some(entry, |_| Some(Vec::new())))
+            }
             Question::Verbs => (Question::Verbs, some(entry, |bytes| self.verbs(bytes))),
             Question::Route(query) => {
                 let netdev = self.token(&query.netdev);

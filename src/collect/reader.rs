@@ -195,6 +195,15 @@ impl<'source> Reader<'source> {
         });
     }
 
+    /// Notes a device whose file cannot be opened. A capture without the answer, and a shell, show
+    /// nothing.
+    pub(super) fn unopenable(&mut self, device: &str, path: &str, error: &ReadError) {
+        if let Some(errno) = error.errno() {
+            let reason = error.to_string();
+            self.problems.push(Problem::of_device_file(device, path, &errno, &reason));
+        }
+    }
+
     /// Notes a text of an unknown shape.
     pub(super) fn malformed(&mut self, key: &str, path: &str, text: &str) {
         let mut quote: String = text.trim().chars().take(QUOTE).collect();

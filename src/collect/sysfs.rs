@@ -46,8 +46,9 @@ pub(super) fn read_host(reader: &mut Reader<'_>, report: &mut HostReport) {
     names.sort_by(|a, b| crate::names::compare(a, b));
     report.devices = names.iter().map(|name| device::read(reader, name, &report.parts)).collect();
     drop_vanished(reader, report);
-    if !report.devices.is_empty() && report.parts.has(Part::Details) {
-        chardev::read(reader, &mut report.devices);
+    if !report.devices.is_empty() {
+        let has_details = report.parts.has(Part::Details);
+        chardev::read(reader, &mut report.devices, has_details);
     }
 }
 

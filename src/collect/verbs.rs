@@ -49,6 +49,8 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             not_recorded: false,
         };
         let whole = key::device(&device.name, "verbs");
+        // A device file that cannot be opened is the cause, and is noted.
+        let is_explained = report.problems.has(&whole);
         match entry.map(|index| entries.swap_remove(index).answer) {
             Some(Ok(mut attributes)) => {
                 for port in std::mem::take(&mut attributes.refused_ports) {
@@ -57,6 +59,7 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
                 }
                 fill(device, attributes);
             }
+            Some(Err(_)) | None if is_explained => {}
             Some(Err(detail)) => report.problems.push(problem(whole, detail, None)),
             // The planes of a multi-plane port (`smi1`) have no device file by design.
             None if device.driver.as_ref().is_some_and(|driver| known.contains(driver)) => {

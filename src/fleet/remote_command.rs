@@ -103,7 +103,7 @@ pub fn shell_line(word: &str, nonce: &str) -> String {
 /// A shell that answers questions on stdin until its end.
 ///
 /// It says `RDMACTL/sh NONCE` first. `pPATH` adds a path; then `F` has their content printed, `D` lists,
-/// `L` targets of links, `T` the seconds since 1970. What an answer could not read comes behind
+/// `L` targets of links, `A` the device files that may be opened, `T` the seconds since 1970. What an answer could not read comes behind
 /// `RDMACTL/errors NONCE`; its end is `RDMACTL/end NONCE` and the seconds since the host was started.
 #[must_use]
 pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
@@ -119,6 +119,10 @@ pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
          {{ e=$(grep -aH \"\" /dev/null \"$@\" 2>&1 >&3); }} 3>&1;; \
          D) {{ e=$(ls -1A -- /sys \"$@\" 2>&1 >&3); }} 3>&1;; \
          L) {{ e=$(ls -ld -- \"$@\" 2>&1 >&3); }} 3>&1;; \
+         A) for p; do if [ -c \"$p\" ] && [ -r \"$p\" ] && [ -w \"$p\" ]; then echo \"$p\"; \
+         elif [ -c \"$p\" ]; then o=\"${{o}}sh: $p: Permission denied$n\"; \
+         elif [ -e \"$p\" ]; then o=\"${{o}}sh: $p: No such device or address$n\"; \
+         else o=\"${{o}}sh: $p: No such file or directory$n\"; fi; done;; \
          T) date +%s;; esac; set --; read u r </proc/uptime; \
          echo RDMACTL/errors {nonce}; printf %s \"$o$e$n\"; echo RDMACTL/end {nonce} $u; done"
     );

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::key::is_within;
+use super::key::{self, is_within};
 
 /// Something that is there but could not be read: it costs one cell, never a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,40 @@ pub const NEEDS_PROGRAM: &str = "rdmactl is needed on the host";
 /// Reason of a problem in a capture from which the answer was removed.
 pub const REDACTED: &str = "removed by --redact";
 
+/// Directory of the device files of RDMA.
+const DEVICE_FILES: &str = "/dev/infiniband/";
+
 impl Problem {
+    /// Returns the problem of a device whose file cannot be opened by programs. `errno` is the name of
+    /// the error number, and `reason` its name and text.
+    #[must_use]
+    pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
+        let fix = match errno {
+            "EACCES" => {
+                "add the user to the group of the device files: ls -l /dev/infiniband; usermod -aG GROUP \
+                 USER"
+            }
+            _ => {
+                "list the device files: ls -l /dev/infiniband; in a container, pass them: docker run \
+                 --device=/dev/infiniband"
+            }
+        };
+        Self {
+            key: key::device(device, "verbs"),
+            source: path.to_owned(),
+            errno: Some(errno.to_owned()),
+            detail: format!("cannot open {path}: {reason}"),
+            fix: Some(fix.to_owned()),
+            not_recorded: false,
+        }
+    }
+
+    /// Returns true for a device file that cannot be opened.
+    #[must_use]
+    pub fn is_of_device_file(&self) -> bool {
+        self.errno.is_some() && self.source.starts_with(DEVICE_FILES)
+    }
+
     /// Returns true if a shell cannot give the answer, and rdmactl on the host could.
     #[must_use]
     pub fn needs_program(&self) -> bool {

@@ -1,5 +1,8 @@
 use super::{Key, Value};
-use crate::model::{Device, HostReport, Netdev, Part, Port, PortState, Protocol, VerbsState, key};
+use crate::model::{
+    Device, HostReport, LinkLayer, Netdev, NodeType, Part, Port, PortState, Protocol, VerbsState,
+    key,
+};
 
 /// Sources of the driver of a device.
 pub(super) const DRIVER: &[&str] =
@@ -97,6 +100,29 @@ impl DeviceRow<'_> {
         };
         let is_unreadable = sources.iter().any(|source| self.is_unreadable(source));
         if is_unreadable { Value::Failed } else { self.of_port(get) }
+    }
+
+    /// Returns the protocol of the port. Without the name of the driver, InfiniBand and Omni-Path look
+    /// alike: the link layer of the kernel stands for both.
+    pub(super) fn link(&self) -> Value {
+        let is_ca = self.device.is_some_and(|device| device.node_type == Some(NodeType::Ca));
+        self.of_port(|port| match (port.protocol, port.link_layer) {
+            (Some(protocol), _) => Value::text(Some(protocol.word())),
+            (None, Some(layer @ LinkLayer::Infiniband))
+                if is_ca && port.netdev.is_none() && port.rate_bps.is_some() =>
+            {
+                Value::text(Some(layer.word()))
+            }
+            _ => Value::Absent,
+        })
+    }
+
+    /// Returns the rate of the port. A rate that is known does not need the interface.
+    pub(super) fn rate(&self) -> Value {
+        match self.port.and_then(|port| port.rate_bps) {
+            Some(rate_bps) => Value::Bits(rate_bps),
+            None => self.of_netdev(|_| Value::Absent),
+        }
     }
 
     /// The interface of the port, where it was read.

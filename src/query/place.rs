@@ -3,7 +3,7 @@
 use super::column::Listing;
 use super::device_row::{LIDS, NETDEV, PEER, PROTOCOL};
 use super::{Align, Column, DeviceRow, Meaning, Shown, Value};
-use crate::model::{HostReport, LinkPeer, Port, Protocol};
+use crate::model::{HostReport, LinkPeer, Port};
 
 /// A row that belongs to a host.
 pub(super) trait OfHost {
@@ -67,11 +67,11 @@ shared! {
     OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical port state"
         |row| of_port(row, |port| Value::text(port.phys_state.as_ref()));
     OfPort protocol: "port.protocol" "LINK" Left Always ["port.gids"] + PROTOCOL
-        "Protocol of the port: IB, RoCE, iWARP, OPA, EFA, usNIC"
-        |row| of_port(row, |port| Value::text(port.protocol.map(Protocol::word)));
+        "Protocol of the port: IB, RoCE, iWARP, OPA, EFA, usNIC; InfiniBand without a known driver"
+        |row| row.place().link();
     OfPort rate: "port.rate_bps" "RATE" Right Always ["port.rate_bps", "port.state"] + NETDEV
         "Data rate of an active port; on Ethernet the speed of the network interface"
-        |row| row.place().of_netdev(|port| port.rate_bps.map_or(Value::Absent, Value::Bits));
+        |row| row.place().rate();
     OfPort rate_text: "port.rate_text" "RATE_TEXT" Left Asked ["port.rate_bps"] "Text of the kernel's rate file (sysfs ports/N/rate)"
         |row| of_port(row, |port| Value::text(port.rate_text.as_ref()));
     OfPort netdev: "port.netdev" "NETDEV" Left Always [] + NETDEV "Network interface of the port"

@@ -26,11 +26,42 @@ pub fn csv<L: Listing>(
 fn cell(value: &Value) -> String {
     match value {
         Value::Absent => String::new(),
-        Value::Bad(text) => escape(text).into_owned(),
+        Value::Bad(text) => csv_text(text),
         Value::PerSecond(rate) => rate.to_string(),
         value => match value.number() {
             Some(number) => number.to_string(),
-            None => escape(&value.to_string()).into_owned(),
+            None => csv_text(&value.to_string()),
         },
     }
+}
+
+/// Returns a text as a cell: escaped, and with `'` before a sign that begins a formula of spreadsheets.
+/// Names, descriptions and texts come from other hosts.
+pub(super) fn csv_text(text: &str) -> String {
+    const SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+    let text = escape(text);
+    // Spreadsheets skip blanks before a formula.
+    let is_formula = text.trim_start().starts_with(SIGNS);
+    if is_formula { format!("'{text}") } else { text.into_owned() }
+}
+
+#[test]
+fn no_cell_is_a_formula_and_numbers_stay_numbers() {
+    for (text, expected) in [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1", "'+1"),
+        ("-x", "'-x"),
+        (" @SUM(A1)", "' @SUM(A1)"),
+        ("\u{ff1d}1", "'\u{ff1d}1"),
+        ("\t=1", "\\x09=1"),
+        ("mlx5_0", "mlx5_0"),
+        ("a=b", "a=b"),
+        ("\u{9b}\u{202e}", "\\x9b\\u{202e}"),
+        ("", ""),
+    ] {
+        assert_eq!(csv_text(text), expected);
+    }
+    assert_eq!(cell(&Value::Int(-5)), "-5");
+    assert_eq!(cell(&Value::Bad("-bad".into())), "'-bad");
+    assert_eq!(cell(&Value::Absent), "");
 }

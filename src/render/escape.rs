@@ -26,6 +26,33 @@ fn is_control(letter: char) -> bool {
     letter.is_control()
 }
 
+/// Returns JSON in which no character can act on a terminal: `\u009b` is the same JSON as the character.
+///
+/// JSON has such characters in its strings only, and serde escapes those below a blank.
+pub(super) fn escape_json(json: String) -> String {
+    let acts = |letter: char| letter == '\x7f' || !letter.is_ascii() && acts_on_terminal(letter);
+    if json.is_ascii() && !json.contains('\x7f') || !json.chars().any(acts) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if acts(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(letter);
+        }
+    }
+    safe
+}
+
+/// True for a control character, and for a character that turns or hides the text around it.
+pub(super) fn acts_on_terminal(letter: char) -> bool {
+    is_control(letter) || is_hidden(letter)
+}
+
 /// What has no width of its own, or changes the direction of what stands beside it.
 fn is_hidden(letter: char) -> bool {
     matches!(letter,
@@ -34,6 +61,17 @@ fn is_hidden(letter: char) -> bool {
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{fffd}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[test]
+fn json_is_the_same_with_escaped_characters() {
+    let text = "\x1b[2J\n\"\\\x7f\u{9b}31m \u{202e}txt\u{e0001} \u{e4}\u{65e5}";
+    let json = escape_json(serde_json::to_string(text).unwrap());
+    assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    assert!(!json.chars().any(acts_on_terminal), "{json}");
+    assert!(json.contains("\\u009b31m \\u202etxt\\udb40\\udc01 \u{e4}\u{65e5}"), "{json}");
+    let pretty = "{\n  \"a\": 1\n}\n";
+    assert_eq!(escape_json(pretty.to_owned()), pretty);
 }
 
 #[test]

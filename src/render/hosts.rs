@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::csv::csv_text;
+
 /// The JSON of `rdmactl hosts`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -48,8 +50,10 @@ pub fn hosts_csv(hosts: &[HostEntry]) -> Result<String, csv::Error> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     // Also where there is no host.
     writer.write_record(["host", "user", "name", "port"])?;
-    for host in hosts {
-        writer.serialize(host)?;
+    for HostEntry { host, user, name, port } in hosts {
+        let user = user.as_deref().map(csv_text).unwrap_or_default();
+        let port = port.map(|port| port.to_string()).unwrap_or_default();
+        writer.write_record([csv_text(host), user, csv_text(name), port])?;
     }
     let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+use super::escape::escape_json;
 use super::{HostsDocument, SettingsDocument};
 use crate::model::ping::PingReport;
 use crate::model::{Connection, HostFailure, HostReport, Problems, Via};
@@ -132,7 +133,7 @@ pub fn hosts_schema() -> serde_json::Value {
 /// # Errors
 /// A value has no JSON form, which no document of this program has.
 pub fn to_json(document: &impl Serialize) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(document)?;
+    let mut text = escape_json(serde_json::to_string_pretty(document)?);
     text.push('\n');
     Ok(text)
 }
@@ -146,7 +147,7 @@ pub fn to_json_lines<D: Serialize>(
 ) -> serde_json::Result<String> {
     let mut text = String::new();
     for document in documents {
-        text.push_str(&serde_json::to_string(&document)?);
+        text.push_str(&escape_json(serde_json::to_string(&document)?));
         text.push('\n');
     }
     Ok(text)

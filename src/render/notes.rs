@@ -229,7 +229,9 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     let mut order: Vec<(&Problem, usize)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for problem in problems {
-        let index = match table(&problem.key) {
+        let table =
+            if problem.is_of_device_file() { Some(DEVICE_FILES) } else { table(&problem.key) };
+        let index = match table {
             Some(table) if problem.errno.is_some() => {
                 // Its own file stands in the words, which differ by it.
                 let words = problem.detail.replace(&problem.source, "");
@@ -244,11 +246,19 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
     }
     let fact = |(problem, more): (&Problem, usize)| {
         let Problem { key, detail, fix, .. } = problem;
-        let more = if more == 0 { String::new() } else { format!(", and {more} more values") };
+        let noun = if problem.is_of_device_file() { DEVICE_FILES } else { "values" };
+        let more = match more {
+            0 => String::new(),
+            1 => format!(", and 1 more {}", noun.trim_end_matches('s')),
+            more => format!(", and {more} more {noun}"),
+        };
         Fact::new(format!("{key}: {detail}{more}"), fix.clone())
     };
     order.into_iter().map(fact).collect()
 }
+
+/// The verbs device files of a host, as one table.
+const DEVICE_FILES: &str = "device files";
 
 /// The table of which a key names one entry: `mlx5_0/1/gids` of `mlx5_0/1/gids/3`.
 fn table(key: &str) -> Option<&str> {
@@ -284,6 +294,34 @@ fn a_table_whose_entries_are_refused_is_one_note() {
             "a/1/lid: cannot read /sys/a/1/lid: EACCES (permission denied)",
             "a/1/state: cannot read /sys/a/1/state: EACCES (permission denied)",
             "a/2/gids/0: cannot read /sys/a/2/gids/0: EACCES (permission denied)",
+        ]
+    );
+}
+
+#[test]
+fn device_files_that_cannot_be_opened_are_one_note_for_each_host() {
+    let report = |host: &str, files: u32| {
+        let mut report = HostReport::empty(host, Via::Agent);
+        let file = |number: u32| {
+            let path = format!("/dev/infiniband/uverbs{number}");
+            let reason = "ENOENT (no such file or directory)";
+            Problem::of_device_file(&format!("mlx5_{number}"), &path, "ENOENT", reason)
+        };
+        report.problems = (0..files).map(file).collect();
+        report
+    };
+    let told = |reports: &[HostReport]| {
+        let notes = notes(reports, true, false).into_iter();
+        notes.map(|note| note.text).collect::<Vec<_>>()
+    };
+    let what =
+        "mlx5_0/verbs: cannot open /dev/infiniband/uverbs0: ENOENT (no such file or directory)";
+    assert_eq!(told(&[report("n1", 1)]), [format!("n1: {what}")]);
+    assert_eq!(
+        told(&[report("n1", 8), report("n2", 8), report("n3", 2)]),
+        [
+            format!("n[1-2]: {what}, and 7 more device files"),
+            format!("n3: {what}, and 1 more device file"),
         ]
     );
 }

@@ -15,6 +15,9 @@ pub enum Question {
     Dir(String),
     /// The target of a symbolic link, as it is written in the link.
     Link(String),
+    /// Whether a device file exists and may be opened for reading and writing. The file is not opened;
+    /// the answer is empty.
+    Access(String),
     /// The JSON of a [`VerbsAnswer`](crate::model::VerbsAnswer).
     Verbs,
     /// The messages of the kernel's RDMA netlink.
@@ -45,7 +48,9 @@ pub enum Question {
 impl fmt::Display for Question {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(path) | Self::Dir(path) | Self::Link(path) => out.write_str(path),
+            Self::File(path) | Self::Dir(path) | Self::Link(path) | Self::Access(path) => {
+                out.write_str(path)
+            }
             Self::Verbs => out.write_str("libibverbs"),
             Self::Rdma(query) => query.fmt(out),
             Self::Route(query) => query.fmt(out),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FileType, access, stat};
 
 use super::errno::Errno;
 
@@ -18,6 +18,19 @@ pub(super) fn open_error(name: &str, told: Errno) -> Errno {
         Err(denied @ (Errno::ACCESS | Errno::NOT_PERMITTED)) => denied,
         _ => told,
     }
+}
+
+/// Checks that a character device exists and may be opened for reading and writing, without opening it.
+///
+/// The kernel applies the device rules of a container (cgroup) to this check as well
+/// (`inode_permission`, fs/namei.c).
+pub fn check_access(path: &Path) -> Result<(), Errno> {
+    let mode = stat(path)?.st_mode;
+    if FileType::from_raw_mode(mode) != FileType::CharacterDevice {
+        // A container without the device can have a directory in its place. libibverbs refuses both.
+        return Err(Errno::NO_SUCH_ADDRESS);
+    }
+    Ok(access(path, Access::READ_OK | Access::WRITE_OK)?)
 }
 
 /// Returns a number that identifies a device of the kernel until the device is removed; `None` if
@@ -58,6 +71,18 @@ mod tests {
     #[test]
     fn an_absent_file_changes_nothing() {
         assert_eq!(open_error("no_such_file", Errno::NO_DEVICE), Errno::NO_DEVICE);
+    }
+
+    #[test]
+    fn a_device_file_has_to_exist_and_to_be_a_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("uverbs0");
+        assert_eq!(check_access(&path), Err(Errno::NO_ENTRY));
+        fs::write(&path, "").unwrap();
+        assert_eq!(check_access(&path), Err(Errno::NO_SUCH_ADDRESS));
+        assert_eq!(check_access(folder.path()), Err(Errno::NO_SUCH_ADDRESS));
+        assert_eq!(check_access(Path::new("/dev/null")), Ok(()));
+        assert_eq!(check_access(Path::new("/dev/null/uverbs0")), Err(Errno::NOT_A_DIRECTORY));
     }
 
     #[test]

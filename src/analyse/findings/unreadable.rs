@@ -1,21 +1,26 @@
-//! What could not be read: each place once, however many of its files are refused.
+//! Findings of unreadable data and of device files: one for each place and error, with the number of
+//! the other values or files.
 
 use std::collections::BTreeMap;
 
 use super::Found;
 use crate::model::{Problem, Subject};
 
-pub(super) fn findings(problems: &[Problem]) -> Vec<Found> {
+pub(super) fn findings(problems: &[&Problem]) -> Vec<Found> {
     let mut places: BTreeMap<(&str, Option<&str>), (&Problem, usize)> = BTreeMap::new();
     for problem in problems {
-        let place = (place(&problem.key), problem.errno.as_deref());
+        // All device files of a host are one place: a container lacks all of them.
+        let is_file = problem.is_of_device_file();
+        let place = if is_file { "verbs" } else { place(&problem.key) };
+        let place = (place, problem.errno.as_deref());
         places.entry(place).and_modify(|(_, more)| *more += 1).or_insert((problem, 0));
     }
     let found = |((place, _), (problem, more)): ((&str, _), (&Problem, usize))| {
+        let noun = if problem.is_of_device_file() { "device file" } else { "value" };
         let what = match more {
             0 => problem.detail.clone(),
-            1 => format!("{}, and 1 more value", problem.detail),
-            more => format!("{}, and {more} more values", problem.detail),
+            1 => format!("{}, and 1 more {noun}", problem.detail),
+            more => format!("{}, and {more} more {noun}s", problem.detail),
         };
         Found { subject: Subject::Part(place.to_owned()), what, fix: problem.fix.clone() }
     };
@@ -43,7 +48,7 @@ fn many_files_of_one_port_are_one_finding() {
         problem("mlx5_0/1/state", "EIO"),
         problem("resources", "EPERM"),
     ];
-    let found = findings(&problems);
+    let found = findings(&problems.iter().collect::<Vec<_>>());
     let lines: Vec<String> =
         found.iter().map(|one| format!("{}: {}", one.subject, one.what)).collect();
     assert_eq!(
@@ -54,4 +59,18 @@ fn many_files_of_one_port_are_one_finding() {
             "resources: cannot read resources",
         ]
     );
+}
+
+#[test]
+fn the_device_files_of_a_host_are_one_finding() {
+    let file = |number: u32| {
+        let path = format!("/dev/infiniband/uverbs{number}");
+        Problem::of_device_file(&format!("mlx5_{number}"), &path, "ENOENT", "ENOENT (no such file)")
+    };
+    let found = findings(&[&file(0), &file(1), &file(2)]);
+    assert_eq!(found.len(), 1);
+    let expected =
+        "cannot open /dev/infiniband/uverbs0: ENOENT (no such file), and 2 more device files";
+    assert_eq!(found[0].what, expected);
+    assert!(found[0].fix.as_ref().is_some_and(|fix| fix.contains("docker run --device")));
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::cli::OnlyPairs;
 use crate::fleet::Watchdog;
 use crate::model::ping::{Pair, PingHost, PingReport};
-use crate::render::PingEvent;
+use crate::render::{PingEvent, to_json_lines};
 use crate::term::{OutputError, Term};
 
 /// Where events go: stdout, until its reader has gone.
@@ -78,8 +78,7 @@ impl Stream {
             return;
         }
         // An event that has no JSON form cannot be made.
-        let Ok(mut line) = serde_json::to_string(event) else { return };
-        line.push('\n');
+        let Ok(line) = to_json_lines([event]) else { return };
         if let Err(error) = self.term.answer(line) {
             state.failed = Some(error);
             if let Some(watchdog) = &self.watchdog {

@@ -54,6 +54,13 @@ impl Origin {
                 let fix = "remove --every: a recording plays at its original speed";
                 return Err(Advice::error("--every contradicts --from", fix));
             }
+            if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+                let what = format!("{} is not a regular file", path.display());
+                return Err(Advice::error(
+                    what,
+                    "save the data in a file first: top reads it again",
+                ));
+            }
             let is_other = Recording::is_at(path) || PingRun::is_at(path);
             if is_other && global.names_hosts() {
                 let fix = "select hosts with a filter expression, for example -w 'host==n1'";

@@ -3,21 +3,56 @@
 use super::super::Reader;
 use super::place::parse_index;
 use crate::model::{Device, key};
+use crate::source::{Question, ReadError};
 
 /// More than the kernel makes (`IB_UVERBS_MAX_DEVICES`, `IB_UMAD_MAX_PORTS`: 1024 each).
 const MOST: usize = 4096;
 
-/// Reads which of them belong to which device and port.
-pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device]) {
-    for (name, folder) in list(reader, "uverbs", "/sys/class/infiniband_verbs", "uverbs") {
+/// Class of the character devices of verbs.
+const VERBS: &str = "/sys/class/infiniband_verbs";
+
+/// Notes the devices whose verbs device file cannot be opened. With `has_details`, reads which device
+/// files belong to which device and port.
+///
+/// The module `ib_uverbs` makes the files of verbs. A host without the module can use RDMA in the kernel
+/// alone, as an NFS server does, and has no problem.
+pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], has_details: bool) {
+    let listed = reader.ask(&Question::Dir(VERBS.into()));
+    // The capture of an older listing does not hold it.
+    if has_details || !listed.as_ref().is_err_and(ReadError::is_missing_in_capture) {
+        read_verbs(reader, devices, has_details, listed);
+    }
+    if has_details {
+        read_umad(reader, devices);
+    }
+}
+
+fn read_verbs(
+    reader: &mut Reader<'_>,
+    devices: &mut [Device],
+    has_details: bool,
+    listed: Result<Vec<u8>, ReadError>,
+) {
+    let names = reader.names_of("uverbs", VERBS, listed).unwrap_or_default();
+    for (name, folder) in of_class(reader, "uverbs", VERBS, "uverbs", names) {
         let Some(owner) = reader.text("uverbs", &format!("{folder}/ibdev")) else { continue };
-        if let Some(device) = devices.iter_mut().find(|device| device.name == owner) {
+        let Some(device) = devices.iter_mut().find(|device| device.name == owner) else { continue };
+        let file = format!("/dev/infiniband/{name}");
+        if let Err(error) = reader.ask(&Question::Access(file.clone())) {
+            reader.unopenable(&owner, &file, &error);
+        }
+        if has_details {
             device.uverbs = Some(name);
             let key = key::device(&owner, "uverbs_abi");
             device.uverbs_abi = reader.value(&key, &format!("{folder}/abi_version"), parse_index);
         }
     }
-    for (name, folder) in list(reader, "umad", "/sys/class/infiniband_mad", "umad") {
+}
+
+fn read_umad(reader: &mut Reader<'_>, devices: &mut [Device]) {
+    let class = "/sys/class/infiniband_mad";
+    let names = reader.names("umad", class).unwrap_or_default();
+    for (name, folder) in of_class(reader, "umad", class, "umad", names) {
         let owner = reader.text("umad", &format!("{folder}/ibdev"));
         let number = reader.value("umad", &format!("{folder}/port"), parse_index);
         let device = devices.iter_mut().find(|device| Some(&device.name) == owner.as_ref());
@@ -29,8 +64,13 @@ pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device]) {
 }
 
 /// Name and directory of each device of a class whose name begins so.
-fn list(reader: &mut Reader<'_>, key: &str, class: &str, stem: &str) -> Vec<(String, String)> {
-    let mut names = reader.names(key, class).unwrap_or_default();
+fn of_class(
+    reader: &mut Reader<'_>,
+    key: &str,
+    class: &str,
+    stem: &str,
+    mut names: Vec<String>,
+) -> Vec<(String, String)> {
     names.retain(|name| name.strip_prefix(stem).and_then(parse_index).is_some());
     if names.len() > MOST {
         reader.too_long(key, class, MOST);

@@ -19,9 +19,8 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
     for device in &mut report.devices {
         for port in &mut device.ports {
             match port.link_layer {
-                // It may be a made-up one; erdma in RoCE mode says InfiniBand, too.
+                // It may be a made-up one.
                 None => port.rate_bps = None,
-                Some(LinkLayer::Infiniband) if port.protocol.is_none() => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
                     let netdev = port.netdev.as_deref().filter(|_| is_active(port));
                     let key = key::port(&device.name, port.number, "rate_bps");

@@ -6,7 +6,7 @@ use super::gid::Extent;
 use super::place::{Parent, Place, parse_index};
 use super::protocol::{derive_protocol, has_lids};
 use super::{CLASS, gid, netdev};
-use crate::model::{GidKind, LinkLayer, Part, Port, PortState, Protocol};
+use crate::model::{Gid, GidKind, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
 /// Reads the port of that number.
@@ -60,6 +60,7 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
     // answer than that.
     let sound = table.as_deref().filter(|_| reader.problem_count() == before).unwrap_or_default();
     let address = gid::best_address(sound).filter(|_| protocol == Some(Protocol::Roce));
+    let rate_bps = rate_bps.filter(|_| is_rate_of_link(parent, protocol, link_layer, sound));
     let first = sound.first();
     let netdev = netdev::find(reader, parent, &place, protocol, number, first);
     let netdev_mtu = netdev.as_deref().and_then(|netdev| read_mtu(reader, &place, netdev));
@@ -95,6 +96,24 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
         max_mtu: None,
         verbs: None,
     }
+}
+
+/// True if the rate of the kernel can be that of the link.
+///
+/// Without the name of the driver, erdma in `RoCE` mode has the link layer InfiniBand as well. Its rate is
+/// not that of its link, and its GIDs are addresses.
+fn is_rate_of_link(
+    parent: &Parent<'_>,
+    protocol: Option<Protocol>,
+    link_layer: Option<LinkLayer>,
+    gids: &[Gid],
+) -> bool {
+    if protocol.is_some() || link_layer != Some(LinkLayer::Infiniband) {
+        return true;
+    }
+    let is_of_ethernet = |gid: &Gid| gid.netdev.is_some() || gid.value.ip().is_ipv4();
+    let has_native = !gids.is_empty() && !gids.iter().any(is_of_ethernet);
+    has_native && parent.node_type == Some(NodeType::Ca)
 }
 
 /// Reads the MTU of a network interface.

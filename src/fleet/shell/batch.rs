@@ -17,6 +17,7 @@ pub(super) enum Kind {
     File,
     Dir,
     Link,
+    Access,
 }
 
 /// Paths of one kind, asked for at once.
@@ -32,6 +33,7 @@ impl Kind {
             Question::File(_) => Some(Self::File),
             Question::Dir(_) => Some(Self::Dir),
             Question::Link(_) => Some(Self::Link),
+            Question::Access(_) => Some(Self::Access),
             _ => None,
         }
     }
@@ -41,6 +43,7 @@ impl Kind {
             Self::File => Question::File(path.to_owned()),
             Self::Dir => Question::Dir(path.to_owned()),
             Self::Link => Question::Link(path.to_owned()),
+            Self::Access => Question::Access(path.to_owned()),
         }
     }
 
@@ -50,6 +53,7 @@ impl Kind {
             Self::File => "F",
             Self::Dir => "D",
             Self::Link => "L",
+            Self::Access => "A",
         }
     }
 }
@@ -58,8 +62,13 @@ impl Kind {
 pub(super) fn batches(questions: &BTreeSet<Question>) -> Vec<Batch<'_>> {
     let mut all: Vec<Batch<'_>> = Vec::new();
     for question in questions {
-        let (Some(kind), Question::File(path) | Question::Dir(path) | Question::Link(path)) =
-            (Kind::of(question), question)
+        let (
+            Some(kind),
+            Question::File(path)
+            | Question::Dir(path)
+            | Question::Link(path)
+            | Question::Access(path),
+        ) = (Kind::of(question), question)
         else {
             continue;
         };
@@ -95,6 +104,7 @@ impl Batch<'_> {
             Kind::File => self.contents(read),
             Kind::Dir => self.lists(read),
             Kind::Link => self.targets(read),
+            Kind::Access => self.openable(read),
         };
         let answer = |path: &&str| {
             let error = failed.remove(*path);
@@ -164,6 +174,13 @@ impl Batch<'_> {
             Some((*known.get(path)?, target.as_bytes().to_vec()))
         };
         text.lines().filter_map(target).collect()
+    }
+
+    /// `/path` of each device file that may be opened.
+    fn openable(&self, text: &[u8]) -> HashMap<&str, Vec<u8>> {
+        let text = String::from_utf8_lossy(text);
+        let known: HashMap<&str, &str> = self.paths.iter().map(|path| (*path, *path)).collect();
+        text.lines().filter_map(|line| Some((*known.get(line)?, Vec::new()))).collect()
     }
 
     /// `grep: /path: Permission denied`, `ls: cannot access '/path': No such file or directory`, and of
@@ -265,6 +282,24 @@ mod tests {
     }
 
     #[test]
+    fn a_device_file_may_be_opened_or_not() {
+        let access = |path: &str| Question::Access(path.into());
+        let said = format!(
+            "noise\n/dev/a\n{ERRORS}sh: /dev/b: Permission denied\nsh: /dev/c: No such file or directory\n"
+        );
+        assert_eq!(
+            ask(&["/dev/a", "/dev/b", "/dev/c", "/dev/d"].map(access), said.as_bytes()),
+            [
+                Ok(Vec::new()),
+                Err(ReadError::Errno(Errno::ACCESS)),
+                Err(ReadError::Errno(Errno::NO_ENTRY)),
+                // A shell that says nothing of a file refuses the question.
+                Err(ReadError::Errno(Errno::INVALID)),
+            ]
+        );
+    }
+
+    #[test]
     fn a_path_of_two_lines_is_not_sent() {
         let questions: BTreeSet<Question> =
             [Question::File("/a\nF\np/b".into()), Question::File("/c".into())].into();
@@ -282,7 +317,7 @@ mod tests {
         #[test]
         fn no_answer_can_crash_it(said in proptest::collection::vec(any::<u8>(), 0..300), lines in "[/a: \n>-]{0,80}") {
             for text in [said, lines.into_bytes()] {
-                for question in [Question::File("/a".into()), Question::Dir("/a".into()), Question::Link("/a".into())] {
+                for question in [Question::File("/a".into()), Question::Dir("/a".into()), Question::Link("/a".into()), Question::Access("/a".into())] {
                     prop_assert_eq!(ask(&[question], &text).len(), 1);
                 }
                 let _ = nanoseconds(&String::from_utf8_lossy(&text));

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use crate::model::ping::{Cell, Code, Grid, PingReport};
 use crate::query::Value;
 use crate::render::escape;
+use crate::render::escape::acts_on_terminal;
 
 /// More hosts than these are no picture.
 const MOST_HOSTS: usize = 1_024;
@@ -467,6 +468,10 @@ pub(super) fn xml(text: &str) -> String {
             '\n' => safe.push('\n'),
             '\u{fffe}' | '\u{ffff}' => safe.push('?'),
             letter if letter.is_control() => safe.push('?'),
+            // A mark of direction would turn the text of other hosts around.
+            letter if acts_on_terminal(letter) => {
+                let _ = write!(safe, "\\u{{{:x}}}", u32::from(letter));
+            }
             letter => safe.push(letter),
         }
     }
@@ -483,6 +488,7 @@ fn a_digit_as_a_mark_is_the_factor() {
 
 #[test]
 fn nothing_of_a_name_is_taken_for_markup() {
+    assert_eq!(xml("a\u{202e}b\u{2066}\u{200f}"), "a\\u{202e}b\\u{2066}\\u{200f}");
     assert_eq!(xml("<a href='x'>&\"\x1b\u{ffff}"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;??");
     assert_eq!(short("n1"), "n1");
     assert_eq!(short(&"x".repeat(30)).chars().count(), LONGEST_NAME);
