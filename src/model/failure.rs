@@ -52,7 +52,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Unresolved,
         Self::Unreachable,
         Self::Refused,
@@ -63,6 +63,9 @@ impl Reason {
         Self::Auth,
         Self::NoAgent,
         Self::AgentVersion,
+        Self::Shell,
+        Self::AgentFailed,
+        Self::Killed,
         Self::Garbage,
         Self::TooBig,
         Self::Hung,
