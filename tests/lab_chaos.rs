@@ -88,7 +88,7 @@ const LOST: &[&str] = &[
     "driver.stuck",
 ];
 const LOSSY: &[&str] = &["path.lossy"];
-const DROPPED: &[&str] = &["peer.unreached", "peer.dead", "peer.hung"];
+const DROPPED: &[&str] = &["peer.unreached", "peer.dead", "peer.hung", "peer.connection_lost"];
 
 const NETEM_OFF: &str = "tc qdisc del dev eth1 root 2>/dev/null; true";
 
@@ -248,14 +248,14 @@ static FAULTS: &[Fault] = &[
         "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'exit 0' > .bashrc",
     ),
     Fault {
-        verdicts: &["peer.unreached", "peer.dead", "local.resources", "local.permission"],
+        verdicts: &["peer.unreached", "peer.agent_failed", "local.resources", "local.permission"],
         ..bashrc(
             "few-files",
             "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -n 8' > .bashrc",
         )
     },
     Fault {
-        verdicts: &["peer.unreached", "peer.dead", "local.resources"],
+        verdicts: &["peer.unreached", "peer.agent_failed", "local.resources"],
         ..bashrc(
             "few-processes",
             "cd /home/user; mv .bashrc .bashrc.kept 2>/dev/null || touch .bashrc.kept; echo 'ulimit -u 3' > .bashrc",
