@@ -14,12 +14,12 @@ mod redact;
 mod save;
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::Input;
 use crate::model::{HostFailure, Problem, Via};
 use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 
@@ -150,7 +150,7 @@ impl Capture {
     /// # Errors
     /// The file cannot be read, or is no capture of a known version; with its line.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
-        let file = File::open(path).map_err(|error| CaptureError::open(path, error))?;
+        let file = Input::open(path).map_err(|error| CaptureError::open(path, error))?;
         Self::parse(BufReader::new(file), path)
     }
 

@@ -29,6 +29,7 @@ mod select;
 mod settings;
 mod sort;
 mod value;
+mod words;
 
 pub use column::{Align, Column, Listing, Meaning, Shown};
 pub use connections::{ConnectionRow, Connections, connection_rows};
@@ -61,3 +62,4 @@ pub use select::{ColumnError, Defaults, drop_common, drop_unknown, select};
 pub use settings::Settings;
 pub use sort::Order;
 pub use value::Value;
+pub use words::{Words, words_of};

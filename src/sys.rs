@@ -36,6 +36,7 @@ mod plain;
 pub mod rds;
 mod readable;
 pub(crate) mod ssh;
+pub mod stdout;
 pub mod umad;
 pub mod verbs;
 

@@ -8,6 +8,8 @@ pub mod screen;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
+use crate::sys::stdout;
+
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Color {
@@ -59,6 +61,10 @@ impl Term {
     /// The reader has gone, or the stream cannot take more.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stdout")]
     pub fn answer(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+        if stdout::was_closed() {
+            // What stands in its place takes everything and keeps nothing.
+            return Err(OutputError::Failed(rustix::io::Errno::BADF.into()));
+        }
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes.as_ref()).and_then(|()| stdout.flush()).map_err(|error| match error
             .kind()

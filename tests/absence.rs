@@ -18,8 +18,9 @@ use rdmactl::model::{
     VerbsState, Via,
 };
 use rdmactl::query::{
-    Column, Connections, Counters, DeviceRow, Devices, Gids, Listing, Ports, Resources, Value,
-    connection_rows, counter_rows, device_rows, gid_rows, resource_rows,
+    Column, Connections, Counters, DeviceRow, Devices, Gids, Listing, Lossless, Ports, Resources,
+    Value, Words, connection_rows, counter_rows, device_rows, gid_rows, lossless_rows,
+    resource_rows,
 };
 use rdmactl::source::{Answer, Entry, Question, ReadError, Recorded, Recorder, Source};
 
@@ -158,6 +159,8 @@ fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
             .expect("no row is ever dropped");
         let allowed = match new {
             _ if new == old || may_move(column, question, removed) => true,
+            // Without the name of the driver, the link layer of the kernel stands for the protocol.
+            Value::Text(layer) if *column == "port.protocol" => layer == "InfiniBand",
             Value::Failed => true,
             Value::Absent => removed || matches!(question, Question::Dir(_)),
             _ => false,
@@ -167,6 +170,39 @@ fn check(before: &Cells, after: &Cells, question: &Question, removed: bool) {
             "{question:?} removed {removed}: {device:?}/{port:?} {column}: {old} is {new}"
         );
     }
+}
+
+/// Asserts that the cells of a listing hold what a filter on their columns accepts.
+fn hold_their_words<L: Listing>(rows: &[L::Row<'_>]) {
+    for (row, column) in rows.iter().flat_map(|row| L::COLUMNS.iter().map(move |it| (row, it))) {
+        let value = column.value(row);
+        if value.is_unknown() {
+            continue;
+        }
+        let is_word = value.name().is_some_and(|word| column.words().all().contains(&&*word));
+        let is_right = match column.words() {
+            Words::Any => true,
+            Words::Few { .. } => is_word,
+            Words::Number(_) => is_word || value.number().is_some(),
+        };
+        assert!(is_right, "{} holds {value}, which no filter accepts", column.id);
+    }
+}
+
+#[test]
+fn every_column_holds_what_a_filter_accepts() {
+    for_each_host(|entries| {
+        let source = Recorded::new(entries.to_vec(), None);
+        let reports = [report(&source)];
+        hold_their_words::<Devices>(&device_rows(&reports, true));
+        hold_their_words::<Ports>(&device_rows(&reports, true));
+        hold_their_words::<Gids>(&gid_rows(&reports, true));
+        hold_their_words::<Counters>(&counter_rows(&reports, true));
+        hold_their_words::<Resources>(&resource_rows(&reports));
+        hold_their_words::<Lossless>(&lossless_rows(&reports, true));
+        let all = connections(&reports);
+        hold_their_words::<Connections>(&connection_rows(&reports, all));
+    });
 }
 
 fn print<L: Listing>(rows: &[L::Row<'_>]) {

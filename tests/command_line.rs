@@ -348,6 +348,43 @@ fn a_filter_that_removes_all_rows_is_noted() {
 }
 
 #[test]
+fn a_filter_that_no_row_can_match_is_an_error() {
+    for (command, filter, expected) in [
+        ("devices", "state==aktive", "STATE is one of: NOP, DOWN, INIT, ARMED, ACTIVE"),
+        ("devices", "rate>banana", "RATE is a number; write for example"),
+        ("connections", "verdict==fine", "VERDICT is one of: "),
+        ("counters", "unit=packets", "UNIT is one of: bytes, ticks, events, level"),
+        ("gids", "kind=rocev2", "KIND is one of: IB, RoCE v1, RoCE v2"),
+    ] {
+        let (code, stdout, stderr) = rdmactl(&[command, "--from", FLEET, "-w", filter]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{filter}: {stderr}");
+        assert!(stderr.contains(expected), "{filter}: {stderr}");
+    }
+    let (code, _, stderr) = rdmactl(&["devices", "--from", FLEET, "-w", "state"]);
+    assert!(code != 2 && stderr.contains("-w 'state==nop'"), "{stderr}");
+}
+
+#[test]
+fn a_host_that_did_not_respond_is_not_told_as_a_filter_result() {
+    let ssh = ["-F", "none", "--ssh-option", "ProxyCommand=false", "--timeout", "5"];
+    let one = [&["devices", "-H", "n1", "-w", "state==active"], &ssh[..]].concat();
+    let (code, stdout, stderr) = rdmactl(&one);
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+    assert!(stderr.contains("n1: ") && !stderr.contains("rows match"), "{stderr}");
+}
+
+#[test]
+fn a_port_number_is_from_1_to_255() {
+    for number in ["0", "256"] {
+        let (code, _, stderr) = rdmactl(&["ping", "--matrix", "n1,n2", "--plan", "--port", number]);
+        assert_eq!(code, 2, "{stderr}");
+        assert!(stderr.contains("1..=255"), "{stderr}");
+    }
+    let (code, ..) = rdmactl(&["ping", "--matrix", "n1,n2", "--plan", "--port", "255"]);
+    assert_eq!(code, 0);
+}
+
+#[test]
 fn a_capture_says_what_it_wrote() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("copy.ndjson").display().to_string();
@@ -588,6 +625,26 @@ fn an_error_repeats_little_of_a_long_argument() {
     assert!(stderr.len() < 1_000 && !stderr.contains('\u{1b}'), "{}", stderr.len());
     let (code, _, stderr) = rdmactl(&[&"[".repeat(20_000)]);
     assert!(code == 2 && stderr.len() < 1_000, "{}", stderr.len());
+    let long = "x".repeat(5_000);
+    let nested = "(".repeat(5_000);
+    for arguments in [
+        &["devices", "-w", &nested][..],
+        &["devices", "-w", &format!("state=={long}")],
+        &["devices", "-o", &long],
+        &["devices", "-s", &long],
+        &["devices", "-H", &format!("{long}[")],
+        &["devices", "--from", &long],
+        &["devices", "--timeout", &long],
+        &["devices", &format!("--{long}")],
+        &["ping", "--topology", &long, "--matrix", "n1,n2"],
+        &[&long],
+    ] {
+        let (code, _, stderr) = rdmactl(arguments);
+        assert_eq!(code, 2, "{stderr}");
+        let is_run = |part: &str| part.len() > 80;
+        let runs = stderr.split(|letter| !matches!(letter, 'x' | '('));
+        assert_eq!(runs.filter(|part| is_run(part)).count(), 0, "{stderr}");
+    }
 }
 
 #[test]

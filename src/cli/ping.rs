@@ -144,7 +144,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "NAME", help_heading = "Path of each pair")]
     pub dev: Option<String>,
     /// Port number of the device
-    #[arg(long, value_name = "N", help_heading = "Path of each pair")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Path of each pair")]
     pub port: Option<u32>,
     /// GID index to use
     ///

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -12,6 +11,7 @@ use crate::analyse::fabric::routes::{self, Route};
 use crate::analyse::fabric::{find_port, findings};
 use crate::cli::{FabricArgs, FabricView, Format, Global, SweepVia};
 use crate::collect::parse_node_names;
+use crate::input::read_text;
 use crate::model::{HostReport, Part, Parts};
 use crate::query::{
     FabricErrors, FabricLinks, FabricManagers, FabricNodes, FabricPartitions, FabricProblems,
@@ -200,7 +200,7 @@ impl Fabric<'_> {
             None => Thresholds::default(),
             Some(path) => {
                 let place = || format!("cannot read the thresholds in {}", path.display());
-                let text = fs::read_to_string(path).with_context(place)?;
+                let text = read_text(path, MOST_OF_TEXT).with_context(place)?;
                 Thresholds::parse(&text).map_err(|error| {
                     let what = format!("{}: {error}", path.display());
                     Advice::error(what, "write lines such as SymbolErrorCounter=10")
@@ -303,9 +303,12 @@ impl Fabric<'_> {
     }
 }
 
+/// Limit of a file of node names or thresholds: 100,000 names of 64 characters.
+const MOST_OF_TEXT: u64 = 16 << 20;
+
 /// Reads a file of node names: lines of a GUID and a name in quotation marks.
 fn read_names(path: &Path) -> anyhow::Result<HashMap<u64, String>> {
-    let text = fs::read_to_string(path)
+    let text = read_text(path, MOST_OF_TEXT)
         .with_context(|| format!("cannot read the node names in {}", path.display()))?;
     parse_node_names(&text).map_err(|error| {
         let what = format!("{}: {error}", path.display());

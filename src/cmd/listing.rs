@@ -118,10 +118,12 @@ pub(super) fn run<L: Listing>(
         let time = reports.taken_ns.unwrap_or_else(clock::wall_ns);
         let is_table = global.output() == Format::Table && !global.no_header;
         let text = text(global, term, recipe, &view, &reports)?;
-        let heading = if is_table && !text.is_empty() {
-            format!("{}\n", clock::utc_time(time))
-        } else {
-            String::new()
+        let no_match = view.no_match().filter(|_| is_table && text.is_empty());
+        let heading = match &no_match {
+            // A sample without rows is a sample, too.
+            Some(empty) => format!("{}  {}\n", clock::utc_time(time), empty.text),
+            None if is_table && !text.is_empty() => format!("{}\n", clock::utc_time(time)),
+            None => String::new(),
         };
         let gap = if is_apart && !is_first && !text.is_empty() { "\n" } else { "" };
         term.answer(format!("{gap}{heading}{text}"))?;
@@ -131,7 +133,10 @@ pub(super) fn run<L: Listing>(
             say(term, note);
         }
         said = notes;
-        if is_first && let Some(note) = view.no_match() {
+        if is_first
+            && no_match.is_none()
+            && let Some(note) = view.no_match()
+        {
             say(term, &note);
         }
         let this = Outcome::of_listing(&reports.hosts);

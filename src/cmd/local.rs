@@ -97,6 +97,10 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
     let mut text = Vec::new();
+    if !fs::metadata(path).with_context(|| format!("cannot read {name}"))?.is_file() {
+        let what = format!("{name} is not a regular file, and rdmactl reads it twice");
+        return Err(Advice::error(what, "save the data in a file first"));
+    }
     let file = fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
     file.take(MOST_IMPORTED)
         .read_to_end(&mut text)

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::capture::{CaptureError, PingRunError};
 use crate::model::{HostFailure, HostReport};
+use crate::names;
 use crate::render::{Note, escape};
 use crate::term::{Style, Term};
 
@@ -97,8 +98,14 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
     });
     // A caret stands under the fault of the line before it: line breaks are kept.
     let lines = format!("{error:#}");
-    let text = lines.split('\n').map(escape).collect::<Vec<_>>().join("\n");
+    let line = |line| escape(&short_words(line)).into_owned();
+    let text = lines.split('\n').map(line).collect::<Vec<_>>().join("\n");
     say(term, &Note { text, fix: fix.map(|fix| escape(&fix).into_owned()) });
+}
+
+/// Returns a line of an error without the middle of its long words, which repeat what somebody typed.
+pub(super) fn short_words(line: &str) -> String {
+    line.split(' ').map(names::shortened).collect::<Vec<_>>().join(" ")
 }
 
 /// Says a note: `rdmactl: what: why`, then `  fix: ...`.

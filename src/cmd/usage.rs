@@ -14,11 +14,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory as _};
 
 use crate::cli::{Cli, exit_codes, short_help};
+use crate::names;
 use crate::render::{Note, escape};
 use crate::term::{OutputError, Term};
 
 use super::flags::without_useless;
-use super::outcome::say;
+use super::outcome::{say, short_words};
 use super::{Outcome, compat};
 
 /// Prints help or the version on stdout, a usage error on stderr.
@@ -75,7 +76,7 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
             word =
                 topic_of(words).map(|topic| topic.to_string_lossy().into_owned()).unwrap_or(word);
         }
-        let what = format!("unknown command {}", escape(&shortened(&word)));
+        let what = format!("unknown command {}", escape(&names::shortened(&word)));
         return (what, escape(&fix_of_word(&word, words)).into_owned());
     }
     let name = command_of(words);
@@ -84,17 +85,19 @@ fn explain(error: &clap::Error, words: &[OsString]) -> (String, String) {
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let text = match name {
         Some(name) if is_unknown && !flag.starts_with('-') => {
-            format!("{name} takes no argument {flag}")
+            format!("{name} takes no argument {}", names::shortened(&flag))
         }
-        _ if is_unknown => format!("unknown flag {flag}"),
+        _ if is_unknown => format!("unknown flag {}", names::shortened(&flag)),
         _ => error.to_string(),
     };
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    let text =
+        if value.is_empty() { text } else { text.replace(&value, &names::shortened(&value)) };
     let text = if is_unknown { text.replace('\n', " ") } else { text };
     let what = text.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end().replace("\n  ", " ");
-    let what = what.lines().map(|line| escape(&shortened(line)).into_owned());
+    let what = what.lines().map(|line| escape(&short_words(line)).into_owned());
     let what = what.collect::<Vec<_>>().join("\n");
-    let value = context(ContextKind::InvalidValue).unwrap_or_default();
     if error.kind() == ErrorKind::ArgumentConflict
         && flag.starts_with("--where")
         && let Some(fix) = instead::of_filters(words)
@@ -197,15 +200,6 @@ fn first_string(value: &ContextValue) -> Option<String> {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => texts.first().cloned(),
         _ => None,
-    }
-}
-
-/// Cuts a line of an error that repeats more input than anybody reads.
-fn shortened(line: &str) -> String {
-    const MOST: usize = 400;
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
     }
 }
 

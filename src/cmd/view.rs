@@ -5,10 +5,12 @@ use std::cell::Cell;
 use crate::cli::{Format, Global};
 use crate::model::ping::PingHost;
 use crate::model::{HostFailure, HostReport, Parts};
+use crate::names;
 use crate::query::{
-    Column, Defaults, Filter, Listing, Order, Shown, cells, drop_common, drop_unknown, fold, select,
+    Column, Defaults, Filter, Listing, Order, Shown, Words, cells, describe, drop_common,
+    drop_unknown, fold, select, words_of,
 };
-use crate::render::{Note, blocks, csv, escape, plain, prom, table};
+use crate::render::{Note, blocks, csv, plain, prom, table};
 use crate::term::Term;
 
 use super::Advice;
@@ -31,6 +33,16 @@ impl<'reports> Hosts<'reports> {
     /// Those of a listing.
     pub(super) fn of(reports: &'reports Reports) -> Self {
         if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
+    }
+
+    /// Returns the number of hosts whose row is only the reason for which they gave no report.
+    fn without_report(self) -> usize {
+        match self {
+            Self::Unknown | Self::Pinged(_) => 0,
+            Self::One(reports) | Self::Named(reports) => {
+                reports.iter().filter(|report| report.failure.is_some()).count()
+            }
+        }
     }
 
     /// Each with the reason where it gave no answer.
@@ -100,8 +112,10 @@ impl<'global, L: Listing> View<'global, L> {
         matches!(self.global.output(), Json | Ndjson | Html | Svg | Tree | Dot)
     }
 
-    /// Says that rows were printed: what programs read has one heading.
+    /// Says that rows were printed: what programs read has one heading. The next sample has its own
+    /// rows.
     pub(super) fn goes_on(&mut self) {
+        self.matched.set((0, 0));
         self.header &= self.global.output() == Format::Table;
     }
 
@@ -152,18 +166,20 @@ impl<'global, L: Listing> View<'global, L> {
             let all = rows.len();
             rows.retain(|row| filter.matches(row));
             let had_rows = all > 0;
+            let compared = all.saturating_sub(hosts.without_report());
             let (matched, before) = self.matched.get();
-            self.matched.set((matched + rows.len(), before + all));
+            self.matched.set((matched + rows.len(), before + compared));
             // A bare word is often meant as a host, because pdsh and clush take hosts after -w.
             if let (true, true, Some(word), Hosts::One(_)) =
                 (had_rows, rows.is_empty(), filter.word(), hosts)
             {
-                let word = escape(word);
-                let host = shlex::try_quote(&word)?;
-                return Err(Advice::error(
-                    format!("-w filters rows, and no row of this host contains {word}"),
-                    format!("query a host with -H: -H {host}"),
-                ));
+                let word = names::shortened(word);
+                let what = format!("-w filters rows, and no row of this host contains {word}");
+                let fix = match comparison::<L>(&word) {
+                    Some(comparison) => format!("compare the column with a value: {comparison}"),
+                    None => format!("query a host with -H: -H {}", shlex::try_quote(&word)?),
+                };
+                return Err(Advice::error(what, fix));
             }
         }
         if let Some(order) = &self.order {
@@ -199,7 +215,11 @@ impl<'global, L: Listing> View<'global, L> {
     pub(super) fn no_match(&self) -> Option<Note> {
         let (matched, all) = self.matched.get();
         let text = format!("0 of {all} rows match the filter");
-        (all > 0 && matched == 0).then_some(Note { text, fix: None })
+        let word = self.filter.as_ref().and_then(Filter::word);
+        let fix = word
+            .and_then(comparison::<L>)
+            .map(|comparison| format!("compare the column with a value: {comparison}"));
+        (all > 0 && matched == 0).then_some(Note { text, fix })
     }
 
     /// Whether lines that nobody chose the columns of would be wrapped: they could not be read.
@@ -223,6 +243,17 @@ impl<'global, L: Listing> View<'global, L> {
         let defaults = Defaults { hosts_named, verbose, watched, folded, is_table };
         select(&self.columns, defaults).map_err(|error| no_column::<L>("-o", &error.to_string()))
     }
+}
+
+/// Returns a filter that compares a column with a value, if the word names a column.
+fn comparison<L: Listing>(word: &str) -> Option<String> {
+    let column = describe::<L>().find(|column| column.is_called(word))?;
+    let value = match words_of(column.id) {
+        Words::Few { words, .. } => words.first().map_or("VALUE", |word| word).to_lowercase(),
+        _ => "VALUE".to_owned(),
+    };
+    let value = if value.contains(' ') { format!("\"{value}\"") } else { value };
+    Some(format!("-w '{word}=={value}'"))
 }
 
 /// Refuses a list of -o that both replaces and adds columns.

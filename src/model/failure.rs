@@ -44,6 +44,27 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All reasons.
+    pub const ALL: [Self; 17] = [
+        Self::Unresolved,
+        Self::Unreachable,
+        Self::Refused,
+        Self::Timeout,
+        Self::HostkeyUnknown,
+        Self::HostkeyChanged,
+        Self::HostkeyRevoked,
+        Self::Auth,
+        Self::NoAgent,
+        Self::AgentVersion,
+        Self::Garbage,
+        Self::TooBig,
+        Self::Hung,
+        Self::Lost,
+        Self::Cancelled,
+        Self::Connecting,
+        Self::Transport,
+    ];
+
     /// The word of this reason, as JSON and tables show it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -93,4 +114,11 @@ impl HostFailure {
         self.fix = Some(fix.into());
         self
     }
+}
+
+#[test]
+fn every_reason_is_in_the_list() {
+    let schema = schemars::schema_for!(Reason).to_value();
+    let count = schema["oneOf"].as_array().map(Vec::len);
+    assert_eq!(count, Some(Reason::ALL.len()), "{schema}");
 }

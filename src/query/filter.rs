@@ -182,7 +182,6 @@ mod tests {
         assert_eq!(ports("port>1"), [2]);
         assert_eq!(ports("device~mlx"), [1, 2]);
         assert_eq!(ports("device<mlx5_10"), [1, 2]);
-        assert_eq!(ports("rate>slow"), [0; 0]);
     }
 
     #[test]
@@ -203,6 +202,38 @@ mod tests {
         assert_eq!(ports("'400 Gb'"), [1]);
     }
 
+    const TYPES: &str = "TYPE is one of: ca, switch, router, rnic, usnic, usnic_udp, unspecified";
+
+    #[test]
+    fn a_word_that_a_column_cannot_have_is_a_mistake() {
+        let error = Filter::<Devices>::parse("port=1 and state==aktive").err().unwrap();
+        assert_eq!(error.at, 18);
+        assert_eq!(
+            error.what,
+            "STATE is one of: NOP, DOWN, INIT, ARMED, ACTIVE, ACTIVE_DEFER, or the reason of a host \
+             that did not respond: timeout, refused, ..."
+        );
+        for possible in [
+            "state==ACTIVE",
+            "state~activ",
+            "state!=timeout",
+            "state=-",
+            "state=?",
+            "rate=?",
+            "rate!=-",
+            "rate~40",
+            "port.rate_bps>=2.5gb/s",
+            "driver==mlx5",
+            "lid=0x3a4",
+            "state<init",
+        ] {
+            assert!(Filter::<Devices>::parse(possible).is_ok(), "{possible}");
+        }
+        assert!(Filter::<super::super::Counters>::parse("delta==reset").is_ok());
+        assert!(Filter::<super::super::Counters>::parse("delta==set").is_err());
+        assert!(Filter::<super::super::LiveHosts>::parse("ports=7/8").is_ok());
+    }
+
     #[test]
     fn a_mistake_is_pointed_at() {
         for (expression, at, what) in [
@@ -214,6 +245,10 @@ mod tests {
             ("state=active)", 12, "unmatched )"),
             ("'state", 0, "this quote is not closed"),
             ("= 4", 0, "expected a filter expression"),
+            ("rate>slow", 5, "RATE is a number; write for example 4096, 0x3a4 or 400G"),
+            ("port.number == one", 15, "PORT is a number; write for example 4096, 0x3a4 or 400G"),
+            ("type=switches", 5, TYPES),
+            ("type~swotch", 5, TYPES),
         ] {
             let error = Filter::<Devices>::parse(expression).err().unwrap();
             assert_eq!((error.at, error.what.as_str()), (at, what), "{expression}");

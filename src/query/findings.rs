@@ -21,7 +21,7 @@ impl Listing for Findings {
 
     const NAME: &'static str = "top problems";
 
-    const EXAMPLE: &'static str = "severity==error";
+    const EXAMPLE: &'static str = "severity==fail";
 
     /// Counts and hosts are no keys: both can grow while the finding stays the same.
     const KEYS: &'static [Key] = &[

@@ -29,7 +29,7 @@ impl Listing for Lossless {
 
     const NAME: &'static str = "ports --lossless";
 
-    const EXAMPLE: &'static str = "verdict!=ok";
+    const EXAMPLE: &'static str = "lossless==lossy";
 
     const KEYS: &'static [Key] = PORT_KEYS;
 

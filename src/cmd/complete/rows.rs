@@ -4,9 +4,7 @@ use std::fs;
 
 use clap_complete::engine::CompletionCandidate;
 
-use crate::model::ping::Code;
-use crate::model::{ConnectionVerdict, PortState, Protocol};
-use crate::query::Described;
+use crate::query::{Described, Words, words_of};
 
 /// The column whose values are names of devices ends so.
 const OF_DEVICE: [&str; 2] = ["device.name", "resource.device"];
@@ -49,17 +47,17 @@ pub(super) fn condition(all: &[Described], current: &str) -> Vec<CompletionCandi
 
 /// Returns the values that a column can have, where they are few: words, or the devices of this host.
 fn values_of(id: &str) -> Vec<String> {
-    let words: Vec<&str> = match id {
-        _ if OF_DEVICE.contains(&id) => return devices(),
-        "port.state" => PortState::ALL.map(PortState::word).to_vec(),
-        "port.protocol" => Protocol::ALL.map(Protocol::word).to_vec(),
-        "verdict" => ConnectionVerdict::ALL.map(ConnectionVerdict::word).to_vec(),
-        "verdict.code" => Code::ALL.iter().map(|code| code.word()).collect(),
-        "finding.severity" => vec!["fail", "warn", "unknown"],
+    if OF_DEVICE.contains(&id) {
+        return devices();
+    }
+    // Filters compare without regard to case. A word of two parts would need quotes.
+    match words_of(id) {
+        Words::Few { words, .. } => {
+            let words = words.into_iter().filter(|word| !word.contains(' '));
+            words.map(str::to_lowercase).collect()
+        }
         _ => Vec::new(),
-    };
-    // Filters compare without regard to case.
-    words.into_iter().map(str::to_lowercase).collect()
+    }
 }
 
 /// The columns whose name begins with what stands behind `before`: the id, else the heading in lower case or

@@ -1,7 +1,6 @@
 //! Whom a run is of: hosts in the order of their numbers, who may ask whom, and which of that is planned.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use anyhow::Context as _;
 use crate::cli::{Global, PingArgs, ScheduleName};
 use crate::cmd::{Advice, asked};
 use crate::fleet::{Host, HostSet};
+use crate::input::Input;
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Test, Topology};
 use crate::names;
@@ -291,7 +291,7 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
 pub(super) fn text_of(file: &Path, most: u64, fix: &str) -> anyhow::Result<String> {
     let name = file_name(file);
     let mut text = String::new();
-    let read = File::open(file).and_then(|open| open.take(most + 1).read_to_string(&mut text));
+    let read = Input::open(file).and_then(|open| open.take(most + 1).read_to_string(&mut text));
     read.with_context(|| format!("cannot read {name}"))?;
     if text.len() as u64 > most {
         return Err(Advice::error(format!("{name} is larger than {most} bytes"), fix));

@@ -1,3 +1,4 @@
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -53,6 +54,13 @@ impl Origin {
             if args.every.is_some() {
                 let fix = "remove --every: a recording plays at its original speed";
                 return Err(Advice::error("--every contradicts --from", fix));
+            }
+            if std::fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
+                let what = format!("{} is not a regular file", path.display());
+                return Err(Advice::error(
+                    what,
+                    "save the data in a file first: top reads it again",
+                ));
             }
             let is_other = Recording::is_at(path) || PingRun::is_at(path);
             if is_other && global.names_hosts() {

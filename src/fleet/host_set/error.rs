@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 
-/// Characters shown on either side of the fault in a long expression.
-const CONTEXT: usize = 50;
+use crate::names;
 
 /// A fault in a host set expression, where it stands and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +44,8 @@ impl fmt::Display for HostSetError {
     /// Two lines: the expression, then carets and the message below it; two more for each group or
     /// file that led to the fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Range { start, end } = self.fault.span.clone();
-        let from = start.saturating_sub(CONTEXT);
-        let to = end.max(start + 1).saturating_add(CONTEXT).min(self.expression.len());
-        let shown = self.expression.get(from..to).unwrap_or_default();
-        let (lead, tail) = (if from > 0 { "..." } else { "" }, to < self.expression.len());
-        let carets = end.saturating_sub(start).clamp(1, 2 * CONTEXT);
-        writeln!(f, "{lead}{}{}", shown.iter().collect::<String>(), if tail { "..." } else { "" })?;
-        let indent = lead.len() + start - from;
+        let (shown, indent, carets) = names::around(&self.expression, self.fault.span.clone());
+        writeln!(f, "{shown}")?;
         write!(f, "{:indent$}{} {}", "", "^".repeat(carets), self.fault.message)?;
         if let Some(fix) = &self.fault.fix {
             write!(f, ": {fix}")?;

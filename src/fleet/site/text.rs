@@ -1,11 +1,11 @@
 //! Text of files and of stdin, in bounds.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::fleet::host_set::LookupError;
+use crate::input::Input;
 
 /// More than this names no hosts: 65,536 names of 60 letters.
 pub(super) const MOST_BYTES: usize = 4 << 20;
@@ -13,7 +13,7 @@ pub(super) const MOST_BYTES: usize = 4 << 20;
 /// The text of a file. A directory and what never ends are errors; a pipe of the shell is a file.
 pub(super) fn of_file(path: &Path) -> Result<String, LookupError> {
     let place = path.display().to_string();
-    let file = File::open(path).map_err(|error| {
+    let file = Input::open(path).map_err(|error| {
         let what = LookupError::new(format!("cannot open {place}: {}", plain(&error)));
         what.fix(match error.kind() {
             io::ErrorKind::NotFound => "check the file name".to_owned(),

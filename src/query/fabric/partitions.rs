@@ -34,7 +34,7 @@ impl Listing for FabricPartitions {
 
     const NAME: &'static str = "fabric partitions";
 
-    const EXAMPLE: &'static str = "members>1";
+    const EXAMPLE: &'static str = "full>1";
 
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),

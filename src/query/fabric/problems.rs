@@ -28,7 +28,7 @@ impl Listing for FabricProblems {
 
     const NAME: &'static str = "fabric problems";
 
-    const EXAMPLE: &'static str = "severity==error";
+    const EXAMPLE: &'static str = "severity==fail";
 
     const KEYS: &'static [Key] = &[
         Key::new("host", "host", "host"),

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::names;
+
 /// Error in a filter expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
@@ -16,7 +18,9 @@ impl std::error::Error for FilterError {}
 impl fmt::Display for FilterError {
     /// The expression, a caret under the fault, and what is wrong.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "  {}", self.expression)?;
-        write!(out, "  {}^ {}", " ".repeat(self.at), self.what)
+        let expression: Vec<char> = self.expression.chars().collect();
+        let (shown, at, _) = names::around(&expression, self.at..self.at + 1);
+        writeln!(out, "  {shown}")?;
+        write!(out, "  {}^ {}", " ".repeat(at), self.what)
     }
 }

@@ -1,5 +1,5 @@
 use super::super::select::find;
-use super::super::{Column, Listing};
+use super::super::{Column, Listing, Words};
 use super::{Condition, FilterError, Operand, Relation, quantity};
 
 /// How deep brackets and negations may stand in each other.
@@ -147,9 +147,13 @@ impl<'text, L: Listing> Parser<'text, L> {
             return Err(self.error_at(start, what));
         }
         self.skip_blanks();
+        let value_at = self.at;
         let Some(value) = self.word()? else { return Err(self.error("expected a value")) };
         let text = value.to_lowercase();
         let quantity = quantity::parse(&text);
+        if let Some(what) = impossible(column, *relation, &text, quantity.is_some()) {
+            return Err(self.error_at(value_at, what));
+        }
         let cell = Condition::Cell(column, *relation, Operand { text, quantity });
         Ok(if *is_wanted { cell } else { Condition::Not(Box::new(cell)) })
     }
@@ -168,6 +172,45 @@ impl<'text, L: Listing> Parser<'text, L> {
         let end = rest.find(is_sign).unwrap_or(rest.len());
         self.at += end;
         Ok((end > 0).then(|| rest[..end].to_owned()))
+    }
+}
+
+/// Says why no value of the column can hold for the comparison; `None` if one can.
+fn impossible<L: Listing>(
+    column: &Column<L>,
+    relation: Relation,
+    text: &str,
+    is_quantity: bool,
+) -> Option<String> {
+    // `-` and `?` stand for absent and unreadable values.
+    if matches!(relation, Relation::Equal | Relation::Contains) && matches!(text, "-" | "?") {
+        return None;
+    }
+    let words = column.words();
+    let is_known =
+        |is_it: &dyn Fn(&str) -> bool| words.all().iter().any(|word| is_it(&word.to_lowercase()));
+    let title = column.title;
+    match (&words, relation) {
+        (Words::Few { words: few, has_reasons }, Relation::Equal | Relation::Contains) => {
+            let is_possible = match relation {
+                Relation::Equal => is_known(&|word| word == text),
+                _ => is_known(&|word| word.contains(text)),
+            };
+            let more = if *has_reasons {
+                ", or the reason of a host that did not respond: timeout, refused, ..."
+            } else {
+                ""
+            };
+            (!is_possible).then(|| format!("{title} is one of: {}{more}", few.join(", ")))
+        }
+        // A part of a number is a text.
+        (Words::Number(_), Relation::Contains) => None,
+        (Words::Number(_), relation) => {
+            let is_word = relation == Relation::Equal && is_known(&|word| word == text);
+            let what = || format!("{title} is a number; write for example 4096, 0x3a4 or 400G");
+            (!is_quantity && !is_word).then(what)
+        }
+        _ => None,
     }
 }
 

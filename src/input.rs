@@ -1,0 +1,151 @@
+//! Opens the files that the operator names, so that a pipe without a writer ends with an error.
+//!
+//! It knows nothing of the content of a file. Captures, host sets and the commands use it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
+/// Longest time without data from a pipe. A capture of many hosts that comes through a pipe starts
+/// after the slowest host.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// A file, or a pipe of the shell, for one pass of reading.
+#[derive(Debug)]
+pub struct Input {
+    file: File,
+    /// Longest time without data; `None` for a regular file, which never lets a reader wait.
+    silence: Option<Duration>,
+}
+
+impl Input {
+    /// Opens a file. A pipe without a writer is opened as well, and its first read ends after 60 s.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::open_for(path, SILENCE)
+    }
+
+    fn open_for(path: &Path, silence: Duration) -> io::Result<Self> {
+        // Without O_NONBLOCK, the kernel waits in open for a writer.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        let is_regular = file.metadata()?.is_file();
+        Ok(Self { file, silence: (!is_regular).then_some(silence) })
+    }
+
+    /// Waits until there is data, or the writer has closed the pipe.
+    fn wait(&self, silence: Duration) -> io::Result<()> {
+        let limit = Timespec::try_from(silence).map_err(io::Error::other)?;
+        let mut watched = [PollFd::new(&self.file, PollFlags::IN)];
+        match poll(&mut watched, Some(&limit))? {
+            0 => {
+                let what =
+                    format!("no data came for {} s; no program writes it", silence.as_secs());
+                Err(io::Error::new(io::ErrorKind::TimedOut, what))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(silence) = self.silence else { return self.file.read(buffer) };
+        loop {
+            self.wait(silence)?;
+            match self.file.read(buffer) {
+                // Another reader of the pipe took the data.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+/// Returns the text of a file of at most `most` bytes, for files that people write.
+///
+/// # Errors
+/// The file cannot be read, is no UTF-8 text, or is larger.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    Input::open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::thread;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    fn pipe() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_pipe_without_a_writer_ends_with_an_error() {
+        let (_folder, path) = pipe();
+        let mut input = Input::open_for(&path, Duration::from_millis(20)).unwrap();
+        let error = input.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(error.to_string().contains("no program writes"), "{error}");
+    }
+
+    #[test]
+    fn a_writer_that_comes_late_is_read_to_its_end() {
+        let (_folder, path) = pipe();
+        let mut input = Input::open_for(&path, Duration::from_secs(60)).unwrap();
+        let writer = thread::spawn(move || {
+            let mut pipe = OpenOptions::new().write(true).open(path).unwrap();
+            for _ in 0..100 {
+                pipe.write_all(&[b'x'; 1_000]).unwrap();
+            }
+        });
+        let mut text = String::new();
+        input.read_to_string(&mut text).unwrap();
+        writer.join().unwrap();
+        assert_eq!(text.len(), 100_000);
+    }
+
+    #[test]
+    fn a_writer_that_stops_ends_with_an_error() {
+        let (_folder, path) = pipe();
+        let mut input = Input::open_for(&path, Duration::from_millis(50)).unwrap();
+        let mut pipe = OpenOptions::new().write(true).open(path).unwrap();
+        pipe.write_all(b"ab").unwrap();
+        let mut bytes = [0; 8];
+        assert_eq!(input.read(&mut bytes).unwrap(), 2);
+        assert_eq!(input.read(&mut bytes).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(pipe);
+        assert_eq!(input.read(&mut bytes).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_text_has_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        assert_eq!(read_text(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(read_text(folder.path(), 4).is_err());
+        assert!(read_text(&folder.path().join("none"), 4).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! Words that a column with few values can have, so that a filter with any other word is an error.
+//!
+//! The filter and the completion of filters use this module. It does not know which words occur on a
+//! host.
+
+use super::{Align, Column, Listing};
+use crate::model::ping::Code;
+use crate::model::{ConnectionVerdict, LinkLayer, Object, PortState, Protocol, Reason};
+
+/// Columns of numbers that also show words.
+const MIXED: [(&str, &[&str]); 1] = [("counter.rate.delta", &["reset", "saturated"])];
+
+/// Right-aligned columns that do not hold one number: `7/8`, `1, 2`.
+const NO_NUMBER: [&str; 2] = ["live.ports_up", "rdma.remote_port"];
+
+/// Values of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// One of these words.
+    Few {
+        /// The words, as the column shows them.
+        words: Vec<&'static str>,
+        /// True if the column shows the reason of a host that did not respond.
+        has_reasons: bool,
+    },
+    /// A number, or one of these words.
+    Number(&'static [&'static str]),
+    /// Any text.
+    Any,
+}
+
+impl Words {
+    /// Returns all words, those of hosts that did not respond last; nothing for any text.
+    #[must_use]
+    pub fn all(&self) -> Vec<&'static str> {
+        match self {
+            Self::Few { words, has_reasons } => {
+                let reasons = if *has_reasons { &Reason::ALL[..] } else { &[] };
+                words.iter().copied().chain(reasons.iter().map(|reason| reason.word())).collect()
+            }
+            Self::Number(words) => words.to_vec(),
+            Self::Any => Vec::new(),
+        }
+    }
+}
+
+impl<L: Listing> Column<L> {
+    /// Returns what the column can hold.
+    #[must_use]
+    pub fn words(&self) -> Words {
+        if let Some((_, words)) = MIXED.iter().find(|(id, _)| *id == self.id) {
+            return Words::Number(words);
+        }
+        match words_of(self.id) {
+            Words::Any if self.align == Align::Right && !NO_NUMBER.contains(&self.id) => {
+                Words::Number(&[])
+            }
+            words => words,
+        }
+    }
+}
+
+/// Returns the words that the column of this id can hold, if they are few.
+#[must_use]
+pub fn words_of(id: &str) -> Words {
+    let few = |words: &[&'static str]| Words::Few { words: words.to_vec(), has_reasons: false };
+    let or_reason = |words: Vec<&'static str>| Words::Few { words, has_reasons: true };
+    match id {
+        "port.state" => or_reason(PortState::ALL.map(PortState::word).to_vec()),
+        "live.state" => or_reason(vec!["up"]),
+        "verdict" => or_reason(ConnectionVerdict::ALL.map(ConnectionVerdict::word).to_vec()),
+        "resource.kind" => or_reason(Object::WORDS.to_vec()),
+        "lossless.verdict" => or_reason(vec!["lossless", "lossy", "unknown", "not applicable"]),
+        "port.protocol" => {
+            let known = Protocol::ALL.map(Protocol::word);
+            few(&[&known[..], &[LinkLayer::Infiniband.word()]].concat())
+        }
+        "verdict.code" | "first.code" => {
+            few(&Code::ALL.iter().map(|code| code.word()).collect::<Vec<_>>())
+        }
+        "verdict.side" => few(&["source", "target", "path"]),
+        "finding.severity" | "problem.severity" => few(&["fail", "warn", "unknown"]),
+        "via" => few(&["local", "agent", "upload", "sh", "file"]),
+        "consumer.role" => few(&["client", "server", "peer"]),
+        "state" => few(&["up", "idle", "connecting", "down", "unknown"]),
+        "device.node_type" => {
+            few(&["ca", "switch", "router", "rnic", "usnic", "usnic_udp", "unspecified"])
+        }
+        "node.kind" => few(&["ca", "switch", "router"]),
+        "gid.kind" => few(&["IB", "RoCE v1", "RoCE v2"]),
+        "counter.unit" => few(&["bytes", "ticks", "events", "level"]),
+        "port.pci_suffices" => few(&["yes", "no"]),
+        "rdma_system.netns_mode" => few(&["shared", "exclusive"]),
+        "device.netlink.adaptive_moderation"
+        | "resource.adaptive_moderation"
+        | "rdma_system.copy_on_fork"
+        | "rdma_system.privileged_qkey"
+        | "rdma_system.monitor"
+        | "node.enhanced" => few(&["on", "off"]),
+        _ => Words::Any,
+    }
+}

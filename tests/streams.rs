@@ -1,0 +1,153 @@
+//! What goes into the program through pipes and files, and what comes out: a closed stdout, bytes that
+//! act on a terminal, formulas.
+#![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+const FLEET: &str = "tests/fixtures/fleet/capture.ndjson";
+
+fn sh(script: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_rdmactl");
+    Command::new("/bin/sh")
+        .args(["-c", script, "sh", program])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+#[test]
+fn a_closed_stdout_is_an_error_and_dev_null_is_none() {
+    for command in [
+        format!("devices --from {FLEET}"),
+        format!("devices --json --from {FLEET}"),
+        "--help".into(),
+    ] {
+        let closed = sh(&format!("\"$1\" {command} >&-"));
+        assert_eq!(closed.status.code(), Some(2), "{command}: {}", text(&closed.stderr));
+        let usual = sh(&format!("\"$1\" {command} >/dev/null"));
+        assert_ne!(usual.status.code(), Some(2), "{command}: {}", text(&usual.stderr));
+    }
+    let closed = sh(&format!("\"$1\" devices --from {FLEET} >&-"));
+    assert!(text(&closed.stderr).contains("cannot write to stdout"), "{}", text(&closed.stderr));
+    // A run without an answer does not need one.
+    let read_write = sh(&format!("\"$1\" devices --from {FLEET} 1<>/dev/null"));
+    assert_ne!(read_write.status.code(), Some(2), "{}", text(&read_write.stderr));
+}
+
+#[test]
+fn a_pipe_is_a_file_and_top_refuses_it() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let writer = {
+        let pipe = pipe.clone();
+        let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join(FLEET);
+        thread::spawn(move || fs::copy(capture, pipe))
+    };
+    let run = |words: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_rdmactl")).args(words).output().expect("rdmactl runs")
+    };
+    let place = pipe.display().to_string();
+    let listed = run(&["devices", "--from", &place]);
+    assert!(text(&listed.stdout).contains("mlx5_0"), "{}", text(&listed.stderr));
+    writer.join().expect("no panic").expect("all was written");
+    for words in [["top", "--from", &place], ["fabric", "--from", &place]] {
+        let refused = run(&words);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("is not a regular file"), "{words:?}: {said}");
+    }
+}
+
+/// A host whose device has a description that acts on a terminal and on a spreadsheet.
+fn hostile() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let device = folder.path().join("sys/class/infiniband/mlx5_0");
+    fs::create_dir_all(device.join("ports/1")).expect("directories");
+    let write = |file: &str, text: &str| fs::write(device.join(file), text).expect("a file");
+    write("node_desc", "=HYPERLINK(1)\u{9b}31m\u{202e}cod\u{e0041}\n");
+    write("node_type", "1: CA\n");
+    write("ports/1/state", "4: ACTIVE\n");
+    let root = folder.path().display().to_string();
+    (folder, root)
+}
+
+#[test]
+fn nothing_of_a_host_acts_on_a_terminal_or_a_spreadsheet() {
+    let (_folder, root) = hostile();
+    let run = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+            .args(["devices", "--root", &root])
+            .args(words)
+            .output()
+            .expect("rdmactl runs");
+        text(&output.stdout)
+    };
+    for format in ["table", "plain", "csv", "json", "ndjson", "prom"] {
+        let columns = if format.ends_with("json") { vec!["-v"] } else { vec!["-o", "node_desc"] };
+        let said = run(&[&columns[..], &["-f", format]].concat());
+        let acts = |letter: &char| {
+            (letter.is_control() && *letter != '\n')
+                || matches!(letter, '\u{202e}' | '\u{e0000}'..='\u{e0fff}')
+        };
+        assert_eq!(said.chars().find(acts), None, "{format}: {said}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["--json", "-o", "node_desc"])).expect("JSON");
+    let description = &json["hosts"][0]["devices"][0]["node_desc"];
+    assert_eq!(description, "=HYPERLINK(1)\u{9b}31m\u{202e}cod\u{e0041}");
+    let csv = run(&["-f", "csv", "-n", "-o", "node_desc"]);
+    assert!(csv.starts_with("'=HYPERLINK(1)"), "{csv}");
+}
+
+#[test]
+fn a_sample_without_rows_says_so() {
+    let (_folder, root) = hostile();
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "-w", "device==nosuch", "--watch=0.1", "--count", "2", "--root", &root])
+        .output()
+        .expect("rdmactl runs");
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let told = stdout.matches("Z  0 of 1 rows match the filter\n").count();
+    assert_eq!(told, 2, "{stdout}{stderr}");
+    assert!(!stderr.contains("rows match"), "{stderr}");
+}
+
+/// Runs `devices` over a tree with one port whose driver is unknown.
+fn port_without_driver(gid: &str, state: &str) -> String {
+    let folder = tempfile::tempdir().expect("a directory");
+    let device = folder.path().join("sys/class/infiniband/ib0");
+    fs::create_dir_all(device.join("ports/1/gids")).expect("directories");
+    let write = |file: &str, text: &str| fs::write(device.join(file), text).expect("a file");
+    write("node_type", "1: CA\n");
+    write("ports/1/state", state);
+    write("ports/1/link_layer", "InfiniBand\n");
+    write("ports/1/rate", "400 Gb/sec (4X NDR)\n");
+    write("ports/1/gids/0", &format!("{gid}\n"));
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "-n", "-f", "csv", "-o", "state,link,rate", "--root"])
+        .arg(folder.path())
+        .output()
+        .expect("rdmactl runs");
+    text(&output.stdout)
+}
+
+#[test]
+fn a_port_of_infiniband_without_a_driver_has_a_link_and_a_rate() {
+    let native = "fe80:0000:0000:0000:0002:c903:00a1:b2c3";
+    assert_eq!(port_without_driver(native, "4: ACTIVE\n"), "ACTIVE,InfiniBand,400000000000\n");
+    assert_eq!(port_without_driver(native, "1: DOWN\n"), "DOWN,,\n");
+    // erdma in RoCE mode reports InfiniBand as well, with addresses as GIDs.
+    let address = "0000:0000:0000:0000:0000:ffff:0a09:0001";
+    let said = port_without_driver(address, "4: ACTIVE\n");
+    assert!(!said.contains("InfiniBand") && !said.contains("400"), "{said}");
+}
