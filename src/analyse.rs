@@ -20,4 +20,5 @@ pub mod regression;
 pub mod share;
 pub mod standing;
 pub mod traffic;
+pub mod vanished;
 pub mod verdict;

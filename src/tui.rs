@@ -33,6 +33,7 @@ mod text;
 mod theme;
 mod timeline;
 mod tone;
+mod troubles;
 mod update;
 mod view;
 

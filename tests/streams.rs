@@ -1,8 +1,9 @@
 //! What goes into the program through pipes and files, and what comes out: a closed stdout, bytes that
-//! act on a terminal, formulas.
+//! act on a terminal, formulas, samples of a tree that changes.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -150,4 +151,38 @@ fn a_port_of_infiniband_without_a_driver_has_a_link_and_a_rate() {
     let address = "0000:0000:0000:0000:0000:ffff:0a09:0001";
     let said = port_without_driver(address, "4: ACTIVE\n");
     assert!(!said.contains("InfiniBand") && !said.contains("400"), "{said}");
+}
+
+#[test]
+fn a_device_that_is_removed_stays_in_the_samples_and_is_told_when_it_is_back() {
+    let (folder, root) = hostile();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["devices", "-o", "device,port,state", "--watch=0.1", "--count", "100000"])
+        .args(["--root", &root])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rdmactl runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    // The samples go on until the row is as expected; the time limit of the test ends another run.
+    let mut wait_for = |state: &str| {
+        let is_it = |line: &String| line.starts_with("mlx5_0") && line.contains(state);
+        let mut lines = lines.by_ref().map(|line| line.expect("a line")).take(10_000);
+        assert!(lines.any(|line| is_it(&line)), "no row with {state}");
+    };
+    let class = folder.path().join("sys/class/infiniband");
+    let (there, away) = (class.join("mlx5_0"), folder.path().join("away"));
+    wait_for("ACTIVE");
+    fs::rename(&there, &away).expect("the device is removed");
+    wait_for("gone !");
+    fs::rename(&away, &there).expect("the device is back");
+    wait_for("ACTIVE");
+    child.kill().expect("rdmactl ends");
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
+    child.wait().expect("rdmactl ends");
+    assert!(said.contains("mlx5_0: the device was removed; first missing at "), "{said}");
+    assert!(said.contains("dmesg | grep -iE 'mlx5_0|infiniband'"), "{said}");
+    assert!(said.contains("mlx5_0: the device is back; it was missing for 0 s"), "{said}");
+    assert_eq!(said.matches("first missing").count(), 1, "{said}");
 }

@@ -1,10 +1,12 @@
 //! What somebody should know of some hosts, worst first: what is down, degraded, fallen back, unreadable.
 
 mod changed;
-mod folded;
+pub(super) mod folded;
 mod port;
 mod rates;
 mod unreadable;
+
+use std::cmp::Reverse;
 
 use crate::model::{
     Connection, Finding, HostFailure, HostReport, Problem, Reason, Severity, Subject, VerbsState,
@@ -12,6 +14,8 @@ use crate::model::{
 pub use changed::{Changed, changes};
 use folded::Folded;
 use rates::Rates;
+
+use super::vanished::removal;
 
 /// What is known of one host.
 #[derive(Debug, Clone, Copy)]
@@ -36,15 +40,21 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     worst_first(all.into_findings())
 }
 
-/// Puts findings in order: by severity; hosts before connections before ports; those of many hosts first.
+/// Puts findings in order: by severity; hosts before devices, connections and ports; those of many
+/// hosts first. What is over comes last, in its own order.
 #[must_use]
 pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |code: &str| match code.split('.').next() {
         Some("host") => 0,
-        Some("connection") => 1,
-        _ => 2,
+        Some("device") => 1,
+        Some("connection") => 2,
+        _ => 3,
     };
-    findings.sort_by_key(|one| (one.severity, rank(one.code), std::cmp::Reverse(one.hosts.len())));
+    findings.sort_by_key(|one| match one.severity {
+        // What is over comes in the order of time.
+        Severity::Past => (Severity::Past, 0, Reverse(0)),
+        severity => (severity, rank(one.code), Reverse(one.hosts.len())),
+    });
     findings
 }
 
@@ -73,6 +83,11 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
         all.push(host, severity, code, of_connection(connection));
     }
     for device in &report.devices {
+        if let Some((what, fix)) = removal(report, device) {
+            let subject = Subject::Device(device.name.clone());
+            all.push(host, Severity::Fail, "device.gone", Found { subject, what, fix });
+            continue;
+        }
         for port in &device.ports {
             let place = port::Place { report, device, port };
             for (severity, code, what, fix) in port::findings(place, rates) {
@@ -139,7 +154,7 @@ mod tests {
         let reports = [report("n1", &ports), report("n2", &ports)];
         assert_eq!(
             of(&reports, None),
-            ["fail port.down n1,n2 mlx5_0/2", "warn port.not_active n1,n2 mlx5_0/3"]
+            ["fail port.down n1,n2 mlx5_0/2", "fail port.not_active n1,n2 mlx5_0/3"]
         );
     }
 

@@ -1,6 +1,7 @@
 //! What all listings have in common: read what the flags name, choose rows and columns, print.
 
 use crate::analyse::rate::Counted;
+use crate::analyse::vanished::{self, Move, Vanished};
 use crate::cli::{Format, Global};
 use crate::clock;
 use crate::fleet::Host;
@@ -103,9 +104,16 @@ pub(super) fn run<L: Listing>(
     let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
     let mut watch = Watch::start(global, every, parts, baselines)?;
     let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
+    let mut vanished = Vanished::default();
     let (mut outcome, mut is_first) = (Outcome::Complete, true);
     while let Some(mut reports) = watch.next()? {
         let counted = Counted::of(&reports.hosts);
+        let now_ns = reports.taken_ns.unwrap_or_else(clock::wall_ns);
+        let mut moves = Vec::new();
+        for (place, report) in reports.hosts.iter_mut().enumerate() {
+            moves.extend(vanished.note(place, report, now_ns));
+        }
+        say_moves(term, &moves, reports.hosts_named);
         if baselines > 0 {
             (baselines, before) = (0, Some(counted));
             continue;
@@ -115,7 +123,7 @@ pub(super) fn run<L: Listing>(
         }
         reports.hosts.iter_mut().for_each(&keep);
         let is_apart = matches!(global.output(), Format::Table | Format::Plain);
-        let time = reports.taken_ns.unwrap_or_else(clock::wall_ns);
+        let time = now_ns;
         let is_table = global.output() == Format::Table && !global.no_header;
         let text = text(global, term, recipe, &view, &reports)?;
         let no_match = view.no_match().filter(|_| is_table && text.is_empty());
@@ -149,6 +157,17 @@ pub(super) fn run<L: Listing>(
         say(term, &Note { text: escape(&left).into_owned(), fix: None });
     }
     Ok(outcome)
+}
+
+/// Says which devices were removed or are back since the sample before.
+fn say_moves(term: Term, moves: &[Move], hosts_named: bool) {
+    for found in vanished::findings(moves) {
+        let place =
+            if hosts_named { format!("{}: ", names::fold(&found.hosts)) } else { String::new() };
+        let text = format!("{place}{}: {}", found.subject, found.what);
+        let fix = found.fix.map(|fix| escape(&fix).into_owned());
+        say(term, &Note { text: escape(&text).into_owned(), fix });
+    }
 }
 
 /// Prints one listing. On a terminal, a host that does not answer does not delay the rows of the others.

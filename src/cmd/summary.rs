@@ -170,13 +170,20 @@ fn heading(hosts: &[HostReport]) -> String {
         },
     };
     let active = ports(hosts).filter(|port| is_active(port)).count();
+    // The numbers are those of the hosts that gave a report, and say so where some did not.
+    let there = hosts.iter().filter(|host| host.failure.is_none()).count();
+    let on = match there {
+        there if there == hosts.len() => String::new(),
+        1 => " on the other host".to_owned(),
+        there => format!(" on the other {there} hosts"),
+    };
     let devices = match hosts.iter().map(|host| host.devices.len()).sum() {
-        0 if hosts.iter().all(|host| host.failure.is_some()) => return format!("{who}\n"),
-        0 => return format!("{who}: no RDMA device\n"),
+        0 if there == 0 => return format!("{who}\n"),
+        0 => return format!("{who}: no RDMA device{on}\n"),
         1 => "1 RDMA device".to_owned(),
         count => format!("{count} RDMA devices"),
     };
-    format!("{who}: {devices}, {active} of {} ports active\n", ports(hosts).count())
+    format!("{who}: {devices}, {active} of {} ports active{on}\n", ports(hosts).count())
 }
 
 fn ports(hosts: &[HostReport]) -> impl Iterator<Item = &Port> {
@@ -185,4 +192,38 @@ fn ports(hosts: &[HostReport]) -> impl Iterator<Item = &Port> {
 
 fn is_active(port: &Port) -> bool {
     port.state.is_some_and(PortState::is_active)
+}
+
+#[test]
+fn the_numbers_are_those_of_the_hosts_that_gave_a_report() {
+    use crate::model::{HostFailure, Reason, Via};
+
+    let there = |name: &str| {
+        let mut report = HostReport::empty(name, Via::Agent);
+        let port = serde_json::json!({ "number": 1, "state": "active" });
+        let device = serde_json::json!({ "name": "mlx5_0", "ports": [port] });
+        report.devices = vec![serde_json::from_value(device).unwrap()];
+        report
+    };
+    let hung = |name: &str| HostReport::failed(name, HostFailure::new(Reason::Hung, "hung"));
+    let bare = |name: &str| HostReport::empty(name, Via::Agent);
+    for (hosts, expected) in [
+        (vec![there("n1"), there("n2")], "2 hosts: 2 RDMA devices, 2 of 2 ports active\n"),
+        (
+            vec![there("n1"), there("n2"), hung("n3")],
+            "3 hosts, 1 without data: 2 RDMA devices, 2 of 2 ports active on the other 2 hosts\n",
+        ),
+        (
+            vec![there("n1"), hung("n2"), hung("n3")],
+            "3 hosts, 2 without data: 1 RDMA device, 1 of 1 ports active on the other host\n",
+        ),
+        (
+            vec![bare("n1"), bare("n2"), hung("n3")],
+            "3 hosts, 1 without data: no RDMA device on the other 2 hosts\n",
+        ),
+        (vec![hung("n1"), hung("n2")], "2 hosts, 2 without data\n"),
+        (vec![bare("n1")], "n1: no RDMA device\n"),
+    ] {
+        assert_eq!(heading(&hosts), expected);
+    }
 }

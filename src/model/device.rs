@@ -62,6 +62,45 @@ pub struct Device {
     pub netlink: Option<NetlinkDevice>,
     /// What libibverbs says of the device; `None` unless asked for and answered.
     pub verbs: Option<VerbsDevice>,
+    /// Time of the first sample without the device, in nanoseconds since 1970 UTC by the clock of the
+    /// operator; the key exists only for a device that was removed while `--watch` or `top` ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone_since_ns: Option<u64>,
+}
+
+impl Device {
+    /// Returns what stays known of the device after it was removed: its identity, and the numbers of its
+    /// ports.
+    #[must_use]
+    pub fn removed(&self, since_ns: u64) -> Self {
+        let port = |port: &Port| Port::known_by_number(port.number, port.protocol);
+        Self {
+            name: self.name.clone(),
+            node_type: self.node_type,
+            node_guid: self.node_guid,
+            sys_image_guid: self.sys_image_guid,
+            firmware: None,
+            hw_rev: None,
+            hca_type: None,
+            board_id: None,
+            node_desc: None,
+            driver: self.driver.clone(),
+            pci: self.pci.clone(),
+            numa_node: None,
+            local_cpus: None,
+            pci_link: None,
+            virtual_functions: None,
+            gpus: None,
+            ports: self.ports.iter().map(port).collect(),
+            counters: None,
+            provider: None,
+            uverbs: None,
+            uverbs_abi: None,
+            netlink: None,
+            verbs: None,
+            gone_since_ns: Some(since_ns),
+        }
+    }
 }
 
 /// The kernel's node types (`rdma_node_type` of `include/rdma/ib_verbs.h`).

@@ -28,6 +28,8 @@ pub enum Severity {
     Warn,
     /// It could not be read, so that nobody knows.
     Unknown,
+    /// It is over.
+    Past,
 }
 
 impl Severity {
@@ -38,7 +40,14 @@ impl Severity {
             Self::Fail => "fail",
             Self::Warn => "warn",
             Self::Unknown => "unknown",
+            Self::Past => "past",
         }
+    }
+
+    /// Returns true if something is wrong now.
+    #[must_use]
+    pub fn is_problem(self) -> bool {
+        matches!(self, Self::Fail | Self::Warn)
     }
 }
 

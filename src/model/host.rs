@@ -115,6 +115,7 @@ impl HostReport {
         let verbs_missing = matches!(self.verbs, VerbsState::Unavailable { .. });
         self.failure.is_some()
             || !self.problems.is_empty()
+            || self.devices.iter().any(|device| device.gone_since_ns.is_some())
             || (verbs_missing && !self.devices.is_empty())
     }
 }

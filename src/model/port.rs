@@ -76,6 +76,44 @@ pub struct Port {
     pub verbs: Option<VerbsPort>,
 }
 
+impl Port {
+    /// Returns a port of which only the number and the protocol are known.
+    pub(super) fn known_by_number(number: u32, protocol: Option<Protocol>) -> Self {
+        Self {
+            number,
+            state: None,
+            phys_state: None,
+            link_layer: None,
+            protocol,
+            rate_bps: None,
+            pci_suffices: None,
+            rate_text: None,
+            link_width: None,
+            link_speed: None,
+            lid: None,
+            sm_lid: None,
+            lmc: None,
+            sm_sl: None,
+            cap_mask: None,
+            caps: None,
+            pkeys: None,
+            default_roce_mode: None,
+            default_roce_tos: None,
+            netdev: None,
+            netdev_mtu: None,
+            address: None,
+            gids: None,
+            umad: None,
+            link_peer: None,
+            netlink: None,
+            counters: None,
+            active_mtu: None,
+            max_mtu: None,
+            verbs: None,
+        }
+    }
+}
+
 /// Logical port states (`ib_port_state` of `include/rdma/ib_verbs.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

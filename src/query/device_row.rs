@@ -35,6 +35,9 @@ pub(super) const PORT_KEYS: &[Key] = &[
     Key::new("port", "port", "port.number"),
 ];
 
+/// State of a port whose device was removed.
+pub(super) const GONE: &str = "gone";
+
 /// One row: a port, or a device or host without ports.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceRow<'report> {
@@ -81,6 +84,10 @@ impl DeviceRow<'_> {
 
     /// The logical state of the port, or why the host gave no answer.
     pub(super) fn state(&self) -> Value {
+        let is_gone = self.device.is_some_and(|device| device.gone_since_ns.is_some());
+        if is_gone {
+            return Value::Bad(GONE.into());
+        }
         let of_port = |port: &Port| match port.state {
             None => Value::Absent,
             Some(PortState::Active) => Value::Text(PortState::Active.word().into()),

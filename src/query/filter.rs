@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(error.at, 18);
         assert_eq!(
             error.what,
-            "STATE is one of: NOP, DOWN, INIT, ARMED, ACTIVE, ACTIVE_DEFER, or the reason of a host \
+            "STATE is one of: NOP, DOWN, INIT, ARMED, ACTIVE, ACTIVE_DEFER, gone, or the reason of a host \
              that did not respond: timeout, refused, ..."
         );
         for possible in [

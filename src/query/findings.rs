@@ -33,7 +33,7 @@ impl Listing for Findings {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         []
-        "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read)"
+        "finding.severity" "SEVERITY" Left Always []: Severity "Severity: fail (does not work), warn (works, but not as it should), unknown (could not be read), past (is over)"
             |row| match row.finding.severity {
                 Severity::Fail => Value::Bad(Severity::Fail.word().into()),
                 severity => Value::Text(severity.word().into()),

@@ -11,6 +11,9 @@ use crate::model::{HostFailure, HostReport, PortState};
 #[derive(Debug)]
 pub enum LiveHosts {}
 
+/// State of a host that responds and has lost a device.
+pub(super) const DEVICE_GONE: &str = "device_gone";
+
 /// One row: a host with values computed from its report.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveHostRow<'report> {
@@ -45,7 +48,7 @@ impl Listing for LiveHosts {
 
     const COLUMNS: &'static [Column<Self>] = columns! {
         [host(), via()]
-        "live.state" "STATE" Left Always []: State "State: up, connecting, or the reason for which the host does not respond"
+        "live.state" "STATE" Left Always []: State "State: up, device_gone (a device was removed), connecting, or the reason for which the host does not respond"
             state;
         "live.age_ns" "AGE" Right Always [] "Time since the last reply of the host"
             |row| row.age.map_or(Value::Absent, |age| {
@@ -90,7 +93,12 @@ impl Listing for LiveHosts {
 }
 
 fn state(row: &LiveHostRow<'_>) -> Value {
-    row.failure.map_or_else(|| Value::Text("up".into()), Value::of_failure)
+    let is_gone = row.report.devices.iter().any(|device| device.gone_since_ns.is_some());
+    match row.failure {
+        Some(failure) => Value::of_failure(failure),
+        None if is_gone => Value::Bad(DEVICE_GONE.into()),
+        None => Value::Text("up".into()),
+    }
 }
 
 fn ports<'row>(row: &'row LiveHostRow<'_>) -> impl Iterator<Item = Option<PortState>> + 'row {

@@ -62,7 +62,7 @@ shared! {
         |row| row.place().of_device(|device| Value::text(Some(&device.name)));
     OfPort port: "port.number" "PORT" Right Always ["device.ports"] "Port number"
         |row| of_port(row, |port| Value::int(Some(port.number)));
-    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical port state; for an unreachable host the reason"
+    OfPort state: "port.state" "STATE" Left Always ["port.state"] "Logical port state; gone for a removed device; for an unreachable host the reason"
         |row| row.place().state();
     OfPort phys_state: "port.phys_state" "PHYS" Left Always ["port.phys_state"] "Physical port state"
         |row| of_port(row, |port| Value::text(port.phys_state.as_ref()));

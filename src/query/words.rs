@@ -3,6 +3,8 @@
 //! The filter and the completion of filters use this module. It does not know which words occur on a
 //! host.
 
+use super::device_row::GONE;
+use super::live_hosts::DEVICE_GONE;
 use super::{Align, Column, Listing};
 use crate::model::ping::Code;
 use crate::model::{ConnectionVerdict, LinkLayer, Object, PortState, Protocol, Reason};
@@ -66,8 +68,11 @@ pub fn words_of(id: &str) -> Words {
     let few = |words: &[&'static str]| Words::Few { words: words.to_vec(), has_reasons: false };
     let or_reason = |words: Vec<&'static str>| Words::Few { words, has_reasons: true };
     match id {
-        "port.state" => or_reason(PortState::ALL.map(PortState::word).to_vec()),
-        "live.state" => or_reason(vec!["up"]),
+        "port.state" => {
+            let states = PortState::ALL.map(PortState::word);
+            or_reason([&states[..], &[GONE]].concat())
+        }
+        "live.state" => or_reason(vec!["up", DEVICE_GONE]),
         "verdict" => or_reason(ConnectionVerdict::ALL.map(ConnectionVerdict::word).to_vec()),
         "resource.kind" => or_reason(Object::WORDS.to_vec()),
         "lossless.verdict" => or_reason(vec!["lossless", "lossy", "unknown", "not applicable"]),
@@ -79,7 +84,8 @@ pub fn words_of(id: &str) -> Words {
             few(&Code::ALL.iter().map(|code| code.word()).collect::<Vec<_>>())
         }
         "verdict.side" => few(&["source", "target", "path"]),
-        "finding.severity" | "problem.severity" => few(&["fail", "warn", "unknown"]),
+        "finding.severity" => few(&["fail", "warn", "unknown", "past"]),
+        "problem.severity" => few(&["fail", "warn", "unknown"]),
         "via" => few(&["local", "agent", "upload", "sh", "file"]),
         "consumer.role" => few(&["client", "server", "peer"]),
         "state" => few(&["up", "idle", "connecting", "down", "unknown"]),

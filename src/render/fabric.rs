@@ -119,6 +119,8 @@ pub fn render_fabric_findings(findings: &[Finding]) -> String {
             Severity::Fail => "!",
             Severity::Unknown => "?",
             Severity::Warn => "~",
+            // A sweep has no past.
+            Severity::Past => "-",
         };
         let subject = finding.subject.to_string();
         let _ = writeln!(text, "{mark} {}: {}", escape(&subject), finding.code);

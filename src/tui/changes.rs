@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Picture;
 use super::errors::Errors;
+use super::troubles::Troubles;
 use crate::analyse::findings::{Changed, changes};
 use crate::analyse::standing::Standing;
 use crate::analyse::traffic::Traffic;
@@ -33,6 +34,8 @@ pub(super) struct Changes {
     connections: BTreeMap<(usize, String), Change>,
     /// What ports counted.
     pub(super) errors: Errors,
+    /// What was wrong for a while.
+    troubles: Troubles,
 }
 
 /// The connections of a host by their ids: how each stands, which a copy shares as long as all stand so.
@@ -103,6 +106,7 @@ impl Changes {
     pub(super) fn compare(&mut self, picture: &Picture, traffic: &[Vec<Traffic>]) {
         let at = picture.at;
         self.connections.retain(|_, change| is_told(at, change.at));
+        self.troubles.compare(picture);
         for (host, (report, seen)) in picture.reports.iter().zip(&picture.seen).enumerate() {
             // A host without an answer has not changed.
             if seen.failure.is_none() && seen.answered.is_some() {
@@ -154,6 +158,11 @@ impl Changes {
                 let (port, counted) = ((&*port.device, port.port), port.counted.as_slice());
                 all.push((report.host.as_str(), Changed::Errors { port, counted }));
             }
+        }
+        for past in self.troubles.past() {
+            let Some(report) = picture.reports.get(past.host) else { continue };
+            let (code, subject, what) = (past.code, &past.subject, past.what.as_str());
+            all.push((report.host.as_str(), Changed::Passed { code, subject, what }));
         }
         changes(all.into_iter())
     }

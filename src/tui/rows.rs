@@ -15,7 +15,7 @@ use super::sheet::Silent;
 use super::theme::Token;
 use super::view::{Narrow, View};
 use crate::analyse::share::Share;
-use crate::model::{Severity, Subject};
+use crate::model::{Finding, Severity, Subject};
 use crate::query::{Listing, Value};
 
 /// Where a row stands in a scene: the host, and what of it.
@@ -59,6 +59,8 @@ pub(super) enum Graph<'scene> {
     Trend(Track<'scene>, Option<u64>),
     /// What carries the connections of a host.
     Share(Share),
+    /// Words about something that is wrong.
+    Words(String),
 }
 
 /// Where Enter leads.
@@ -96,8 +98,8 @@ pub(super) trait Listed: Listing {
 
     /// Whether it is among the problems: its host is silent, or a finding is about it.
     fn is_problem(scene: &Scene, row: &Self::Row<'_>, place: Place) -> bool {
-        scene.failure(place.host).is_some()
-            || scene.findings_of(place.host).any(|one| Self::is_about(row, &one.subject))
+        let is_it = |one: &Finding| one.severity.is_problem() && Self::is_about(row, &one.subject);
+        scene.failure(place.host).is_some() || scene.findings_of(place.host).any(is_it)
     }
 
     /// Whether a row is of a host that may be silent.
@@ -173,6 +175,7 @@ fn tone(severity: Severity) -> Token {
         Severity::Fail => Token::Bad,
         Severity::Warn => Token::Warn,
         Severity::Unknown => Token::Unknown,
+        Severity::Past => Token::Dim,
     }
 }
 

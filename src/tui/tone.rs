@@ -9,6 +9,7 @@ pub(super) fn tone(meaning: Meaning, value: &Value) -> Token {
     match (meaning, value) {
         (_, Value::Bad(_)) => Token::Bad,
         (Meaning::Severity, Value::Text(word)) if word == Severity::Warn.word() => Token::Warn,
+        (Meaning::Severity, Value::Text(word)) if word == Severity::Past.word() => Token::Dim,
         (_, Value::Failed) | (Meaning::Severity, Value::Text(_)) => Token::Unknown,
         // Of what should not be there, nothing is nothing to look at.
         (_, Value::Absent)

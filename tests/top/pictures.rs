@@ -363,3 +363,23 @@ pub(crate) fn matrix(hosts: usize) -> Arc<PingReport> {
     });
     Arc::new(serde_json::from_value(json).expect("a report"))
 }
+
+/// Two hosts: n01 loses its device in second 12, n02 had lost its own from second 5 to 9, and n03 did
+/// not respond from second 3 to 6.
+pub(crate) fn removed(second: u64) -> Vec<Host> {
+    let of = |name: &str, gone: Option<u64>| {
+        let mut host = host(name, &[device("mlx5_0", &[port(1, "active", 1 << 30, 1 << 29)])]);
+        if let Some(since) = gone {
+            let device = &mut host.report.devices[0];
+            *device = device.removed(BEGIN_NS + since * SECOND);
+        }
+        host
+    };
+    let mut silent = of("n03", None);
+    if (3..6).contains(&second) {
+        silent.answered_s = Some(second - 2);
+        silent.failure = Some(HostFailure::new(Reason::Timeout, "no response yet"));
+    }
+    let first = of("n01", (second >= 12).then_some(12));
+    vec![first, of("n02", (5..9).contains(&second).then_some(5)), silent]
+}

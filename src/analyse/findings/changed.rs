@@ -24,6 +24,15 @@ pub enum Changed<'facts> {
         /// Its counters, those among them that did not count this time.
         counted: &'facts [Counted],
     },
+    /// Something was wrong, and is not any more.
+    Passed {
+        /// The code of the finding that it was.
+        code: &'static str,
+        /// What of the host it was about.
+        subject: &'facts Subject,
+        /// What was wrong, for how long, and until when.
+        what: &'facts str,
+    },
 }
 
 /// The findings of what changed; all of a host before those of the next.
@@ -31,6 +40,11 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
     let mut findings = Folded::default();
     for (host, changed) in all {
         let (code, found) = match changed {
+            Changed::Passed { code, subject, what } => {
+                let found = Found { subject: subject.clone(), what: what.to_owned(), fix: None };
+                findings.push(host, Severity::Past, code, found);
+                continue;
+            }
             Changed::Connection { consumer: (user, instance), was, is } => {
                 let subject = Subject::Connection(user.to_owned(), instance.to_owned());
                 let what = format!("was {was}; is {is}");

@@ -7,7 +7,7 @@ use crate::model::{Finding, Severity, Subject};
 
 /// Findings, folded while they are found: all of a host before those of the next.
 #[derive(Default)]
-pub(super) struct Folded {
+pub(in crate::analyse) struct Folded {
     findings: Vec<Finding>,
     known: HashMap<Same, usize>,
 }
@@ -46,8 +46,19 @@ impl Folded {
         self.findings.push(Finding { severity, code, hosts, subject, what, fix });
     }
 
+    /// Adds a finding of another part of the analysis: subject, text and fix.
+    pub(in crate::analyse) fn add(
+        &mut self,
+        host: &str,
+        severity: Severity,
+        code: &'static str,
+        (subject, what, fix): (Subject, String, Option<String>),
+    ) {
+        self.push(host, severity, code, Found { subject, what, fix });
+    }
+
     /// All of them, in the order in which they were first found.
-    pub(super) fn into_findings(self) -> Vec<Finding> {
+    pub(in crate::analyse) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 }

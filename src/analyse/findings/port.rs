@@ -68,7 +68,8 @@ fn state(place: Place<'_>) -> Option<Said> {
                  none",
                 device.name, port.number
             );
-            Some((Severity::Warn, "port.not_active", what, Some(fix)))
+            // It carries no traffic, as a port that is down.
+            Some((Severity::Fail, "port.not_active", what, Some(fix)))
         }
     }
 }

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(found(condition, "lid>4 and sta"), ["lid>4 and state="]);
         assert_eq!(found(condition, "port.state!=active_"), ["port.state!=active_defer"]);
         assert_eq!(found(condition, "state=="), {
-            ["nop", "down", "init", "armed", "active", "active_defer"]
+            ["nop", "down", "init", "armed", "active", "active_defer", "gone"]
                 .map(|it| format!("state=={it}"))
         });
         assert_eq!(found(condition, "port.lid="), [""; 0]);

@@ -1,3 +1,4 @@
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -54,7 +55,7 @@ impl Origin {
                 let fix = "remove --every: a recording plays at its original speed";
                 return Err(Advice::error("--every contradicts --from", fix));
             }
-            if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            if std::fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
                 let what = format!("{} is not a regular file", path.display());
                 return Err(Advice::error(
                     what,

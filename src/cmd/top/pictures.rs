@@ -5,6 +5,7 @@ use super::own;
 use crate::analyse::connections::connections;
 use crate::analyse::qp_owner::name_owners;
 use crate::analyse::rate::Counted;
+use crate::analyse::vanished::Vanished;
 use crate::cmd::live_hosts::Dated;
 use crate::tui::{Picture, Seen};
 
@@ -13,6 +14,7 @@ use crate::tui::{Picture, Seen};
 pub(super) struct Pictures {
     last: Option<Arc<Picture>>,
     counted: Counted,
+    vanished: Vanished,
 }
 
 impl Pictures {
@@ -29,6 +31,8 @@ impl Pictures {
         for (index, Dated { mut report, answered }) in read.into_iter().enumerate() {
             own::leave_out(&mut report);
             name_owners(&mut report);
+            // What changed is told by the findings of a picture.
+            self.vanished.note(index, &mut report, taken_ns);
             let before = last.as_ref().and_then(|last| last.seen.get(index)?.answered);
             let (failure, answered) = (report.failure.clone(), answered.or(before));
             if answered.is_some() {

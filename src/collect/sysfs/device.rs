@@ -77,6 +77,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, wanted: &Parts) -> Devic
         netlink: None,
         provider: None,
         verbs: None,
+        gone_since_ns: None,
     }
 }
 

@@ -62,7 +62,8 @@ fn left(state: &State) -> Vec<Word> {
     });
     let findings = &scene.findings.all;
     let of = |severity| findings.iter().filter(|one| one.severity == severity).count();
-    words.push(match (of(Severity::Fail), findings.len()) {
+    let (fail, unread) = (of(Severity::Fail), of(Severity::Unknown));
+    words.push(match (fail, fail + of(Severity::Warn)) {
         (0, 0) if up == 0 => ("problems ?".to_owned(), Token::Unknown),
         (0, 0) if scene.is_complete() => ("no problem".to_owned(), Token::Ok),
         // Who is still being connected may have some.
@@ -79,6 +80,10 @@ fn left(state: &State) -> Vec<Word> {
     };
     words.push((format!("RDMA {}", count(share.rdma)), Token::Plain));
     words.push((format!("TCP {}", count(share.tcp)), Token::Plain));
+    // What could not be read may be well.
+    if unread > 0 {
+        words.push((format!("unreadable {unread} ?"), Token::Unknown));
+    }
     if up < all && !scene.is_connecting() {
         words.push((format!("{} not read", all - up), Token::Warn));
     }

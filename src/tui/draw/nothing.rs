@@ -1,6 +1,6 @@
 //! What to say where there is no row: nothing is called good that nobody has seen.
 
-use crate::model::{HostReport, Reason};
+use crate::model::{HostReport, PortState, Reason};
 use crate::tui::mode::Page;
 use crate::tui::scene::Scene;
 use crate::tui::state::State;
@@ -15,19 +15,27 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
         return (text.to_owned(), Token::Plain);
     }
     let hosts = state.scene().map_or(0, |scene| scene.picture.reports.len());
-    if hosts == 0 && state.grid.is_some() {
-        let text = "No host data: the file contains only a ping matrix. Press 4.";
-        return (text.to_owned(), Token::Plain);
+    if hosts == 0
+        && let Some(grid) = &state.grid
+    {
+        let (works, fails, rest) = grid.counts;
+        let result = match fails {
+            0 => String::new(),
+            fails => {
+                let pairs = works + fails + rest;
+                format!(", in which RDMA fails for {fails} of {pairs} pairs")
+            }
+        };
+        let token = if fails > 0 { Token::Bad } else { Token::Plain };
+        return (
+            format!("No host data: the file contains only a ping matrix{result}. Press 4."),
+            token,
+        );
     }
     let (view, unknown) = (state.view(), unknown(state));
     let nothing = match view {
         View::Problems if unknown.is_none() && hosts > 0 => {
-            let noun = if hosts == 1 { "host" } else { "hosts" };
-            let text = format!(
-                "No problems found on {hosts} {noun}: every host responds, every port is active, \
-                 and no connection fell back to TCP."
-            );
-            return (text, Token::Ok);
+            return (all_clear(state), Token::Ok);
         }
         View::Problems => "No problem is known",
         View::Connections if unknown.is_none() => {
@@ -47,6 +55,30 @@ pub(super) fn said(state: &State, is_kept_out: bool) -> (String, Token) {
         Some(why) => format!("{nothing}, but {why}."),
     };
     (text, Token::Plain)
+}
+
+/// Says that no problem was found, with the numbers of what was looked at.
+fn all_clear(state: &State) -> String {
+    let Some(scene) = state.scene() else { return String::new() };
+    let all = scene.picture.reports.len();
+    let of = |some: usize, all: usize, one: &str| {
+        let end = if all == 1 { "" } else { "s" };
+        format!("{some} of {all} {one}{end}")
+    };
+    let devices = scene.picture.reports.iter().flat_map(|report| &report.devices);
+    let states: Vec<Option<PortState>> =
+        devices.flat_map(|device| &device.ports).map(|port| port.state).collect();
+    let active = states.iter().flatten().filter(|state| state.is_active()).count();
+    let share = scene.share();
+    let connections = match share.rdma + share.tcp {
+        _ if !scene.knows_connections() => "connections were not read".to_owned(),
+        0 => "no connection uses RDMA, or TCP in its place".to_owned(),
+        1 => "the only connection did not fall back to TCP".to_owned(),
+        all => format!("none of {all} connections fell back to TCP"),
+    };
+    let hosts = of(scene.hosts_up(), all, "host");
+    let ports = of(active, states.len(), "port");
+    format!("No problem found: {hosts} responded, {ports} active, and {connections}.")
 }
 
 /// Why more may be there than is known; `None` where everything was read.

@@ -48,7 +48,15 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         row(canvas, area, y, line, &columns);
         if chosen == Some(index) {
             canvas.put(area, 0, y, ">", Token::Plain);
-            canvas.mark(area, 0, y, area.width.into(), Token::Selected);
+            // A graph that is inverted shows the opposite: no data would look like all of it.
+            let graph = columns.graph.filter(|_| {
+                matches!(line.graph, Some(Graph::Trend(..) | Graph::Share(_)))
+                    && line.silent.is_none()
+            });
+            let width = usize::from(area.width);
+            let (end, begin) = graph.map_or((width, width), |(x, wide)| (x, x + wide));
+            canvas.mark(area, 0, y, end, Token::Selected);
+            canvas.mark(area, begin, y, width.saturating_sub(begin), Token::Selected);
         }
     }
 }
@@ -105,6 +113,10 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: usize, line: &Line<'_>, columns: 
             trends(canvas, area, (x, y, width), *track, *rate_bps);
         }
         (None, Some(Graph::Share(share))) => bar(canvas, area, (x, y, width), *share),
+        (None, Some(Graph::Words(words))) => {
+            let words = crate::render::escape(words);
+            canvas.put(area, x, y, &fit(&words, width, canvas.glyphs()), Token::Bad);
+        }
         (None, None) => {}
     }
 }

@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, Target, said_parts, silence, tone};
-use crate::model::Subject;
+use crate::clock;
+use crate::model::{Severity, Subject};
 use crate::query::{LiveHostRow, LiveHosts};
 use crate::tui::detail::{Piece, columns};
 use crate::tui::scene::Scene;
@@ -43,7 +44,10 @@ impl Listed for LiveHosts {
             age: answered.map(|answered| at.saturating_duration_since(answered)),
             traffic: scene.derived.hosts.get(host).copied().unwrap_or_default(),
             share: scene.derived.shares.get(host).copied().unwrap_or_default(),
-            findings: u32::try_from(scene.findings_of(host).count()).unwrap_or(u32::MAX),
+            findings: {
+                let wrong = scene.findings_of(host).filter(|one| one.severity.is_problem());
+                u32::try_from(wrong.count()).unwrap_or(u32::MAX)
+            },
         })
     }
 
@@ -52,6 +56,18 @@ impl Listed for LiveHosts {
         row: &LiveHostRow<'scene>,
         _: Place,
     ) -> Option<Graph<'scene>> {
+        let mut gone = row
+            .report
+            .devices
+            .iter()
+            .filter_map(|device| Some((device.gone_since_ns?, &device.name)));
+        if let Some((since_ns, name)) = gone.next() {
+            let more = match gone.count() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            return Some(Graph::Words(format!("{name} gone {}{more}", clock::utc_time(since_ns))));
+        }
         (row.share.rdma + row.share.tcp > 0).then_some(Graph::Share(row.share))
     }
 
@@ -59,7 +75,7 @@ impl Listed for LiveHosts {
         silence(scene, place.host, at).or_else(|| {
             let mut all = scene.findings_of(place.host);
             let worst = all.next()?;
-            let more = match all.count() {
+            let more = match all.filter(|one| one.severity != Severity::Past).count() {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };

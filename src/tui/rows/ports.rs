@@ -2,6 +2,7 @@ use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
 use crate::analyse::traffic::Traffic;
+use crate::clock;
 use crate::model::{Counter, Finding, Subject, key};
 use crate::query::{CounterRow, DeviceRow, LivePortRow, LivePorts, Value};
 use crate::tui::detail::{Chart, Piece, columns, counters};
@@ -77,6 +78,10 @@ impl Listed for LivePorts {
         place: Place,
     ) -> Option<Graph<'scene>> {
         let port = row.place.port?;
+        if let Some(since_ns) = row.place.device.and_then(|device| device.gone_since_ns) {
+            // The state says that it is gone; there is room for the time alone.
+            return Some(Graph::Words(clock::utc_time(since_ns)));
+        }
         let track = scene.history.of(place.host, &row.place.device?.name, port.number)?;
         Some(Graph::Trend(track, port.rate_bps))
     }
@@ -89,10 +94,15 @@ impl Listed for LivePorts {
     fn is_about(row: &LivePortRow<'_>, subject: &Subject) -> bool {
         let (device, port) = match (row.place.device, row.place.port) {
             (Some(device), Some(port)) => (device, port),
-            (Some(device), None) => return *subject == Subject::Part(device.name.clone()),
+            (Some(device), None) => {
+                let name = device.name.clone();
+                return *subject == Subject::Device(name.clone())
+                    || *subject == Subject::Part(name);
+            }
             (None, _) => return *subject == Subject::Host,
         };
         match subject {
+            Subject::Device(name) => device.name == *name,
             Subject::Port(name, number) => device.name == *name && port.number == *number,
             Subject::Part(unread) => *unread == key::device(&device.name, &port.number.to_string()),
             _ => false,

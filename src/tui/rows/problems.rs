@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use super::{Listed, Place, Said, Target, beginning, tone};
-use crate::model::{Severity, Subject};
+use crate::model::Subject;
 use crate::names;
 use crate::query::{FindingRow, Findings, Value};
 use crate::tui::detail::Piece;
@@ -26,9 +26,9 @@ impl Listed for Findings {
         Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
-    /// Of what could not be read nobody knows whether it is wrong.
+    /// What could not be read may be well, and what is over is well.
     fn is_problem(_: &Scene, row: &FindingRow<'_>, _: Place) -> bool {
-        row.finding.severity != Severity::Unknown
+        row.finding.severity.is_problem()
     }
 
     /// It tells of silent hosts, and is fresh itself.
@@ -49,10 +49,8 @@ impl Listed for Findings {
         let subject = &row.finding.subject;
         let view = match subject {
             Subject::Connection(..) => View::Connections,
-            Subject::Port(..) => View::Ports,
-            Subject::Host | Subject::Device(_) | Subject::Part(_) | Subject::Fabric(_) => {
-                View::Hosts
-            }
+            Subject::Port(..) | Subject::Device(_) => View::Ports,
+            Subject::Host | Subject::Part(_) | Subject::Fabric(_) => View::Hosts,
         };
         Target::Rows(view, hosts, Some(subject.clone()))
     }

@@ -1,0 +1,233 @@
+//! What was wrong for a while and is over: hosts that did not respond, removed devices, ports without a link.
+//!
+//! A finding disappears with its cause. An operator who looked away would not learn of it. This module
+//! remembers each of these states from its first sample to its end, and lists it as past. Connections
+//! and errors are remembered by [`super::changes`].
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::Picture;
+use super::prepared::failure;
+use crate::clock;
+use crate::model::{PortState, Reason, Subject};
+
+/// How long what is over is listed.
+const TOLD: Duration = Duration::from_secs(3_600);
+
+/// Limits of states that last, and of states that are over.
+const MOST: usize = 10_000;
+const MOST_PAST: usize = 1_000;
+
+/// States by host and subject.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Troubles {
+    now: BTreeMap<(usize, Subject), Trouble>,
+    /// The oldest first.
+    past: VecDeque<Past>,
+}
+
+/// A state that lasts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Trouble {
+    code: &'static str,
+    what: String,
+    since_ns: u64,
+}
+
+/// A state that is over.
+#[derive(Debug, Clone)]
+pub(super) struct Past {
+    pub(super) host: usize,
+    pub(super) subject: Subject,
+    pub(super) code: &'static str,
+    /// What was wrong, for how long, and until when.
+    pub(super) what: String,
+    /// How often that was so.
+    count: u32,
+    at: Instant,
+}
+
+impl Troubles {
+    /// Compares a picture with the one before.
+    pub(super) fn compare(&mut self, picture: &Picture) {
+        let at = picture.at;
+        while self.past.front().is_some_and(|past| at.saturating_duration_since(past.at) >= TOLD) {
+            self.past.pop_front();
+        }
+        for host in 0..picture.reports.len() {
+            let now = states(picture, host);
+            // What a host that does not respond had is unknown, and may last.
+            let is_silent = failure(picture, host).is_some();
+            if now.is_empty() && !self.has(host) {
+                continue;
+            }
+            let first = (host, Subject::Host);
+            let known: Vec<Subject> = self
+                .now
+                .range(first..)
+                .take_while(|((of, _), _)| *of == host)
+                .map(|((_, subject), _)| subject.clone())
+                .collect();
+            let is_over = |subject: &Subject| {
+                let lasts = now.iter().any(|(still, ..)| still == subject);
+                !lasts && (!is_silent || *subject == Subject::Host)
+            };
+            for subject in known.into_iter().filter(is_over) {
+                if let Some(was) = self.now.remove(&(host, subject.clone())) {
+                    self.end(host, subject, &was, picture);
+                }
+            }
+            for (subject, code, what) in now {
+                if self.now.len() < MOST {
+                    let since_ns = picture.taken_ns;
+                    let new = Trouble { code, what, since_ns };
+                    self.now.entry((host, subject)).or_insert(new);
+                }
+            }
+        }
+    }
+
+    /// What is over, the latest first.
+    pub(super) fn past(&self) -> impl Iterator<Item = &Past> {
+        self.past.iter().rev()
+    }
+
+    fn has(&self, host: usize) -> bool {
+        self.now.range((host, Subject::Host)..).next().is_some_and(|((of, _), _)| *of == host)
+    }
+
+    /// Notes the end of a state.
+    fn end(&mut self, host: usize, subject: Subject, was: &Trouble, picture: &Picture) {
+        let is_it =
+            |past: &Past| past.host == host && past.code == was.code && past.subject == subject;
+        let before = self.past.iter().position(is_it).and_then(|at| self.past.remove(at));
+        let count = before.map_or(1, |before| before.count.saturating_add(1));
+        let lasted = picture.taken_ns.saturating_sub(was.since_ns) / 1_000_000_000;
+        let until = clock::utc_time(picture.taken_ns);
+        let often = if count == 1 { String::new() } else { format!(", {count} times in all") };
+        let what = format!("{} for {lasted} s, until {until}{often}", was.what);
+        if self.past.len() == MOST_PAST {
+            self.past.pop_front();
+        }
+        self.past.push_back(Past { host, subject, code: was.code, what, count, at: picture.at });
+    }
+}
+
+/// What is wrong with a host at this moment: subject, code, and what in the past tense.
+fn states(picture: &Picture, host: usize) -> Vec<(Subject, &'static str, String)> {
+    let Some(report) = picture.reports.get(host) else { return Vec::new() };
+    if let Some(failure) = failure(picture, host) {
+        if failure.reason == Reason::Connecting {
+            return Vec::new();
+        }
+        let what = format!("did not respond ({})", failure.reason.word());
+        return vec![(Subject::Host, "host.silent", what)];
+    }
+    let mut all = Vec::new();
+    for device in &report.devices {
+        if device.gone_since_ns.is_some() {
+            let subject = Subject::Device(device.name.clone());
+            all.push((subject, "device.gone", "the device was removed".to_owned()));
+            continue;
+        }
+        for port in &device.ports {
+            let code = match port.state {
+                None | Some(PortState::Active | PortState::ActiveDefer) => continue,
+                Some(PortState::Down | PortState::Nop) => "port.down",
+                Some(PortState::Init | PortState::Armed) => "port.not_active",
+            };
+            let word = port.state.map_or("", PortState::word);
+            let subject = Subject::Port(device.name.clone(), port.number);
+            all.push((subject, code, format!("was {word}")));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{HostFailure, HostReport, Via};
+    use crate::tui::Seen;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn picture(second: u64, state: Option<&str>) -> Picture {
+        let at = clock::now() + Duration::from_secs(second);
+        let mut report = HostReport::empty("n1", Via::Agent);
+        let port = serde_json::json!({ "number": 1, "state": state });
+        let device = serde_json::json!({ "name": "rxe0", "ports": [port] });
+        report.devices = vec![serde_json::from_value(device).unwrap()];
+        let failure = state.is_none().then(|| HostFailure::new(Reason::Timeout, "no response"));
+        Picture {
+            at,
+            taken_ns: second * SECOND,
+            reports: vec![report],
+            seen: vec![Seen { answered: Some(at), failure }],
+            connections: vec![Vec::new()],
+        }
+    }
+
+    fn past(troubles: &Troubles) -> Vec<String> {
+        troubles
+            .past()
+            .map(|past| format!("{} {}: {}", past.code, past.subject, past.what))
+            .collect()
+    }
+
+    #[test]
+    fn what_passed_is_told_with_its_time() {
+        let mut troubles = Troubles::default();
+        for (second, state) in [(1, Some("active")), (2, Some("down")), (9, Some("down"))] {
+            troubles.compare(&picture(second, state));
+        }
+        assert_eq!(past(&troubles), [""; 0], "it lasts");
+        troubles.compare(&picture(14, Some("active")));
+        assert_eq!(past(&troubles), ["port.down rxe0/1: was DOWN for 12 s, until 00:00:14Z"]);
+        for (second, state) in [(20, Some("down")), (21, Some("active"))] {
+            troubles.compare(&picture(second, state));
+        }
+        let again = "port.down rxe0/1: was DOWN for 1 s, until 00:00:21Z, 2 times in all";
+        assert_eq!(past(&troubles), [again]);
+        troubles.compare(&picture(21 + TOLD.as_secs() + 1, Some("active")));
+        assert_eq!(past(&troubles), [""; 0]);
+    }
+
+    #[test]
+    fn a_host_that_did_not_respond_ends_nothing_but_its_silence() {
+        let mut troubles = Troubles::default();
+        for (second, state) in [(1, Some("down")), (2, None), (5, Some("down"))] {
+            troubles.compare(&picture(second, state));
+        }
+        let silent = "host.silent host: did not respond (timeout) for 3 s, until 00:00:05Z";
+        assert_eq!(past(&troubles), [silent]);
+        troubles.compare(&picture(7, Some("active")));
+        let down = "port.down rxe0/1: was DOWN for 6 s, until 00:00:07Z";
+        assert_eq!(past(&troubles), [down, silent]);
+    }
+
+    #[test]
+    fn a_removed_device_that_is_back_is_told() {
+        let mut troubles = Troubles::default();
+        let mut gone = picture(2, Some("active"));
+        gone.reports[0].devices[0] = gone.reports[0].devices[0].removed(2 * SECOND);
+        troubles.compare(&gone);
+        troubles.compare(&picture(5, Some("active")));
+        assert_eq!(
+            past(&troubles),
+            ["device.gone rxe0: the device was removed for 3 s, until 00:00:05Z"]
+        );
+    }
+
+    #[test]
+    fn a_host_that_is_still_connecting_was_not_silent() {
+        let mut troubles = Troubles::default();
+        let mut connecting = picture(1, None);
+        let failure = HostFailure::new(Reason::Connecting, "still connecting");
+        connecting.seen[0].failure = Some(failure);
+        troubles.compare(&connecting);
+        troubles.compare(&picture(2, Some("active")));
+        assert_eq!(past(&troubles), [""; 0]);
+    }
+}
