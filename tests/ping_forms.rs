@@ -407,7 +407,11 @@ fn only_failed_pairs_are_listed_in_every_form_of_pairs() {
 #[test]
 fn whoever_looks_for_failed_pairs_is_shown_the_flag() {
     let folder = folder(FEW);
-    let (_, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==failed"]);
+    // No pair has this verdict: the possible ones are listed.
+    let (code, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==failed"]);
+    assert!(code == 2 && stderr.contains("VERDICT is one of: ok, "), "{stderr}");
+    assert!(stderr.contains("fix: write for example -w 'verdict!=ok'"), "{stderr}");
+    let (_, _, stderr) = simulate(&folder, &["-f", "csv", "-w", "verdict==ib.pkey"]);
     assert!(
         stderr
             .contains("0 of 30 rows match the filter\n  fix: list failed pairs with --only failed"),

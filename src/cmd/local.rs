@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -97,7 +98,8 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
     let mut text = Vec::new();
-    if !fs::metadata(path).with_context(|| format!("cannot read {name}"))?.is_file() {
+    let kind = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.file_type();
+    if kind.is_fifo() {
         let what = format!("{name} is not a regular file, and rdmactl reads it twice");
         return Err(Advice::error(what, "save the data in a file first"));
     }
