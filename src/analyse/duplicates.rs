@@ -1,9 +1,9 @@
-//! Finds what two hosts must not have in common: addresses (GIDs), GUIDs and LIDs. Finds hosts that have two
-//! names.
+//! Finds what two hosts must not have in common: addresses (GIDs), GUIDs and LIDs. Finds hosts that
+//! have two names.
 //!
-//! A packet to a duplicate address arrives at either host, so that verdicts on its pairs accuse cables and
-//! switches. `ping::matrix` does not use such GIDs. Link-local GIDs of RoCE are not compared: they are valid
-//! on one link only.
+//! A packet to a duplicate address arrives at either host, so that verdicts on its pairs accuse
+//! cables and switches. `ping::matrix` does not use such GIDs. Link-local GIDs of RoCE are not
+//! compared: they are valid on one link only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::names;
 /// Warnings of one kind; more are counted in the last one.
 const MOST: usize = 20;
 
-/// What hosts of a run have in common, and must not.
+/// Values that hosts of a run have in common, and must not.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
     /// The GIDs that more than one host has.
@@ -24,7 +24,7 @@ pub struct Duplicates {
     hosts: BTreeSet<usize>,
     /// For each host the first host that is the same machine: mostly itself.
     machines: Vec<usize>,
-    /// What is to be reported.
+    /// The findings to report.
     pub warnings: Vec<Warning>,
 }
 
@@ -136,8 +136,9 @@ fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Plac
     known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
 }
 
-/// A LID: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may have equal
-/// LIDs; ports with equal names are taken for ports of one subnet if their subnet manager has one LID.
+/// A LID: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may
+/// have equal LIDs; ports with equal names are taken for ports of one subnet if their subnet
+/// manager has one LID.
 type LidKey = (u64, u32, String, u32, u32);
 
 fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {

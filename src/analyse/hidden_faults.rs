@@ -1,5 +1,5 @@
-//! Finds faults that fail no pair: packets whose loss is hidden by retransmissions, and TCP that does not pass
-//! where RDMA does.
+//! Finds faults that fail no pair: packets whose loss is hidden by retransmissions, and TCP that
+//! does not pass where RDMA does.
 //!
 //! Only pairs whose messages all passed are compared. `ping::matrix` calls this module.
 
@@ -14,8 +14,8 @@ use crate::names;
 /// Names that a warning lists.
 const MOST_PAIRS: usize = 4;
 
-/// Returns the warnings of a run; `names` are those of all hosts. TCP between hosts with a duplicate address may go
-/// to the wrong host, so that it says nothing.
+/// Returns the warnings of a run; `names` are those of all hosts. TCP between hosts with a
+/// duplicate address may go to the wrong host, so that it says nothing.
 #[must_use]
 pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
     let mut warnings = lossy(names, pairs);
@@ -23,7 +23,7 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
     warnings
 }
 
-/// What a fault is seen with.
+/// The place of a fault.
 enum Place<'a> {
     /// A host, and its pairs with the fault.
     Host(usize, Vec<&'a Pair>),
@@ -100,8 +100,7 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
     Warning { code: WarningCode::Lossy, hosts, rails: Vec::new(), detail, hint }
 }
 
-/// Lost and sent packets: those that the host sent, then those that were sent to it; `None` where ports do not
-/// count them.
+/// Numbers of lost packets and of all packets in one direction; `None` where ports do not count packets.
 type Lost = Option<(u64, u64)>;
 
 fn lost(host: usize, pairs: &[&Pair]) -> (Lost, Lost) {

@@ -198,7 +198,8 @@ pub fn one_machine(ends: &Ends<'_>) -> Verdict {
     Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
 }
 
-/// Returns the verdict on a pair during whose test this process did not run: it says nothing of the hosts.
+/// Returns the verdict on a pair during whose test this process did not run: it says nothing of the
+/// hosts.
 #[must_use]
 pub fn interrupted(seen: &Verdict) -> Verdict {
     let detail = format!(

@@ -26,8 +26,8 @@ pub fn silence_since(heard: Instant) -> Duration {
     }
 }
 
-/// Whether this process stood still at some time since `start`. The first call of this module starts the
-/// observation: before it, no standstill is noticed.
+/// Returns whether this process stood still at some time since `start`. The first call of this
+/// module starts the observation: before it, no standstill is noticed.
 #[must_use]
 pub fn stood_still_since(start: Instant) -> bool {
     pulse().is_some_and(|pulse| lock(pulse).stood_still_since(start, now()))
@@ -59,7 +59,7 @@ fn lock(pulse: &Mutex<Pulse>) -> std::sync::MutexGuard<'_, Pulse> {
 #[derive(Debug)]
 struct Pulse {
     awake_since: Instant,
-    /// Whether `awake_since` is the end of a standstill, and not the start of the observation.
+    /// True if `awake_since` is the end of a standstill, and not the start of the observation.
     has_stood_still: bool,
     last_beat: Instant,
 }

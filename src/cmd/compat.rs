@@ -43,8 +43,8 @@ pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
 
 /// Returns the command line of a tool, quoted for a shell.
 ///
-/// A host that stands where the tool expects a device is named by -H, if flags of rdmactl show that another host is
-/// meant.
+/// A host that stands where the tool expects a device is named by -H, if flags of rdmactl show that
+/// another host is meant.
 fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, shlex::QuoteError> {
     let (mut ours, mut theirs) = (ours.to_vec(), theirs.to_vec());
     let names_source = ["-H", "--hosts", "--hosts-file", "--from", "--root"];

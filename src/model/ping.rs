@@ -493,7 +493,8 @@ pub enum Life {
     Hung(String),
     /// The host does not respond; how that was seen.
     Dead(String),
-    /// Both run. The agent ended its queue pairs because the operator was silent; how that was seen.
+    /// Both run. The agent ended its queue pairs because the operator was silent; how that was
+    /// seen.
     Expired(String),
     /// The host responds. SIGKILL ended the agent or its worker; how that was seen.
     Killed(String),

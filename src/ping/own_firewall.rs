@@ -24,8 +24,8 @@ use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::NeighbourTable;
 use crate::sys::{Errno, drops};
 
-/// UDP port of the service `discard`: a datagram to this port that passes shows that the queue of the interface
-/// has room.
+/// UDP port of the service `discard`: a datagram to this port that passes shows that the queue of
+/// the interface has room.
 const DISCARD: u16 = 9;
 
 /// UDP port of `RoCE` version 2 (IBA A17.3.1.2).
@@ -35,12 +35,13 @@ const ROCE_V2: u16 = 4791;
 /// and behind it an ICRC that is wrong.
 const TO_NOBODY: [u8; 16] = [4, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// A queue that was full for a moment is no firewall. A firewall drops every RoCE packet and lets so many other
-/// datagrams pass: in a full queue, the chance of that is 1 in 256.
+/// A queue that was full for a moment is no firewall. A firewall drops every RoCE packet and lets
+/// so many other datagrams pass: in a full queue, the chance of that is 1 in 256.
 const OTHERS_PASS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A filter that drops every datagram, and not only RoCE, drops them for longer than a queue is full.
+/// A filter that drops every datagram, and not only RoCE, drops them for longer than a queue is
+/// full.
 const QUEUE_IS_FULL: Duration = Duration::from_millis(1_500);
 
 /// Time for the kernel to resolve a neighbor on the link.
@@ -69,8 +70,8 @@ pub(super) fn let_pass(
 
 /// True if a filter drops all RoCE packets; false if one of them passes.
 ///
-/// A full queue drops datagrams to any port, a filter of RoCE only those to its port. `is_dropped` sends one
-/// datagram to a UDP port and returns whether this host drops it.
+/// A full queue drops datagrams to any port, a filter of RoCE only those to its port. `is_dropped`
+/// sends one datagram to a UDP port and returns whether this host drops it.
 fn is_filtered(
     is_dropped: impl Fn(u16) -> bool,
     pause: &mut dyn FnMut(),
@@ -156,8 +157,8 @@ mod tests {
         assert_eq!(bytes[4..8], [0; 4], "queue pair 0");
     }
 
-    /// Whether a host is taken for filtered that drops the datagrams for which `drops` is true: it gets the UDP
-    /// port and the number of the datagram.
+    /// Whether a host is taken for filtered that drops the datagrams for which `drops` is true: it
+    /// gets the UDP port and the number of the datagram.
     fn filters(drops: impl Fn(u16, u32) -> bool) -> bool {
         let count = std::cell::Cell::new(0);
         let is_dropped = |port| {

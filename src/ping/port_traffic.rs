@@ -1,14 +1,15 @@
 //! Counts the RDMA packets of a port during a connection, by the counters of its driver.
 //!
-//! The connections of a worker use this module. `analyse::hidden_faults` compares the counts of both ends.
+//! The connections of a worker use this module. `analyse::hidden_faults` compares the counts of
+//! both ends.
 
 use crate::analyse::errors::ErrorKind;
 use crate::model::probe::Traffic;
 use crate::sys::port_counters::hardware_counters;
 
-/// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong checksum are not
-/// counted as received. Ports of hardware carry the packets of other programs as well, so that the counts of
-/// both ends cannot be compared.
+/// Counters of soft-RoCE (`drivers/infiniband/sw/rxe/rxe_hw_counters.c`). Packets with a wrong
+/// checksum are not counted as received. Ports of hardware carry the packets of other programs as
+/// well, so that the counts of both ends cannot be compared.
 const SENT: &str = "sent_pkts";
 const RECEIVED: &str = "rcvd_pkts";
 

@@ -1,4 +1,5 @@
-//! The counters that the driver of a port has, read without a `Source`: a worker reads them beside its queue pairs.
+//! The counters that the driver of a port has, read without a `Source`: a worker reads them beside
+//! its queue pairs.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +7,8 @@ use std::path::Path;
 /// Counters that are read of one port. The drivers that we know have fewer than 100.
 const MOST: usize = 512;
 
-/// Returns names and values of the files in `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`. Files that are no
-/// number are left out; without such a directory, nothing is returned.
+/// Returns names and values of the files in `/sys/class/infiniband/DEVICE/ports/PORT/hw_counters`.
+/// Files that are no number are left out; without such a directory, nothing is returned.
 #[must_use]
 pub fn hardware_counters(device: &str, port: u8) -> Vec<(String, u64)> {
     if device.is_empty() || device.starts_with('.') || device.contains('/') {

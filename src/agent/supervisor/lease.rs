@@ -19,8 +19,8 @@ const AGENT: Duration = Duration::from_secs(60);
 /// How long the last words may take.
 const SAY: Duration = Duration::from_millis(100);
 
-/// Ends the worker, and later the agent, if the operator is silent for too long: also while the main
-/// thread hangs in a write.
+/// Ends the worker, and later the agent, if the operator is silent for too long: also while the
+/// main thread hangs in a write.
 pub(super) struct Lease {
     /// The operator, stamped by whoever reads from it.
     pub(super) operator: Heard,
@@ -57,27 +57,29 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Extends the lease of the agent: the operator waits silently for an answer that may take `answer_ms`.
-    /// Returns this time as a duration.
+    /// Extends the lease of the agent: the operator waits silently for an answer that may take
+    /// `answer_ms`. Returns this time as a duration.
     pub(super) fn wait_for_ms(&self, answer_ms: u32) -> Duration {
         let answer = Duration::from_millis(answer_ms.into());
         lock(&self.terms).agent = AGENT.saturating_add(answer);
         answer
     }
 
-    /// Sets the worker that is killed if the operator is silent. From now on the operator sends heartbeats.
+    /// Sets the worker that is killed if the operator is silent. From now on the operator sends
+    /// heartbeats.
     pub(super) fn hold(&self, worker: SharedChild) {
         *lock(&self.terms) = Terms { agent: AGENT, worker: Some(worker), has_expired: false };
     }
 
-    /// Whether the worker was killed because the operator was silent.
+    /// Returns whether the worker was killed because the operator was silent.
     pub(super) fn has_expired(&self) -> bool {
         lock(&self.terms).has_expired
     }
 }
 
 impl Terms {
-    /// Kills the worker after a silence of [`WORKER_LEASE`]; returns the limit of the agent if that is over, too.
+    /// Kills the worker after a silence of [`WORKER_LEASE`]; returns the limit of the agent if that
+    /// is over, too.
     fn enforce(&mut self, silence: Duration) -> Option<Duration> {
         if silence > WORKER_LEASE
             && let Some(worker) = self.worker.take()

@@ -24,7 +24,8 @@ const CLEAN_UP: Duration = Duration::from_secs(1);
 pub(super) struct SharedChild(Arc<Mutex<Child>>);
 
 impl SharedChild {
-    /// Kills the process. SIGKILL ends a stopped process too; only one that hangs in the kernel stays.
+    /// Kills the process. SIGKILL ends a stopped process too; only one that hangs in the kernel
+    /// stays.
     pub(super) fn kill(&self) {
         let _ = self.lock().kill();
     }

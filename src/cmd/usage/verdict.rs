@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::model::ConnectionVerdict;
 use crate::model::ping::{Code, WarningCode};
 
-/// Returns the text of a code: of a verdict or warning of `ping` (`roce.udp4791_blocked`), or of a verdict of
-/// `connections` (`fallback_confirmed`); `None` for another word.
+/// Returns the text of a code: of a verdict or warning of `ping` (`roce.udp4791_blocked`), or of a
+/// verdict of `connections` (`fallback_confirmed`); `None` for another word.
 pub(super) fn text_of(word: &str) -> Option<String> {
     if let Some(code) =
         Code::ALL.iter().copied().find(|code| code.word() == word && *code != Code::Ok)

@@ -238,8 +238,8 @@ impl Inbox {
         self.lock().broken.clone()
     }
 
-    /// Returns whether the agent ended its worker because the operator was silent. The loss is forgotten:
-    /// the caller starts another worker.
+    /// Returns whether the agent ended its worker because the operator was silent. The loss is
+    /// forgotten: the caller starts another worker.
     pub(super) fn forget_expired_worker(&self) -> bool {
         self.lock().loss.take_if(|loss| *loss == Loss::Expired).is_some()
     }

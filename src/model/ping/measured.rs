@@ -19,7 +19,8 @@ pub struct Measured {
     pub tcp_bandwidth: Option<Bandwidth>,
     /// What came of messages over an unreliable connection.
     pub unreliable: Option<Unreliable>,
-    /// Packets of the reliable connection, as both ports counted them; `null` where that is not known.
+    /// Packets of the reliable connection, as both ports counted them; `null` where that is not
+    /// known.
     pub packets: Option<Packets>,
     /// Management datagrams (MADs); `null` unless requested, and where the protocol has none.
     pub mad: Option<MadPings>,
@@ -29,7 +30,8 @@ pub struct Measured {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Packets {
-    /// Packets that the source sent; `null` where a port counts the packets of other programs as well.
+    /// Packets that the source sent; `null` where a port counts the packets of other programs as
+    /// well.
     pub sent_to_target: Option<u64>,
     /// Packets of these that the target did not receive.
     pub lost_to_target: Option<u64>,
@@ -37,7 +39,8 @@ pub struct Packets {
     pub sent_to_source: Option<u64>,
     /// Packets of these that the source did not receive.
     pub lost_to_source: Option<u64>,
-    /// Events that tell of lost packets, at both ports: retransmissions, timeouts, packets out of sequence.
+    /// Events that tell of lost packets, at both ports: retransmissions, timeouts, packets out of
+    /// sequence.
     pub retransmissions: u64,
 }
 

@@ -48,15 +48,17 @@ pub struct PlannedRun {
     pub round_trips: u64,
     /// Time limit of these round trips, in milliseconds.
     pub slot_ms: u64,
-    /// Bytes of RDMA messages between the hosts of each ordered pair at most, on one rail; without the bandwidth
-    /// tests.
+    /// Bytes of RDMA messages between the hosts of each ordered pair at most, on one rail; without
+    /// the bandwidth tests.
     #[serde(default)]
     pub pair_bytes: u64,
-    /// How long each bandwidth test of an ordered pair fills the link, in milliseconds; 0 without such a test.
+    /// How long each bandwidth test of an ordered pair fills the link, in milliseconds; 0 without
+    /// such a test.
     #[serde(default)]
     pub stream_ms: u64,
-    /// How long the run takes on RDMA hardware at least, in milliseconds: 3 for each of six answers that are waited for, what is
-    /// measured, and half a millisecond of this host's processor for each ordered pair.
+    /// How long the run takes on RDMA hardware at least, in milliseconds: 3 for each of six answers
+    /// that are waited for, what is measured, and half a millisecond of this host's processor for
+    /// each ordered pair.
     pub time_ms: u64,
     /// Bytes of messages between this host and the agents: each end's answers are relayed, pair by pair.
     pub relay_bytes: u64,
