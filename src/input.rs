@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-/// Longest time without data from a pipe. A capture of many hosts that comes through a pipe starts
-/// after the slowest host.
+/// Longest time without data from a pipe. A capture of many hosts that comes through a pipe
+/// starts after the slowest host.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// A file, or a pipe of the shell, for one pass of reading.

@@ -1,5 +1,5 @@
-//! What goes into the program through pipes and files, and what comes out: a closed stdout, bytes that
-//! act on a terminal, formulas, samples of a tree that changes.
+//! Input from pipes and files, and output: a closed stdout, bytes that act on a terminal,
+//! formulas, samples of a tree that changes.
 #![expect(clippy::expect_used, reason = "a test that cannot run its program has failed")]
 
 use std::fs;

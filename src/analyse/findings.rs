@@ -40,8 +40,8 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     worst_first(all.into_findings())
 }
 
-/// Puts findings in order: by severity; hosts before devices, connections and ports; those of many
-/// hosts first. What is over comes last, in its own order.
+/// Puts findings in order: by severity; hosts before devices, connections and ports; those of
+/// many hosts first. What is over comes last, in its own order.
 #[must_use]
 pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |code: &str| match code.split('.').next() {

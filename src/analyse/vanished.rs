@@ -1,8 +1,8 @@
 //! Devices that are removed, or come back, from one sample to the next.
 //!
-//! A report lists the devices that exist. After a removal it would show nothing, and look well. This module
-//! keeps the identity of each device, and adds a removed device to the next reports. It knows neither
-//! how samples are taken nor how they are shown. `--watch` and `top` use it.
+//! A report lists the devices that exist. After a removal it would show nothing, and look well.
+//! This module keeps the identity of each device, and adds a removed device to the next reports.
+//! It knows neither how samples are taken nor how they are shown. `--watch` and `top` use it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -35,7 +35,8 @@ pub struct Move {
 }
 
 impl Vanished {
-    /// Adds the removed devices to the report of a host, and returns what changed since its last report.
+    /// Adds the removed devices to the report of a host, and returns what changed since its last
+    /// report.
     ///
     /// `place` is the place of the host among all hosts. A host that gave no report, or whose devices
     /// could not be listed, does not change.

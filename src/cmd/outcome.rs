@@ -103,7 +103,7 @@ pub(super) fn report(term: Term, error: &anyhow::Error) {
     say(term, &Note { text, fix: fix.map(|fix| escape(&fix).into_owned()) });
 }
 
-/// Returns a line of an error without the middle of its long words, which repeat what somebody typed.
+/// Returns a line of an error without the middle of its long words, which repeat an argument.
 pub(super) fn short_words(line: &str) -> String {
     line.split(' ').map(names::shortened).collect::<Vec<_>>().join(" ")
 }

@@ -102,9 +102,10 @@ pub fn shell_line(word: &str, nonce: &str) -> String {
 
 /// A shell that answers questions on stdin until its end.
 ///
-/// It says `RDMACTL/sh NONCE` first. `pPATH` adds a path; then `F` has their content printed, `D` lists,
-/// `L` targets of links, `A` the device files that may be opened, `T` the seconds since 1970. What an answer could not read comes behind
-/// `RDMACTL/errors NONCE`; its end is `RDMACTL/end NONCE` and the seconds since the host was started.
+/// It says `RDMACTL/sh NONCE` first. `pPATH` adds a path; then `F` has their content printed,
+/// `D` lists, `L` targets of links, `A` the device files that may be opened, `T` the seconds
+/// since 1970. What an answer could not read comes behind `RDMACTL/errors NONCE`; its end is
+/// `RDMACTL/end NONCE` and the seconds since the host was started.
 #[must_use]
 pub fn shell_reader(nonce: Nonce, privilege: Privilege) -> String {
     // What opening may have effects on is not opened. `/sys` and `/dev/null` have both tools put names

@@ -69,8 +69,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Returns what stays known of the device after it was removed: its identity, and the numbers of its
-    /// ports.
+    /// Returns what stays known of the device after it was removed: its identity, and the numbers of
+    /// its ports.
     #[must_use]
     pub fn removed(&self, since_ns: u64) -> Self {
         let port = |port: &Port| Port::known_by_number(port.number, port.protocol);

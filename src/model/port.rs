@@ -77,7 +77,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Returns a port of which only the number and the protocol are known.
+    /// Returns a port without values except its number and its protocol.
     pub(super) fn known_by_number(number: u32, protocol: Option<Protocol>) -> Self {
         Self {
             number,

@@ -34,8 +34,8 @@ pub const REDACTED: &str = "removed by --redact";
 const DEVICE_FILES: &str = "/dev/infiniband/";
 
 impl Problem {
-    /// Returns the problem of a device whose file cannot be opened by programs. `errno` is the name of
-    /// the error number, and `reason` its name and text.
+    /// Returns the problem of a device whose file cannot be opened by programs. `errno` is the name
+    /// of the error number, and `reason` its name and text.
     #[must_use]
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {

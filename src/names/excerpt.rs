@@ -1,4 +1,4 @@
-//! Parts of long texts, for error messages that repeat what somebody typed.
+//! Parts of long texts, for error messages that repeat an argument.
 
 use std::ops::Range;
 
@@ -27,8 +27,8 @@ pub fn around(expression: &[char], fault: Range<usize>) -> (String, usize, usize
     (format!("{lead}{shown}{tail}"), lead.len() + start - from, width)
 }
 
-/// Returns a text of at most 80 characters: the start and the end of a longer one, so that the name of
-/// a file stays readable.
+/// Returns a text of at most 80 characters: the start and the end of a longer one, so that the
+/// name of a file stays readable.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let count = text.chars().count();

@@ -109,8 +109,8 @@ impl DeviceRow<'_> {
         if is_unreadable { Value::Failed } else { self.of_port(get) }
     }
 
-    /// Returns the protocol of the port. Without the name of the driver, InfiniBand and Omni-Path look
-    /// alike: the link layer of the kernel stands for both.
+    /// Returns the protocol of the port. Without the name of the driver, InfiniBand and Omni-Path
+    /// look alike: the link layer of the kernel stands for both.
     pub(super) fn link(&self) -> Value {
         let is_ca = self.device.is_some_and(|device| device.node_type == Some(NodeType::Ca));
         self.of_port(|port| match (port.protocol, port.link_layer) {

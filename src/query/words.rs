@@ -1,7 +1,6 @@
-//! Words that a column with few values can have, so that a filter with any other word is an error.
-//!
-//! The filter and the completion of filters use this module. It does not know which words occur on a
-//! host.
+//! Words that a column with few values can have, so that a filter with any other word is an
+//! error.  The filter and the completion of filters use this module. It does not know which
+//! words occur on a host.
 
 use super::device_row::GONE;
 use super::live_hosts::DEVICE_GONE;

@@ -35,8 +35,8 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a text as a cell: escaped, and with `'` before a sign that begins a formula of spreadsheets.
-/// Names, descriptions and texts come from other hosts.
+/// Returns a text as a cell: escaped, and with `'` before a sign that begins a formula of
+/// spreadsheets. Names, descriptions and texts come from other hosts.
 pub(super) fn csv_text(text: &str) -> String {
     const SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
     let text = escape(text);

@@ -26,7 +26,8 @@ fn is_control(letter: char) -> bool {
     letter.is_control()
 }
 
-/// Returns JSON in which no character can act on a terminal: `\u009b` is the same JSON as the character.
+/// Returns JSON in which no character can act on a terminal: `\u009b` is the same JSON as the
+/// character.
 ///
 /// JSON has such characters in its strings only, and serde escapes those below a blank.
 pub(super) fn escape_json(json: String) -> String {

@@ -15,8 +15,8 @@ pub enum Question {
     Dir(String),
     /// The target of a symbolic link, as it is written in the link.
     Link(String),
-    /// Whether a device file exists and may be opened for reading and writing. The file is not opened;
-    /// the answer is empty.
+    /// Check that a device file exists and may be opened for reading and writing. The file is
+    /// not opened; the answer is empty.
     Access(String),
     /// The JSON of a [`VerbsAnswer`](crate::model::VerbsAnswer).
     Verbs,

@@ -20,7 +20,8 @@ pub(super) fn open_error(name: &str, told: Errno) -> Errno {
     }
 }
 
-/// Checks that a character device exists and may be opened for reading and writing, without opening it.
+/// Checks that a character device exists and may be opened for reading and writing, without
+/// opening it.
 ///
 /// The kernel applies the device rules of a container (cgroup) to this check as well
 /// (`inode_permission`, fs/namei.c).

@@ -1,21 +1,23 @@
 //! Tells whether standard output was closed when the program started.
 //!
 //! The Rust runtime opens `/dev/null` in place of a closed standard output before `main`
-//! (library/std/src/sys/pal/unix, `sanitize_standard_fds`). An answer would be lost without an error.
+//! (library/std/src/sys/pal/unix, `sanitize_standard_fds`). An answer would be lost without an
+//! error.
 #![expect(unsafe_code, reason = "code that runs before main, and fcntl")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Has the dynamic loader call `look` before `main`, and so before the Rust runtime.
-// SAFETY: the section holds pointers to functions of the C ABI, and this is one. glibc passes three
-// arguments, which the C ABI lets a function ignore.
+/// Entry of the dynamic loader that calls `look` before `main` and the Rust runtime.
+// SAFETY: the section holds pointers to functions of the C ABI, and this is one. glibc passes
+// three arguments, which the C ABI lets a function ignore.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// Notes a closed standard output. Nothing of the Rust runtime is used: an atomic and one system call.
+/// Notes a closed standard output with an atomic and one system call, and without the Rust
+/// runtime.
 extern "C" fn look() {
     // SAFETY: F_GETFD takes a number and changes nothing.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };

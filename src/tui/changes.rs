@@ -34,7 +34,7 @@ pub(super) struct Changes {
     connections: BTreeMap<(usize, String), Change>,
     /// What ports counted.
     pub(super) errors: Errors,
-    /// What was wrong for a while.
+    /// States that were wrong for a while.
     troubles: Troubles,
 }
 

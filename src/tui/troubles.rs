@@ -1,8 +1,9 @@
-//! What was wrong for a while and is over: hosts that did not respond, removed devices, ports without a link.
+//! States that were wrong for a while and are over: hosts that did not respond, removed devices,
+//! ports without a link.
 //!
-//! A finding disappears with its cause. An operator who looked away would not learn of it. This module
-//! remembers each of these states from its first sample to its end, and lists it as past. Connections
-//! and errors are remembered by [`super::changes`].
+//! A finding disappears with its cause, and an operator who looked away would not learn of it.
+//! This module remembers each state from its first sample to its end, and lists it as past.
+//! [`super::changes`] remembers connections and errors, and uses this module.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ pub(super) struct Past {
     pub(super) host: usize,
     pub(super) subject: Subject,
     pub(super) code: &'static str,
-    /// What was wrong, for how long, and until when.
+    /// Description of the state, its duration and its end.
     pub(super) what: String,
     /// How often that was so.
     count: u32,
@@ -88,7 +89,7 @@ impl Troubles {
         }
     }
 
-    /// What is over, the latest first.
+    /// Returns the states that are over, the latest first.
     pub(super) fn past(&self) -> impl Iterator<Item = &Past> {
         self.past.iter().rev()
     }
@@ -114,7 +115,8 @@ impl Troubles {
     }
 }
 
-/// What is wrong with a host at this moment: subject, code, and what in the past tense.
+/// Returns the states of a host that are wrong now: subject, code, and description in the past
+/// tense.
 fn states(picture: &Picture, host: usize) -> Vec<(Subject, &'static str, String)> {
     let Some(report) = picture.reports.get(host) else { return Vec::new() };
     if let Some(failure) = failure(picture, host) {

@@ -28,9 +28,9 @@ pub enum Changed<'facts> {
     Passed {
         /// The code of the finding that it was.
         code: &'static str,
-        /// What of the host it was about.
+        /// Subject on the host.
         subject: &'facts Subject,
-        /// What was wrong, for how long, and until when.
+        /// Description of the state, its duration and its end.
         what: &'facts str,
     },
 }

@@ -1,5 +1,5 @@
-//! Findings of unreadable data and of device files: one for each place and error, with the number of
-//! the other values or files.
+//! Findings of unreadable data and of device files: one for each place and error, with the
+//! number of the other values or files.
 
 use std::collections::BTreeMap;
 

@@ -11,11 +11,11 @@ const MOST: usize = 4096;
 /// Class of the character devices of verbs.
 const VERBS: &str = "/sys/class/infiniband_verbs";
 
-/// Notes the devices whose verbs device file cannot be opened. With `has_details`, reads which device
-/// files belong to which device and port.
+/// Notes the devices whose verbs device file cannot be opened. With `has_details`, reads which
+/// device files belong to which device and port.
 ///
-/// The module `ib_uverbs` makes the files of verbs. A host without the module can use RDMA in the kernel
-/// alone, as an NFS server does, and has no problem.
+/// The module `ib_uverbs` makes the files of verbs. A host without the module can use RDMA in
+/// the kernel alone, as an NFS server does, and has no problem.
 pub(super) fn read(reader: &mut Reader<'_>, devices: &mut [Device], has_details: bool) {
     let listed = reader.ask(&Question::Dir(VERBS.into()));
     // The capture of an older listing does not hold it.

@@ -19,7 +19,7 @@ pub(in crate::collect) fn read_rates(reader: &mut Reader<'_>, report: &mut HostR
     for device in &mut report.devices {
         for port in &mut device.ports {
             match port.link_layer {
-                // It may be a made-up one.
+                // Without the link layer, the rate of the kernel may not be that of the link.
                 None => port.rate_bps = None,
                 Some(layer) if is_ethernet(port, layer) => {
                     let netdev = port.netdev.as_deref().filter(|_| is_active(port));

@@ -100,8 +100,8 @@ pub(super) fn read(reader: &mut Reader<'_>, parent: &Parent<'_>, number: u32) ->
 
 /// True if the rate of the kernel can be that of the link.
 ///
-/// Without the name of the driver, erdma in `RoCE` mode has the link layer InfiniBand as well. Its rate is
-/// not that of its link, and its GIDs are addresses.
+/// Without the name of the driver, erdma in `RoCE` mode has the link layer InfiniBand as well.
+/// Its rate is not that of its link, and its GIDs are addresses.
 fn is_rate_of_link(
     parent: &Parent<'_>,
     protocol: Option<Protocol>,

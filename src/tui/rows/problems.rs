@@ -26,7 +26,7 @@ impl Listed for Findings {
         Some(FindingRow { finding, nth: *nth.get(place.first?)? })
     }
 
-    /// What could not be read may be well, and what is over is well.
+    /// Unreadable data may be well, and a past state is over: neither is a problem.
     fn is_problem(_: &Scene, row: &FindingRow<'_>, _: Place) -> bool {
         row.finding.severity.is_problem()
     }
