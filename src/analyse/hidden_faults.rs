@@ -15,11 +15,15 @@ use crate::names;
 const MOST_PAIRS: usize = 4;
 
 /// Returns the warnings of a run; `names` are those of all hosts. TCP between hosts with a
-/// duplicate address may go to the wrong host, so that it says nothing.
+/// duplicate address may go to the wrong host, and TCP of hosts that lose packets may only be too
+/// slow: neither shows that TCP is blocked.
 #[must_use]
 pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
     let mut warnings = lossy(names, pairs);
-    warnings.extend(tcp_blocked(names, pairs, duplicates));
+    let lossy_hosts: BTreeSet<usize> =
+        warnings.iter().flat_map(|warning| warning.hosts.iter().copied()).collect();
+    let is_unclear = |host| duplicates.has_shared_address(host) || lossy_hosts.contains(&host);
+    warnings.extend(tcp_blocked(names, pairs, is_unclear));
     warnings
 }
 
@@ -132,8 +136,7 @@ fn packets((part, of): (u64, u64)) -> String {
     if of == 0 { format!("{part} packets") } else { format!("{part} of {of} packets") }
 }
 
-fn tcp_blocked(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
-    let is_unclear = |host| duplicates.has_shared_address(host);
+fn tcp_blocked(names: &[&str], pairs: &[Pair], is_unclear: impl Fn(usize) -> bool) -> Vec<Warning> {
     let is_blocked = |pair: &Pair| {
         pair.measured.transport == Some(PairTransport::RdmaOnly)
             && !is_unclear(pair.source)
