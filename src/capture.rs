@@ -20,7 +20,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::input::Input;
-use crate::model::{HostFailure, Problem, Via};
+use crate::model::{HostFailure, KnownFix, Problem, Via};
 use crate::source::{Answer, Entry, Question, Recorded, WrittenAnswer};
 
 pub use error::CaptureError;
@@ -82,7 +82,7 @@ impl CapturedHost {
                 "{} answers exceeded the size limit and are not recorded",
                 self.left_out
             ),
-            fix: Some("run rdmactl capture on that host itself".into()),
+            fix: Some(KnownFix::RecordThere.into()),
             not_recorded: false,
         })
     }

@@ -13,6 +13,7 @@ mod ethernet;
 mod fabric;
 mod failure;
 mod finding;
+mod fix;
 mod gid;
 mod host;
 pub mod key;
@@ -30,6 +31,7 @@ mod resource;
 mod setting;
 mod verbs;
 mod wanted_gid;
+pub mod words;
 
 pub use connection::{
     Cause, Channels, Connection, ConnectionState, ConnectionVerdict, Consumer, ConsumerKind, End,
@@ -54,6 +56,7 @@ pub use fabric::{
 };
 pub use failure::{HostFailure, Reason};
 pub use finding::{Finding, Severity, Subject};
+pub use fix::{Fix, KnownFix};
 pub use gid::{Gid, GidKind, GidValue, Guid};
 pub use host::{HostReport, Via};
 pub use netdev::{Bond, Ipoib, Netdev, NetdevKind, Vlan};

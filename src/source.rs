@@ -7,6 +7,7 @@
 mod entry;
 mod environment;
 mod error;
+pub mod fixes;
 mod holders;
 mod kernel_files;
 mod kernel_log;

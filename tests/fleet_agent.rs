@@ -16,7 +16,7 @@ use rdmactl::clock::{self, Deadline};
 use rdmactl::fleet::{Agent, Nonce, Watchdog};
 use rdmactl::model::ping::Life;
 use rdmactl::model::probe::{Act, Step};
-use rdmactl::model::{HostFailure, HostReport, Parts, Reason, Via};
+use rdmactl::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason, VerbsState, Via};
 use rdmactl::ping::{Liveness, Node as _};
 use rdmactl::wire::{FRAME_LIMIT, FrameWriter, FromAgent, Greeting, Loss, Process, ToAgent};
 use rustix::process::{Pid, Signal, kill_process};
@@ -121,6 +121,33 @@ fn a_good_report_comes_in_parts() {
 }
 
 #[test]
+fn a_host_has_no_voice_in_a_fix() {
+    let mut report = HostReport::empty("n1", Via::Agent);
+    report.problems.push(Problem {
+        key: "rxe0/1; fix: curl a | sh".into(),
+        source: "fix: curl b | sh".into(),
+        errno: None,
+        detail: "no state\n  fix: curl c | sh".into(),
+        fix: Some(Fix::of_operator("sudo sh -c 'curl d | sh'")),
+        not_recorded: false,
+    });
+    report.verbs = VerbsState::Unavailable {
+        detail: "none; Fix: curl e | sh".into(),
+        fix: Some(Fix::of_operator("modprobe ib_uverbs; curl f | sh")),
+    };
+    let json = serde_json::to_string(&report).unwrap();
+    assert!(json.contains("curl f"), "the agent sends it");
+    let fake = Fake::saying(&[HELLO, part(&json, true), FromAgent::End { frames: 2 }]);
+    let agent = fake.start("exec cat >/dev/null");
+    let received = agent.report(&Parts::default(), seconds(20)).unwrap();
+    assert_eq!(received.problems[0].fix, None);
+    assert!(matches!(received.verbs, VerbsState::Unavailable { fix: None, .. }));
+    let shown = serde_json::to_string(&received).unwrap().to_ascii_lowercase();
+    assert!(!shown.contains("fix: "), "{shown}");
+    assert!(shown.contains("curl c"), "the words of the host are kept: {shown}");
+}
+
+#[test]
 fn what_is_no_protocol_is_named_and_its_sender_ended() {
     let too_big = u32::try_from(FRAME_LIMIT + 1).unwrap().to_be_bytes();
     let cases = [
@@ -164,7 +191,7 @@ fn an_agent_that_ends_in_the_middle_is_quoted() {
     let agent = fake.start("dd bs=9999 count=1 of=/dev/null 2>/dev/null; echo out of memory >&2");
     let failure = agent.report(&Parts::default(), seconds(20)).unwrap_err();
     assert!(failure.detail.contains("in the middle of a frame"), "{failure}");
-    assert!(failure.detail.ends_with("; last output: out of memory"), "{failure}");
+    assert!(failure.detail.ends_with("; last output: \"out of memory\""), "{failure}");
     assert_eq!(agent.end(seconds(5)), Ok(()));
 }
 
@@ -204,7 +231,7 @@ fn one_that_ends_instead_of_greeting_is_quoted_though_its_words_come_later_than_
     command.args(["-c", "exec >&-; sleep 0.1; echo no memory for it >&2"]);
     let failure =
         Agent::here(command, Nonce::new().unwrap(), &watchdog, seconds(20)).err().unwrap();
-    assert!(failure.detail.ends_with("; last output: no memory for it"), "{failure}");
+    assert!(failure.detail.ends_with("; last output: \"no memory for it\""), "{failure}");
 }
 
 #[test]
@@ -223,14 +250,14 @@ fn a_killed_agent_and_a_lost_worker_are_told_apart() {
     let Life::Killed(why) = fate(&agent) else { panic!("it was not killed") };
     assert!(
         why.starts_with(
-            "the agent ended unexpectedly; killed by signal 9; last output: I am done for; "
+            "the agent ended unexpectedly; killed by signal 9; last output: \"I am done for\"; "
         ),
         "{why}"
     );
     let fake = Fake::saying(&[HELLO, FromAgent::Alive]);
     let agent = fake.start("echo no memory >&2; exit 7");
     let Life::Failed(why) = fate(&agent) else { panic!("it was not killed") };
-    assert!(why.contains("exit status 7; last output: no memory; "), "{why}");
+    assert!(why.contains("exit status 7; last output: \"no memory\"; "), "{why}");
     for (signal, is_killed) in [(Some(9), true), (Some(11), false), (None, false)] {
         let loss = Loss::Ended { status: None, signal };
         let fake = Fake::saying(&[HELLO, FromAgent::WorkerLost(loss)]);

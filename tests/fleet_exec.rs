@@ -202,7 +202,7 @@ fn a_carrier_that_fails_says_why_in_its_row() {
     assert_eq!(reason, "transport");
     assert_eq!(
         detail,
-        "fails ended before the shell started; exit status 7; last output: no such\\u{1b}[2J pod"
+        "fails ended before the shell started; exit status 7; last output: \"no such\\u{1b}[2J pod\""
     );
     let (reason, detail) = failure(&bed.ask("no-such-program {host} {command}", "20s"));
     assert_eq!(reason, "transport");

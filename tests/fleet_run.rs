@@ -584,10 +584,10 @@ fn the_step_of_a_start_that_fails_is_named() {
         (
             "echo closed; echo 'no \\033[2Jlogin' >&2; exit 3",
             "shell",
-            "exit status 3; the output begins with \"closed\"; last output: no \\u{1b}[2Jlogin",
+            "exit status 3; the output begins with \"closed\"; last output: \"no \\u{1b}[2Jlogin\"",
         ),
         ("exec cat", "timeout", "did not run it in time; the login shell may still run on 127."),
-        ("exec yes >&2", "timeout", "did not run it in time; last output: y"),
+        ("exec yes >&2", "timeout", "did not run it in time; last output: \"y\""),
         ("exec yes", "garbage", "more than 65536 bytes came before the greeting"),
         ("exec sleep 10", "timeout", "did not run it in time; the login shell may still run on"),
     ] {
@@ -617,7 +617,7 @@ fn a_program_that_is_no_agent_is_named_with_its_end() {
         (
             "echo no such command >&2; exit 2",
             "agent_failed",
-            "exit status 2; last output: no such command",
+            "exit status 2; last output: \"no such command\"",
             "--version",
         ),
         ("kill -9 $$", "killed", "killed by signal KILL", "dmesg"),

@@ -311,7 +311,7 @@ fn a_limit_of_the_login_is_what_the_agent_says_of_it() {
     let life = fates.take(10).find(|life| *life != Life::Alive).unwrap();
     let Life::Failed(why) = life else { panic!("{life:?}") };
     assert!(
-        why.contains("exit status 2; last output: ") && why.contains("Too many open files"),
+        why.contains("exit status 2; last output: \"") && why.contains("Too many open files"),
         "{why}"
     );
     assert_eq!(agent.end(seconds(10)), Ok(()));

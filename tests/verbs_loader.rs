@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rdmactl::model::VerbsAnswer;
-use rdmactl::source::answer_verbs;
+use rdmactl::source::{answer_verbs, fixes};
 use rdmactl::sys::verbs::{Device, DeviceList, VerbsError};
 
 /// Marks the lines of the child among those of the test harness.
@@ -21,7 +21,7 @@ const MARK: &str = "sees: ";
 fn what_this_process_sees() {
     match look() {
         Ok(lines) => lines.iter().for_each(|line| println!("\n{MARK}{line}")),
-        Err(error) => println!("\n{MARK}error: {error}\n{MARK}fix: {:?}", error.fix()),
+        Err(error) => println!("\n{MARK}error: {error}\n{MARK}fix: {:?}", fixes::of_verbs(&error)),
     }
 }
 

@@ -104,7 +104,12 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
         && !report.devices.is_empty()
     {
         let (subject, what) = (Subject::Part("verbs".into()), detail.clone());
-        all.push(host, Severity::Unknown, "unreadable", Found { subject, what, fix: fix.clone() });
+        all.push(
+            host,
+            Severity::Unknown,
+            "unreadable",
+            Found { subject, what, fix: fix.clone().map(String::from) },
+        );
     }
     let (device_files, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.is_of_device_file());

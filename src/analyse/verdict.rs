@@ -48,7 +48,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
         side,
         error: failure.cause.error(),
         detail: clauses.join("; "),
-        hint: hint(code, failure.fix.as_ref(), special, ends, side),
+        hint: hint(code, failure.fix.as_deref(), special, ends, side),
     }
 }
 
@@ -56,13 +56,13 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
 /// pair.
 fn hint(
     code: Code,
-    known: Option<&String>,
+    known: Option<&str>,
     special: Option<&str>,
     ends: &Ends<'_>,
     side: Side,
 ) -> Option<String> {
     let of_table = || special.or_else(|| code.fixes().first().copied());
-    Some(ends.fill(known.map(String::as_str).or_else(of_table)?, side))
+    Some(ends.fill(known.or_else(of_table)?, side))
 }
 
 /// Returns the failure as a clause that names the host if its packets never left it.
@@ -111,7 +111,7 @@ fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
                 "reliable connections pass; over an unreliable connection, {}",
                 failure.detail
             ),
-            hint: hint(code, failure.fix.as_ref(), None, ends, side),
+            hint: hint(code, failure.fix.as_deref(), None, ends, side),
         };
     }
     if evidence.wants_datagrams
@@ -155,7 +155,7 @@ fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
         } else {
             format!("reliable connections pass; MADs do not: {detail}")
         },
-        hint: hint(code, failure.fix.as_ref(), special, ends, side),
+        hint: hint(code, failure.fix.as_deref(), special, ends, side),
     })
 }
 
@@ -393,6 +393,7 @@ fn judge_latency(failure: &StepError) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::KnownFix;
     use crate::model::ping::{EndEvidence, MadEvidence};
     use crate::model::probe::RoundTrips;
 
@@ -668,7 +669,7 @@ mod tests {
 
     #[test]
     fn a_fix_that_an_end_knows_names_the_host() {
-        let fix = Some("on {host}: ip link set eth1 mtu 1500".to_owned());
+        let fix = Some(KnownFix::SetMtu.with(&["eth1"]));
         let failure = StepError { fix, ..at(Stage::Open, Cause::Mtu) };
         let hint = judge(&evidence(None, Some(failure))).hint;
         assert_eq!(hint.as_deref(), Some("on n2: ip link set eth1 mtu 1500"));
@@ -777,7 +778,7 @@ mod tests {
     #[test]
     fn of_two_ends_the_one_that_knows_why_is_heard() {
         let unanswered = at(Stage::Connect, Cause::Errno("ETIMEDOUT".into()));
-        let full = StepError { fix: Some("sysctl -w".into()), ..unanswered.clone() };
+        let full = StepError { fix: Some(KnownFix::RaiseNeighbours4.into()), ..unanswered.clone() };
         for (source, target, side) in [
             (&unanswered, &full, Side::Target),
             (&full, &unanswered, Side::Source),

@@ -16,7 +16,7 @@ use crate::fleet::{
     Connector, Host, Leftover, Limits, Notice, Observer, Reach, Reached, Resolver, UploadPolicy,
     Watchdog, allow_descriptors, fan_out,
 };
-use crate::model::{HostFailure, HostReport, Parts, Problem, Via};
+use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Via};
 use crate::render::{Note, escape};
 use crate::source::{Recorded, Recording};
 
@@ -308,7 +308,7 @@ fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
         source: "rdmactl agent".into(),
         errno: None,
         detail,
-        fix: Some(fix),
+        fix: Some(Fix::of_operator(fix)),
         not_recorded: false,
     }));
     report

@@ -21,7 +21,7 @@ mod sweep;
 
 use std::collections::BTreeSet;
 
-use crate::model::{Fabric, FabricEnd, HostReport, Part, SweepMethod};
+use crate::model::{Fabric, FabricEnd, HostReport, KnownFix, Part, SweepMethod};
 use crate::source::{Mads as _, Question, ReadError, parse_mad_ports};
 
 use super::reader::Reader;
@@ -47,7 +47,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
             let path = question.to_string();
             if error.is_absent() {
                 let detail = format!("cannot read {path}: {NO_IB_UMAD}");
-                reader.lacking(KEY, &path, &detail, "modprobe ib_umad");
+                reader.lacking(KEY, &path, &detail, KnownFix::LoadUmad);
             } else {
                 reader.unreadable(KEY, &path, &error, None);
             }
@@ -81,7 +81,7 @@ fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
             1 => format!("{name}: {first}"),
             nodes => format!("{name}: {first}; {} other nodes with missing replies", nodes - 1),
         };
-        let fix = "list the nodes: rdmactl fabric problems";
+        let fix = KnownFix::ListProblems;
         reader.lacking(&format!("{KEY}/unanswered"), "sweep", &detail, fix);
     }
     if fabric.unrecorded > 0 {
@@ -89,19 +89,19 @@ fn add_problems(reader: &mut Reader<'_>, fabric: &Fabric) {
             "{name}: the file has no reply to {} of {} requests of this view",
             fabric.unrecorded, fabric.requests
         );
-        let fix = "save the whole subnet: rdmactl fabric --save FILE";
+        let fix = KnownFix::SaveSubnet;
         reader.lacking(&format!("{KEY}/unrecorded"), "sweep", &detail, fix);
     }
     if fabric.is_partial {
         let nodes = fabric.nodes.len();
         let detail = format!("{name}: the sweep ended early; {nodes} nodes are listed");
-        reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, "run the command again");
+        reader.lacking(&format!("{KEY}/partial"), "sweep", &detail, KnownFix::Repeat);
     }
     // Tables of no use cost nothing where directed routes replace them.
     for why in fabric.rejected_tables.iter().filter(|_| fabric.nodes.is_empty()) {
         let detail = format!("{name}: tables of subnet administration: {why}");
         let source = "subnet administration";
-        reader.lacking(&format!("{KEY}/tables"), source, &detail, "omit --via sa");
+        reader.lacking(&format!("{KEY}/tables"), source, &detail, KnownFix::OmitViaSa);
     }
 }
 

@@ -179,7 +179,6 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
             "keys",
             "RDMA netlink, memory regions",
             "the kernel shows memory keys only to processes with CAP_NET_ADMIN",
-            "run rdmactl as root (over SSH: --sudo)",
         );
     }
 }

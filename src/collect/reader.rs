@@ -1,6 +1,6 @@
 //! Asks a source for text, and sorts what comes into values, absence and problems.
 
-use crate::model::Problem;
+use crate::model::{Fix, KnownFix, Problem};
 use crate::source::{Question, ReadError, Source};
 
 /// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
@@ -173,24 +173,19 @@ impl<'source> Reader<'source> {
         key: &str,
         path: &str,
         error: &ReadError,
-        fix: Option<&str>,
+        fix: Option<KnownFix>,
     ) {
         if error.is_absent() {
             return;
         }
-        let denied = "run rdmactl as root (over SSH: --sudo), or outside the container";
-        let fix = fix.or(error.is_denied().then_some(denied));
-        let fix = if error.needs_program() {
-            Some("add --upload, or install rdmactl on the host")
-        } else {
-            fix
-        };
+        let fix = fix.or(error.is_denied().then_some(KnownFix::BeRootOutside));
+        let fix = if error.needs_program() { Some(KnownFix::UploadProgram) } else { fix };
         self.problems.push(Problem {
             key: key.to_owned(),
             source: path.to_owned(),
             errno: error.errno().map(std::borrow::Cow::into_owned),
             detail: format!("cannot read {path}: {error}"),
-            fix: fix.map(str::to_owned),
+            fix: fix.map(Fix::from),
             not_recorded: error.is_missing_in_capture(),
         });
     }
@@ -215,24 +210,29 @@ impl<'source> Reader<'source> {
 
     /// Notes an answer from which something may be missing.
     pub(super) fn incomplete(&mut self, key: &str, path: &str, why: &str) {
-        self.note(key, path, format!("{path} may be incomplete: {why}"), Some("retry"));
+        self.note(
+            key,
+            path,
+            format!("{path} may be incomplete: {why}"),
+            Some(KnownFix::Retry.into()),
+        );
     }
 
     /// Notes what the kernel leaves out for those who may not see it.
-    pub(super) fn hidden(&mut self, key: &str, source: &str, detail: &str, fix: &str) {
+    pub(super) fn hidden(&mut self, key: &str, source: &str, detail: &str) {
         self.problems.push(Problem {
             key: key.to_owned(),
             source: source.to_owned(),
             errno: Some("EPERM".into()),
             detail: detail.to_owned(),
-            fix: Some(fix.to_owned()),
+            fix: Some(KnownFix::BeRoot.into()),
             not_recorded: false,
         });
     }
 
     /// Notes what cannot be seen until something is done.
-    pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: &str) {
-        self.note(key, source, detail.to_owned(), Some(fix));
+    pub(super) fn lacking(&mut self, key: &str, source: &str, detail: &str, fix: impl Into<Fix>) {
+        self.note(key, source, detail.to_owned(), Some(fix.into()));
     }
 
     /// Notes a request that nothing answered.
@@ -252,13 +252,13 @@ impl<'source> Reader<'source> {
         self.note(key, path, detail, None);
     }
 
-    fn note(&mut self, key: &str, path: &str, detail: String, fix: Option<&str>) {
+    fn note(&mut self, key: &str, path: &str, detail: String, fix: Option<Fix>) {
         self.problems.push(Problem {
             key: key.to_owned(),
             source: path.to_owned(),
             errno: None,
             detail,
-            fix: fix.map(str::to_owned),
+            fix,
             not_recorded: false,
         });
     }

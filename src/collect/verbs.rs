@@ -1,7 +1,8 @@
 //! Adds what libibverbs says to the devices that sysfs has.
 
 use crate::model::{
-    Device, HostReport, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry, VerbsState, key,
+    Device, Fix, HostReport, KnownFix, Problem, VerbsAnswer, VerbsAttributes, VerbsEntry,
+    VerbsState, key,
 };
 use crate::source::{Question, ReadError, Source};
 
@@ -40,12 +41,12 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
     let known: Vec<String> = answering.filter_map(|device| device.driver.clone()).collect();
     for device in &mut report.devices {
         let entry = entries.iter().position(|entry| entry.name == device.name);
-        let problem = |key: String, detail, fix: Option<&str>| Problem {
+        let problem = |key: String, detail, fix: Option<KnownFix>| Problem {
             key,
             source: LIBRARY.into(),
             errno: None,
             detail,
-            fix: fix.map(str::to_owned),
+            fix: fix.map(Fix::from),
             not_recorded: false,
         };
         let whole = key::device(&device.name, "verbs");
@@ -69,7 +70,7 @@ fn merge(mut entries: Vec<VerbsEntry>, report: &mut HostReport) {
             None => report.problems.push(problem(
                 whole,
                 "libibverbs has no driver for the device".to_owned(),
-                Some("install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)"),
+                Some(KnownFix::InstallDriver),
             )),
         }
     }

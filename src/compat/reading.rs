@@ -113,7 +113,9 @@ impl<'source> Reading<'source> {
             Ok(VerbsAnswer::Unavailable { errno: Some(errno), .. }) => {
                 Ok(Listed::Refused(strerror(&ReadError::from(errno))))
             }
-            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => Err(unavailable(detail, fix)),
+            Ok(VerbsAnswer::Unavailable { detail, fix, .. }) => {
+                Err(unavailable(detail, fix.map(String::from)))
+            }
             Err(error) => {
                 Err(unavailable(format!("invalid reply of the verbs process: {error}"), None))
             }

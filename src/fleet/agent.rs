@@ -28,7 +28,7 @@ use super::{Access, Leftover, Nonce, Pipe, Watchdog, local, sudo};
 use crate::clock::{self, Deadline};
 use crate::model::ping::Life;
 use crate::model::probe::{Step, StepError, StepResult};
-use crate::model::{HostFailure, HostReport, Part, Parts, Problem, Reason};
+use crate::model::{Fix, HostFailure, HostReport, Part, Parts, Problem, Reason};
 use crate::ping::{Liveness, Node, Ticket};
 use crate::source::Recording;
 use crate::wire::{Greeting, GreetingError, GreetingReader, PROTOCOL, Started, ToAgent, ToWorker};
@@ -227,7 +227,7 @@ impl Agent {
             source: "rdmactl agent".into(),
             errno: None,
             detail: format!("rdmactl {version} on the host cannot read this part"),
-            fix: Some(SAME_VERSION.into()),
+            fix: Some(Fix::of_operator(SAME_VERSION)),
             not_recorded: false,
         }
     }

@@ -1,3 +1,7 @@
+//! Quotes of what a host or another program wrote.
+
+use crate::model::words;
+
 /// How many characters of a line are quoted: a host may end with one of many thousands.
 const QUOTE: usize = 200;
 
@@ -5,10 +9,11 @@ const QUOTE: usize = 200;
 pub(super) fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map_or_else(String::new, |line| format!("; last output: {}", quote(line)))
+    last.map_or_else(String::new, |line| format!("; last output: \"{}\"", quote(line)))
 }
 
-/// Returns a line of another program without control characters, cut at 200 characters.
+/// Returns a line of another program without control characters, cut at 200 characters, with the
+/// word `fix:` in quotes.
 pub(super) fn quote(line: &str) -> String {
     let end = line.char_indices().nth(QUOTE).map_or(line.len(), |(at, _)| at);
     let more = if end < line.len() { "…" } else { "" };
@@ -17,7 +22,7 @@ pub(super) fn quote(line: &str) -> String {
         '"' | '\'' | '\\' => c.to_string(),
         c => c.escape_debug().to_string(),
     };
-    line[..end].chars().map(harmless).collect::<String>() + more
+    words::of_host(&line[..end]).chars().map(harmless).collect::<String>() + more
 }
 
 #[cfg(test)]
@@ -28,7 +33,7 @@ mod tests {
     fn the_last_line_that_says_anything_is_quoted_harmlessly() {
         assert_eq!(
             last_words(b"first\nno such\x1b[2J file\n \n"),
-            r"; last output: no such\u{1b}[2J file"
+            r#"; last output: "no such\u{1b}[2J file""#
         );
         assert_eq!(last_words(b" \n"), "");
     }
@@ -36,6 +41,6 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_cut() {
         let quoted = last_words("ä".repeat(70_000).as_bytes());
-        assert_eq!(quoted, format!("; last output: {}…", "ä".repeat(200)));
+        assert_eq!(quoted, format!("; last output: \"{}…\"", "ä".repeat(200)));
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::shell::Shell;
 use super::{Agent, Leftover};
 use crate::clock::Deadline;
-use crate::model::{HostFailure, HostReport, Parts, Problem, Reason};
+use crate::model::{Fix, HostFailure, HostReport, Parts, Problem, Reason};
 use crate::source::Recording;
 
 /// What tells of a host: an agent, or where there is none the host's shell.
@@ -131,7 +131,7 @@ fn by_shell(
             source: "rdmactl agent".into(),
             errno: None,
             detail: missing.detail.clone(),
-            fix: missing.fix.clone(),
+            fix: missing.fix.clone().map(Fix::of_operator),
             not_recorded: false,
         }]);
     }

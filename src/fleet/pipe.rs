@@ -117,15 +117,6 @@ impl Pipe {
         self.shared.stderr()
     }
 
-    /// What is found in the end of its stderr, as soon as it is there.
-    pub(super) fn find_in_stderr<T>(
-        &self,
-        deadline: Deadline,
-        find: impl Fn(&[u8]) -> Option<T>,
-    ) -> Option<T> {
-        self.shared.find_in_stderr(deadline, find)
-    }
-
     /// Returns how a command ended whose output is over, and the last line of its stderr, as the tail
     /// of a message; empty if neither is known.
     #[must_use]

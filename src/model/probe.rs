@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::GidValue;
+use super::{Fix, GidValue};
 
 /// One thing a worker is asked to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -424,9 +424,11 @@ pub struct StepError {
     /// What failed.
     pub cause: Cause,
     /// The whole story in one sentence.
+    #[serde(deserialize_with = "super::words::read")]
     pub detail: String,
     /// What to do about it, where the library knows.
-    pub fix: Option<String>,
+    #[serde(default, deserialize_with = "super::fix::read")]
+    pub fix: Option<Fix>,
     /// Message size at which it failed, in bytes.
     pub size: Option<u32>,
     /// Messages of the same kind that went well before: of the smallest size, or of a full path MTU

@@ -4,21 +4,28 @@ use std::ops::Deref;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fix::{self, Fix, KnownFix};
 use super::key::{self, is_within};
+use super::words;
 
 /// Something that is there but could not be read: it costs one cell, never a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The model key that stays empty: `mlx5_0/1/state`; the device or host when all of it does.
+    #[serde(deserialize_with = "words::read")]
     pub key: String,
     /// Where the value would have come from: a path, or the name of a library.
+    #[serde(deserialize_with = "words::read")]
     pub source: String,
     /// Name of the error number, `EACCES`; `None` when the text itself was wrong.
     pub errno: Option<String>,
     /// What happened, in one sentence.
+    #[serde(deserialize_with = "words::read")]
     pub detail: String,
     /// Command or setting that repairs it.
-    pub fix: Option<String>,
+    #[serde(default, deserialize_with = "fix::read")]
+    #[schemars(with = "Option<String>")]
+    pub fix: Option<Fix>,
     /// True if a capture does not hold the answer, or a root directory cannot give it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_recorded: bool,
@@ -39,21 +46,15 @@ impl Problem {
     #[must_use]
     pub fn of_device_file(device: &str, path: &str, errno: &str, reason: &str) -> Self {
         let fix = match errno {
-            "EACCES" => {
-                "add the user to the group of the device files: ls -l /dev/infiniband; usermod -aG GROUP \
-                 USER"
-            }
-            _ => {
-                "list the device files: ls -l /dev/infiniband; in a container, pass them: docker run \
-                 --device=/dev/infiniband"
-            }
+            "EACCES" => KnownFix::AllowDeviceFiles,
+            _ => KnownFix::ListDeviceFiles,
         };
         Self {
             key: key::device(device, "verbs"),
             source: path.to_owned(),
             errno: Some(errno.to_owned()),
             detail: format!("cannot open {path}: {reason}"),
-            fix: Some(fix.to_owned()),
+            fix: Some(fix.into()),
             not_recorded: false,
         }
     }

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Guid;
+use super::{Fix, Guid};
 
 /// Whether libibverbs answered for a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,9 +14,12 @@ pub enum VerbsState {
     /// It could not be asked.
     Unavailable {
         /// What is missing or went wrong, in one sentence.
+        #[serde(deserialize_with = "super::words::read")]
         detail: String,
         /// What brings it.
-        fix: Option<String>,
+        #[serde(default, deserialize_with = "super::fix::read")]
+        #[schemars(with = "Option<String>")]
+        fix: Option<Fix>,
     },
 }
 
@@ -31,9 +34,11 @@ pub enum VerbsAnswer {
     /// The library or the kernel side is not there.
     Unavailable {
         /// What is missing, in one sentence.
+        #[serde(deserialize_with = "super::words::read")]
         detail: String,
         /// What brings it.
-        fix: Option<String>,
+        #[serde(default, deserialize_with = "super::fix::read")]
+        fix: Option<Fix>,
         /// Name of the error number with which the library refused the list of devices; `None`
         /// when there is no library, or nobody noted it.
         #[serde(default)]
@@ -89,6 +94,7 @@ pub struct VerbsRefusal {
     /// The error number's code on that machine.
     pub code: i32,
     /// Why, in one sentence.
+    #[serde(deserialize_with = "super::words::read")]
     pub detail: String,
 }
 

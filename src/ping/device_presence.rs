@@ -48,7 +48,7 @@ mod tests {
         for cause in [Cause::Errno("EIO".into()), Cause::NoCompletion, Cause::Library] {
             let failure = StepError {
                 detail: "cannot post a send request on rxe0: EIO".into(),
-                fix: Some("install".into()),
+                fix: Some(crate::model::KnownFix::InstallVerbs.into()),
                 ..StepError::new(Stage::Latency, cause)
             };
             assert_eq!(presence.explain_by(Some(7), failure.clone()), failure);

@@ -10,11 +10,11 @@ use super::neighbour::explained;
 use super::own_firewall;
 use super::stream::{self, Stream};
 use crate::clock::Deadline;
-use crate::model::GidValue;
 use crate::model::probe::{
     Cause, Connecting, Method, Opened, Opening, Probing, Purpose, Role, RoundTrips, Stage,
     StepError, Streaming, Throughput,
 };
+use crate::model::{GidValue, KnownFix};
 use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
 use crate::sys::verbs::{
     Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
@@ -324,9 +324,7 @@ fn gid_moved(opening: &Opening) -> StepError {
         (opening.gid_index, &opening.device, opening.port, opening.gid);
     StepError {
         detail: format!("GID {index} of {device}/{port} is no longer {gid}"),
-        fix: Some(
-            "an address of the port was removed or moved during the run; repeat the command".into(),
-        ),
+        fix: Some(KnownFix::RepeatMoved.into()),
         ..StepError::new(Stage::Open, Cause::Errno("ENODATA".into()))
     }
 }
@@ -339,7 +337,7 @@ fn no_mtu(opening: &Opening) -> StepError {
         detail: format!(
             "{device}/{port} has no path MTU: the MTU of its network interface is too small"
         ),
-        fix: Some(format!("on {{host}}: ip link set {} mtu 1500", netdev(opening))),
+        fix: Some(KnownFix::SetMtu.with(&[netdev(opening)])),
         ..StepError::new(Stage::Open, Cause::Mtu)
     }
 }
@@ -348,7 +346,7 @@ fn no_address(opening: &Opening) -> StepError {
     let (device, port) = (&opening.device, opening.port);
     StepError {
         detail: format!("{device}/{port} has no IP address, which rdma_cm requires"),
-        fix: Some(format!("add an address: ip addr add ADDRESS/PREFIX dev {}", netdev(opening))),
+        fix: Some(KnownFix::AddAddress.with(&[netdev(opening)])),
         ..StepError::new(Stage::Open, Cause::Errno("EADDRNOTAVAIL".into()))
     }
 }

@@ -1,4 +1,5 @@
 use crate::model::probe::{Cause, Stage, StepError};
+use crate::source::fixes;
 use crate::sys::Errno;
 use crate::sys::cm::{CmError, EventKind, EventStatus, Step};
 use crate::sys::verbs::VerbsError;
@@ -16,7 +17,7 @@ pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
         _ if error.is_unsupported() => Cause::Unsupported,
         _ => error.errno().map_or(Cause::Order, |errno| Cause::Errno(errno.name().into_owned())),
     };
-    let fix = error.fix().map(str::to_owned);
+    let fix = fixes::of_verbs(error);
     StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }
 
@@ -48,7 +49,7 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
             _ => Cause::Order,
         },
     };
-    let fix = error.fix().map(str::to_owned);
+    let fix = fixes::of_connection_manager(error);
     StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }
 

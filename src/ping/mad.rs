@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::own_firewall;
 use crate::mad::{Class, PING_OUI};
 use crate::model::probe::{Cause, MadGids, MadRoute, Role, Stage, StepError};
+use crate::source::fixes;
 use crate::sys::Errno;
 use crate::sys::umad::{
     HeaderSize, MadAddress, MadGrh, Received, Registration, Sending, UmadError, UmadPort, Vendor,
@@ -114,7 +115,7 @@ fn at_open(error: &UmadError) -> StepError {
         | UmadError::Receive { errno, .. } => Cause::Errno(errno.name().into_owned()),
     };
     // The table of verdicts has the fix for a module that is not loaded, with the host.
-    let fix = if cause == Cause::NoUmad { None } else { error.fix() };
+    let fix = if cause == Cause::NoUmad { None } else { fixes::of_umad(error) };
     StepError { detail: error.to_string(), fix, ..StepError::new(Stage::Open, cause) }
 }
 

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::model::GidValue;
 use crate::model::probe::{Cause, Opening, StepError};
+use crate::model::{GidValue, KnownFix};
 use crate::source::{NeighbourTable, has_route};
 
 /// How long the kernel may take to look up a route.
@@ -38,12 +38,8 @@ fn with_full_table(error: StepError, table: NeighbourTable, to: IpAddr) -> StepE
         "{}; the neighbor table of the kernel is full: {entries} of {limit} entries",
         error.detail
     );
-    let limits = if to.is_ipv4() { "net.ipv4.neigh" } else { "net.ipv6.neigh" };
-    let fix = format!(
-        "raise the limits of the neighbor table: sysctl -w {limits}.default.gc_thresh2=8192 \
-         {limits}.default.gc_thresh3=16384"
-    );
-    StepError { detail, fix: Some(fix), ..error }
+    let fix = if to.is_ipv4() { KnownFix::RaiseNeighbours4 } else { KnownFix::RaiseNeighbours6 };
+    StepError { detail, fix: Some(fix.into()), ..error }
 }
 
 #[cfg(test)]

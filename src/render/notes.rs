@@ -152,7 +152,7 @@ fn facts(report: &HostReport, hosts_named: bool, is_verbose: bool) -> Vec<Fact> 
     if let VerbsState::Unavailable { detail, fix } = &report.verbs
         && !report.devices.is_empty()
     {
-        facts.push(Fact::new(format!("verbs: {detail}"), fix.clone()));
+        facts.push(Fact::new(format!("verbs: {detail}"), fix.clone().map(String::from)));
     }
     facts
 }
@@ -252,7 +252,7 @@ fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<Fact> {
             1 => format!(", and 1 more {}", noun.trim_end_matches('s')),
             more => format!(", and {more} more {noun}"),
         };
-        Fact::new(format!("{key}: {detail}{more}"), fix.clone())
+        Fact::new(format!("{key}: {detail}{more}"), fix.clone().map(String::from))
     };
     order.into_iter().map(fact).collect()
 }

@@ -4,6 +4,7 @@ use crate::model::{
     Guid, VerbsAnswer, VerbsAttributes, VerbsCompletionCounters, VerbsDevice, VerbsEntry,
     VerbsExtended, VerbsPort, VerbsRefusal, VerbsStep,
 };
+use crate::source::fixes;
 use crate::sys::Errno;
 use crate::sys::verbs::{
     DeviceAttr, DeviceEntry, DeviceList, ExtendedAttr, Mtu, PortAttr, VerbsError,
@@ -21,7 +22,7 @@ pub fn answer_verbs() -> VerbsAnswer {
         Err(error) => VerbsAnswer::Unavailable {
             errno: list_errno(&error).map(|errno| errno.name().into_owned()),
             detail: error.to_string(),
-            fix: error.fix().map(str::to_owned),
+            fix: fixes::of_verbs(&error),
         },
     }
 }

@@ -40,18 +40,6 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// What to do about it, where that is known.
-    #[must_use]
-    pub fn fix(&self) -> Option<&'static str> {
-        let Self::Missing { soname, .. } = self else { return None };
-        Some(if soname.contains("rdmacm") {
-            "install the package librdmacm1 (Debian, Ubuntu) or librdmacm (RHEL, Fedora)"
-        } else {
-            "install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or libibverbs \
-             (RHEL, Fedora)"
-        })
-    }
-
     /// Sorts the dynamic loader's words about `soname`.
     fn from_open(soname: String, text: String) -> Self {
         // Anything else, such as a version that is not found, is not mended by an installation; and
@@ -196,7 +184,6 @@ mod tests {
             panic!("no such library exists");
         };
         assert!(matches!(error, LoadError::Missing { .. }), "{error:?}");
-        assert!(error.fix().is_some_and(|fix| fix.contains("ibverbs-providers")));
     }
 
     #[test]
@@ -206,7 +193,6 @@ mod tests {
             "/lib/libibverbs.so.1: version `IBVERBS_PRIVATE_34' not found".to_owned(),
         );
         assert!(matches!(error, LoadError::Broken { .. }));
-        assert_eq!(error.fix(), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::{PROTOCOL, Process};
+use crate::model::words;
 
 /// How much a login shell may print before the agent speaks.
 const NOISE_LIMIT: usize = 64 * 1024;
@@ -174,7 +175,7 @@ impl<'a> GreetingReader<'a> {
 
 fn quote(said: &[u8]) -> String {
     let end = said.len().min(QUOTE_LIMIT);
-    String::from_utf8_lossy(&said[..end]).trim_end().to_owned()
+    words::of_host(String::from_utf8_lossy(&said[..end]).trim_end())
 }
 
 #[cfg(test)]

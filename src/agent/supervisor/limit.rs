@@ -1,4 +1,4 @@
-use crate::model::{HostReport, Problem};
+use crate::model::{HostReport, KnownFix, Problem};
 
 /// The JSON of a report; without its longest lists where it would be larger than an operator reads.
 pub(super) fn within_limit(mut report: HostReport, limit: usize) -> serde_json::Result<String> {
@@ -27,7 +27,7 @@ fn leave_out(report: &mut HostReport, command: &str, count: usize, what: &str, l
         detail: format!(
             "{count} {what} omitted: the report would exceed the limit of {limit} bytes"
         ),
-        fix: Some(format!("log in to the host and run: rdmactl {command}")),
+        fix: Some(KnownFix::LogIn.with(&[command])),
         not_recorded: false,
     });
 }

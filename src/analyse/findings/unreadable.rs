@@ -22,7 +22,11 @@ pub(super) fn findings(problems: &[&Problem]) -> Vec<Found> {
             1 => format!("{}, and 1 more {noun}", problem.detail),
             more => format!("{}, and {more} more {noun}s", problem.detail),
         };
-        Found { subject: Subject::Part(place.to_owned()), what, fix: problem.fix.clone() }
+        Found {
+            subject: Subject::Part(place.to_owned()),
+            what,
+            fix: problem.fix.clone().map(String::from),
+        }
     };
     places.into_iter().map(found).collect()
 }

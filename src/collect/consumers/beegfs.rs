@@ -9,7 +9,7 @@ use super::mounts::Mount;
 use super::{Reader, list, read_text};
 use crate::model::{
     BeegfsClient, BeegfsFilter, BeegfsInterface, BeegfsLogLine, BeegfsNode, BeegfsNodeKind,
-    BeegfsPool, Consumers, Subnet,
+    BeegfsPool, Consumers, KnownFix, Subnet,
 };
 use crate::source::Question;
 
@@ -96,7 +96,7 @@ fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
     let mut read = || {
         if !path.starts_with(OWN_FILES) || path.contains("/../") {
             let detail = format!("rdmactl does not read {path}: it is outside {OWN_FILES}");
-            reader.lacking(key, path, &detail, "move the file below /etc, and mount again");
+            reader.lacking(key, path, &detail, KnownFix::MountFromEtc);
             return None;
         }
         let question = Question::File(path.to_owned());
@@ -106,7 +106,7 @@ fn read_filter(reader: &mut Reader<'_>, key: &str, path: &str) -> BeegfsFilter {
             Err(error) if error.is_absent() => {
                 let detail =
                     format!("the client configuration names {path}, but the file does not exist");
-                reader.lacking(key, path, &detail, "restore the file, or mount again without it");
+                reader.lacking(key, path, &detail, KnownFix::MountWithout);
                 None
             }
             Err(error) => {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Reader, has_module};
-use crate::model::{Consumers, SmcMode, SmcSocket, SmcState};
+use crate::model::{Consumers, KnownFix, SmcMode, SmcSocket, SmcState};
 use crate::source::{Attributes, Messages, Question, SocketQuery};
 
 /// Bytes of a `struct smc_diag_msg` (`include/uapi/linux/smc_diag.h`): family, state, mode, shutdown, the
@@ -24,7 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, found: &mut Consumers) {
     if !has_module(reader, key, "smc_diag") {
         let detail =
             "the kernel lists SMC sockets only with the module smc_diag, which is not loaded";
-        return reader.lacking(key, &query.to_string(), detail, "modprobe smc_diag");
+        return reader.lacking(key, &query.to_string(), detail, KnownFix::LoadSmcDiag);
     }
     let Some(answer) = reader.answer(key, &query) else { return };
     if !Messages::new(&answer).last_is_whole() {

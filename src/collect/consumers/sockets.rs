@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Reader, has_module, read_text};
 use crate::model::{
-    Consumers, Holder, HostReport, Object, Owner, SocketSource, TcpSocket, TcpState,
+    Consumers, Holder, HostReport, KnownFix, Object, Owner, SocketSource, TcpSocket, TcpState,
 };
 use crate::source::{Attributes, MORE_HOLDERS, Messages, Question, ReadError, SocketQuery};
 
@@ -38,7 +38,7 @@ pub(super) fn read(reader: &mut Reader<'_>, report: &HostReport, found: &mut Con
     if source == SocketSource::Proc && bytes_matter(found) {
         let detail = "the kernel counts bytes of TCP sockets only with its module tcp_diag, which is not loaded";
         let query = SocketQuery::Tcp4.to_string();
-        reader.lacking("consumers/sockets/bytes", &query, detail, "modprobe tcp_diag");
+        reader.lacking("consumers/sockets/bytes", &query, detail, KnownFix::LoadTcpDiag);
     }
 }
 
@@ -212,7 +212,7 @@ fn read_holders(
     if hidden > 0 {
         let detail =
             format!("{hidden} processes could not be read: the owners of some sockets are unknown");
-        reader.hidden(key, "/proc/PID/fd", &detail, "run rdmactl as root (over SSH: --sudo)");
+        reader.hidden(key, "/proc/PID/fd", &detail);
     }
     name_holders(reader, &mut all);
     // The owners of objects are known even where their files are hidden.
@@ -261,11 +261,10 @@ fn name_holders(reader: &mut Reader<'_>, all: &mut BTreeMap<u32, Holder>) {
              processes may hang, and connections do not show if UCX_TLS or another variable requests TCP",
             hung.len()
         );
-        let fix = format!(
-            "as root, show where pid {first} waits: cat /proc/{first}/stack; dmesg | grep -i 'not responding'"
-        );
+        let pid = first.to_string();
+        let fix = KnownFix::ShowStack.with(&[&pid, &pid]);
         let source = Question::Environment(*first).to_string();
-        reader.lacking("consumers/holders/settings", &source, &detail, &fix);
+        reader.lacking("consumers/holders/settings", &source, &detail, fix);
     }
 }
 

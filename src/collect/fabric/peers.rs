@@ -7,7 +7,9 @@ use super::requests::Requests;
 use crate::mad::{
     Attribute as _, DirectedPath, NodeDescription, NodeInfo, directed_smp, smp_attribute,
 };
-use crate::model::{Device, FabricNodeKind, FabricPort, Guid, HostReport, LinkPeer, Protocol, key};
+use crate::model::{
+    Device, FabricNodeKind, FabricPort, Guid, HostReport, KnownFix, LinkPeer, Protocol, key,
+};
 use crate::source::{Mads, Question, ReadError, parse_mad_ports};
 
 use super::super::reader::Reader;
@@ -27,7 +29,7 @@ pub(in crate::collect) fn read_peers(reader: &mut Reader<'_>, report: &mut HostR
             // Without an InfiniBand port, no port has another end to report.
             if report.devices.iter().any(has_infiniband) {
                 let detail = format!("cannot read {path}: {NO_IB_UMAD}");
-                reader.lacking(KEY, &path, &detail, "modprobe ib_umad");
+                reader.lacking(KEY, &path, &detail, KnownFix::LoadUmad);
             }
             return;
         }

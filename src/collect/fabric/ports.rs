@@ -10,19 +10,11 @@ use std::net::Ipv6Addr;
 use super::paired::PairedMads;
 use super::{KEY, Reader};
 use crate::mad::{Class, DirectedPath, NodeInfo, directed_smp, smp_attribute};
-use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, Protocol};
+use crate::model::{Fabric, FabricEnd, FabricPort, HostReport, KnownFix, Protocol};
 use crate::source::{MadError, MadPortFacts, Mads, Question, ReadError};
 
 /// Most ports of a machine from which sweeps begin.
 const MOST_PORTS: usize = 64;
-/// Fix of a host without an InfiniBand port.
-const USE_OTHERS: &str =
-    "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
-/// Fix of an Omni-Path port.
-const USE_OPA: &str = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
-/// Fix of a port that no subnet manager has configured.
-const START_MANAGER: &str =
-    "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
 
 /// A port from which a sweep can begin.
 pub(super) struct SweepPort<'source> {
@@ -60,7 +52,7 @@ pub(super) fn open<'source>(
             None => "no port sends management datagrams (MADs)".to_owned(),
         };
         if opa.is_empty() {
-            reader.lacking(KEY, &Question::MadPorts.to_string(), &why, USE_OTHERS);
+            reader.lacking(KEY, &Question::MadPorts.to_string(), &why, KnownFix::UseOthers);
         }
         return None;
     }
@@ -69,7 +61,7 @@ pub(super) fn open<'source>(
     } else {
         let down: Vec<String> = usable.iter().take(4).map(title).collect();
         let why = format!("no InfiniBand port has a link: {}", down.join(", "));
-        let fix = "check the cables and the ports of the switch; list the ports: rdmactl ports -v";
+        let fix = KnownFix::CheckCables;
         reader.lacking(KEY, &Question::MadPorts.to_string(), &why, fix);
         return None;
     }
@@ -210,7 +202,7 @@ fn note_omni_path(reader: &mut Reader<'_>, port: &MadPortFacts) {
          not read",
         title(port)
     );
-    reader.lacking(&key(port), &device_file(port), &why, USE_OPA);
+    reader.lacking(&key(port), &device_file(port), &why, KnownFix::UseOpa);
 }
 
 /// Notes a port without subnet management whose planes are not there.
@@ -219,8 +211,8 @@ fn note_without_planes(reader: &mut Reader<'_>, port: &MadPortFacts) {
         "{} has no subnet management, and no device of its planes (smi1) was found",
         title(port)
     );
-    let fix = format!("rdma dev add smi1 type SMI parent {}", port.device);
-    reader.lacking(&key(port), &device_file(port), &why, &fix);
+    let fix = KnownFix::MakePlane.with(&[&port.device]);
+    reader.lacking(&key(port), &device_file(port), &why, fix);
 }
 
 /// Notes a plane that carries no traffic, because the sweep shows another plane.
@@ -232,7 +224,7 @@ pub(super) fn note_plane(reader: &mut Reader<'_>, port: &SweepPort<'_>) {
             title(&port.facts),
             state.state_word()
         );
-        reader.lacking(&key(&port.facts), &device_file(&port.facts), &why, START_MANAGER);
+        reader.lacking(&key(&port.facts), &device_file(&port.facts), &why, KnownFix::StartManager);
     }
 }
 
@@ -250,7 +242,7 @@ pub(super) fn can_count(
             "{} has no LID, because no subnet manager has configured it: counters are not read",
             title(port)
         );
-        reader.lacking(&key(port), &device_file(port), &why, START_MANAGER);
+        reader.lacking(&key(port), &device_file(port), &why, KnownFix::StartManager);
     }
     !has_none
 }
@@ -261,8 +253,7 @@ pub(super) fn note_error(reader: &mut Reader<'_>, port: &MadPortFacts, error: &R
     let file = device_file(port);
     if error.is_absent() {
         let why = format!("cannot open {file}: {error}");
-        let fix = "modprobe ib_umad; in a container, make /dev/infiniband visible";
-        reader.lacking(&key(port), &file, &why, fix);
+        reader.lacking(&key(port), &file, &why, KnownFix::LoadUmadOrShow);
     } else {
         reader.unreadable(&key(port), &file, error, None);
     }

@@ -1,7 +1,7 @@
 //! What the kernel says of queue pairs of iWARP that is not so.
 
 use crate::collect::reader::Reader;
-use crate::model::{HostReport, NodeType, Object};
+use crate::model::{HostReport, KnownFix, NodeType, Object};
 
 /// The first Linux whose siw tells the state of a queue pair (`siw_query_qp` in its `siw_verbs.c`).
 const SIW_TELLS_STATES: (u32, u32) = (6, 8);
@@ -30,7 +30,7 @@ pub(super) fn forget_what_is_not_there(reader: &mut Reader<'_>, report: &mut Hos
     }
     if is_doubtful {
         let why = "siw reports queue pair states since Linux 6.8; the kernel release is unknown";
-        reader.lacking("resources", RELEASE, why, "check the file: cat /proc/sys/kernel/osrelease");
+        reader.lacking("resources", RELEASE, why, KnownFix::CheckRelease);
     }
 }
 

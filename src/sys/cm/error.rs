@@ -68,22 +68,6 @@ impl CmError {
             }
         }
     }
-
-    /// What to do about it, where that is known.
-    #[must_use]
-    pub fn fix(&self) -> Option<&'static str> {
-        match self {
-            Self::Load(error) => error.fix(),
-            Self::Verbs(error) => error.fix(),
-            Self::Call {
-                step: Step::Start, errno: Errno::ACCESS | Errno::NOT_PERMITTED, ..
-            } => Some("give the user access to /dev/infiniband/rdma_cm"),
-            Self::Call { step: Step::Start, errno: Errno::NO_DEVICE | Errno::NO_ENTRY, .. } => {
-                Some("load the module rdma_ucm; it needs at least one RDMA device")
-            }
-            _ => None,
-        }
-    }
 }
 
 /// What was tried.

@@ -89,21 +89,6 @@ impl VerbsError {
     pub fn is_unsupported(&self) -> bool {
         self.errno().is_some_and(Errno::is_unsupported)
     }
-
-    /// What to do about it, where that is known.
-    #[must_use]
-    pub fn fix(&self) -> Option<&'static str> {
-        match self {
-            Self::Load(error) => error.fix(),
-            Self::NoKernelSupport => {
-                Some("load the module ib_uverbs and the driver of the card, then retry")
-            }
-            Self::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => Some(
-                "add the user to the group that owns the device: ls -l /dev/infiniband; usermod -aG GROUP USER",
-            ),
-            _ => None,
-        }
-    }
 }
 
 /// What was tried.

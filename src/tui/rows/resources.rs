@@ -65,7 +65,7 @@ impl Listed for Processes {
             }
             let problem = row.report.problems.within("resources").first()?;
             let (what, fix) = (problem.detail.clone(), problem.fix.clone());
-            Some(Said { what, fix, tone: Token::Unknown })
+            Some(Said { what, fix: fix.map(String::from), tone: Token::Unknown })
         })
     }
 

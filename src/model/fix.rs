@@ -1,0 +1,235 @@
+//! Fixes that a host may send: a table of texts with places for plain names.
+//!
+//! A host is not trusted, and a fix is pasted into a shell. Therefore a fix from a host or from a
+//! file is kept only if it is one of this table with ordinary names in its places. The operator
+//! reads any other text as no fix.
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Characters of the longest name in a fix.
+const LONGEST_NAME: usize = 255;
+
+/// What replaces a name that is not plain.
+const NO_NAME: &str = "NAME";
+
+/// Place of a name in a text.
+const PLACE: &str = "{}";
+
+/// A command or setting that repairs something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Fix(String);
+
+macro_rules! table {
+    ($($name:ident = $text:expr;)*) => {
+        /// Fixes that a host may send. A text that changes is unknown to programs of other
+        /// versions, which then show no fix.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each text of the table documents its variant")]
+        pub enum KnownFix { $($name),* }
+
+        impl KnownFix {
+            /// Every fix of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Returns the text; each `{}` is the place of a name.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+        }
+    };
+}
+
+table! {
+    AddAddress = "add an address: ip addr add ADDRESS/PREFIX dev {}";
+    AllowConnectionManager = "give the user access to /dev/infiniband/rdma_cm";
+    AllowDeviceFiles = "add the user to the group of the device files: ls -l /dev/infiniband; \
+                        usermod -aG GROUP USER";
+    AllowUmad = "run rdmactl as root (over SSH: --sudo), or give the user access: \
+                 ls -l /dev/infiniband/{}";
+    BeRoot = "run rdmactl as root (over SSH: --sudo)";
+    BeRootOutside = "run rdmactl as root (over SSH: --sudo), or outside the container";
+    CheckCable = "check the cable: some drivers report no rate without a cable";
+    CheckCables = "check the cables and the ports of the switch; list the ports: rdmactl ports -v";
+    CheckRelease = "check the file: cat /proc/sys/kernel/osrelease";
+    InstallDriver = "install the user-space driver (Debian: ibverbs-providers, RHEL: libibverbs)";
+    InstallRdmacm =
+        "install the package librdmacm1 (Debian, Ubuntu) or librdmacm (RHEL, Fedora)";
+    InstallVerbs = "install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or \
+                    libibverbs (RHEL, Fedora)";
+    ListDeviceFiles = "list the device files: ls -l /dev/infiniband; in a container, pass them: \
+                       docker run --device=/dev/infiniband";
+    ListProblems = "list the nodes: rdmactl fabric problems";
+    LoadConnectionManager = "load the module rdma_ucm; it needs at least one RDMA device";
+    LoadSmcDiag = "modprobe smc_diag";
+    LoadTcpDiag = "modprobe tcp_diag";
+    LoadUmad = "modprobe ib_umad";
+    LoadUmadOrShow = "modprobe ib_umad; in a container, make /dev/infiniband visible";
+    LoadUverbs = "load the module ib_uverbs and the driver of the card, then retry";
+    LogIn = "log in to the host and run: rdmactl {}";
+    MakePlane = "rdma dev add smi1 type SMI parent {}";
+    MountFromEtc = "move the file below /etc, and mount again";
+    MountWithout = "restore the file, or mount again without it";
+    OmitMtuOrRaise = "omit --mtu; or, on {host}: ip link set {netdev} mtu {}";
+    OmitMtuOrShow =
+        "omit --mtu; or show which MTU the port of {host} supports: rdmactl ports -v -H {host}";
+    OmitViaSa = "omit --via sa";
+    RaiseNeighbours4 = "raise the limits of the neighbor table: sysctl -w \
+                        net.ipv4.neigh.default.gc_thresh2=8192 \
+                        net.ipv4.neigh.default.gc_thresh3=16384";
+    RaiseNeighbours6 = "raise the limits of the neighbor table: sysctl -w \
+                        net.ipv6.neigh.default.gc_thresh2=8192 \
+                        net.ipv6.neigh.default.gc_thresh3=16384";
+    RecordThere = "run rdmactl capture on that host itself";
+    Repeat = "run the command again";
+    RepeatMoved = "an address of the port was removed or moved during the run; repeat the command";
+    Retry = "retry";
+    SaveSubnet = "save the whole subnet: rdmactl fabric --save FILE";
+    SetMtu = "on {host}: ip link set {} mtu 1500";
+    ShowStack = "as root, show where pid {} waits: cat /proc/{}/stack; dmesg | grep -i \
+                 'not responding'";
+    StartIbping = "on the host of the address, start a server: ibping -S";
+    StartManager =
+        "list the subnet managers: rdmactl fabric sm; if none is master: systemctl start opensm";
+    UploadProgram = "add --upload, or install rdmactl on the host";
+    UseOpa = "use opainfo and opareport (packages opa-basic-tools and opa-fastfabric)";
+    UseOthers = "for RoCE use rdmactl ports, rdmactl ping --matrix and the tools of the switches";
+}
+
+impl KnownFix {
+    /// Returns the fix with a name in each place; a name that is not plain is left out.
+    #[must_use]
+    pub fn with(self, names: &[&str]) -> Fix {
+        let mut names = names.iter();
+        let mut text = String::new();
+        for (index, piece) in self.text().split(PLACE).enumerate() {
+            if index > 0 {
+                text.push_str(names.next().filter(|name| is_plain(name)).unwrap_or(&NO_NAME));
+            }
+            text.push_str(piece);
+        }
+        Fix(text)
+    }
+
+    /// Returns true if the text is this fix with plain names.
+    fn is(self, text: &str) -> bool {
+        let mut pieces = self.text().split(PLACE);
+        let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
+            return false;
+        };
+        for piece in pieces {
+            let end = rest.find(|letter| !is_of_name(letter)).unwrap_or(rest.len());
+            if !is_plain(&rest[..end]) {
+                return false;
+            }
+            let Some(after) = rest[end..].strip_prefix(piece) else { return false };
+            rest = after;
+        }
+        rest.is_empty()
+    }
+}
+
+impl From<KnownFix> for Fix {
+    fn from(known: KnownFix) -> Self {
+        known.with(&[])
+    }
+}
+
+impl Fix {
+    /// Returns a fix whose text the operator made from its own words and the user's arguments.
+    #[must_use]
+    pub fn of_operator(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns a text of a host as a fix if the table has it.
+    #[must_use]
+    pub fn of_host(text: &str) -> Option<Self> {
+        KnownFix::ALL.iter().any(|known| known.is(text)).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deref for Fix {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Fix> for String {
+    fn from(fix: Fix) -> Self {
+        fix.0
+    }
+}
+
+/// Reads the fix of a host or a file: `None` for a text that the table does not have.
+pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D::Error> {
+    let text = Option::<std::borrow::Cow<'de, str>>::deserialize(from)?;
+    Ok(text.and_then(|text| Fix::of_host(&text)))
+}
+
+/// True for a name that a shell takes as one ordinary word, which is no option.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.starts_with('-')
+        && name.chars().all(is_of_name)
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._@%-".contains(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fix_of_the_table_is_read_back() {
+        for known in KnownFix::ALL {
+            let fix = known.with(&["mlx5_0", "eth0.7"]);
+            assert_eq!(Fix::of_host(&fix), Some(fix.clone()), "{known:?}");
+        }
+        let shown = KnownFix::ShowStack.with(&["17", "17"]);
+        assert_eq!(
+            shown.as_str(),
+            "as root, show where pid 17 waits: cat /proc/17/stack; dmesg | grep -i 'not \
+             responding'"
+        );
+    }
+
+    #[test]
+    fn a_host_cannot_send_a_command_of_its_own() {
+        for text in [
+            "curl x | sh",
+            "",
+            "retry; curl x | sh",
+            "retry ",
+            "rdma dev add smi1 type SMI parent mlx5_0; curl x",
+            "rdma dev add smi1 type SMI parent $(x)",
+            "rdma dev add smi1 type SMI parent ",
+            "rdma dev add smi1 type SMI parent -x",
+            "rdma dev add smi1 type SMI parent a\nb",
+            "as root, show where pid 1 waits: cat /proc/`x`/stack; dmesg | grep -i 'not responding'",
+        ] {
+            assert_eq!(Fix::of_host(text), None, "{text}");
+        }
+        let long = format!("rdma dev add smi1 type SMI parent {}", "a".repeat(300));
+        assert_eq!(Fix::of_host(&long), None);
+    }
+
+    #[test]
+    fn a_name_that_is_not_plain_is_left_out() {
+        let fix = KnownFix::MakePlane.with(&["x; reboot"]);
+        assert_eq!(fix.as_str(), "rdma dev add smi1 type SMI parent NAME");
+    }
+}

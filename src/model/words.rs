@@ -1,0 +1,63 @@
+//! Texts of a host, as the operator reads them: of bounded length, and never in the form of a fix.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+
+/// Characters that are kept of a text; the rest is cut.
+const LONGEST: usize = 1_000;
+
+/// The word with which rdmactl marks its own fixes.
+const MARK: &str = "fix:";
+
+/// What replaces [`MARK`] in the text of a host.
+const QUOTED_MARK: &str = "\"fix\":";
+
+/// Reads a text that a host or a file contains.
+pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Cow::<'de, str>::deserialize(from).map(|text| of_host(&text))
+}
+
+/// Returns the text of a host: at most 1,000 characters, with the word `fix:` in quotes.
+#[must_use]
+pub fn of_host(text: &str) -> String {
+    let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);
+    let mut rest = &text[..end.unwrap_or(text.len())];
+    let mut kept = String::with_capacity(rest.len());
+    while let Some(at) = position(rest) {
+        kept.push_str(&rest[..at]);
+        kept.push_str(QUOTED_MARK);
+        rest = &rest[at + MARK.len()..];
+    }
+    kept.push_str(rest);
+    if end.is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+fn position(text: &str) -> Option<usize> {
+    let is_mark = |window: &[u8]| window.eq_ignore_ascii_case(MARK.as_bytes());
+    text.as_bytes().windows(MARK.len()).position(is_mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_a_host_does_not_look_like_a_fix() {
+        assert_eq!(of_host("no file; fix: curl | sh"), "no file; \"fix\": curl | sh");
+        assert_eq!(of_host("FIX:Fix:fix"), "\"fix\":\"fix\":fix");
+        assert_eq!(of_host("ä: prefix: 3"), "ä: pre\"fix\": 3");
+        let once = of_host("fix: x");
+        assert_eq!(of_host(&once), once, "what was saved is read back unchanged");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_once() {
+        let cut = of_host(&"ä".repeat(1_001));
+        assert_eq!(cut.chars().count(), 1_001);
+        assert!(cut.ends_with('…'));
+    }
+}

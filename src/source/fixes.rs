@@ -1,0 +1,85 @@
+//! Fixes of errors of the libraries and of the kernel's interfaces.
+
+use crate::model::{Fix, KnownFix};
+use crate::sys::Errno;
+use crate::sys::LoadError;
+use crate::sys::cm::{CmError, Step};
+use crate::sys::umad::UmadError;
+use crate::sys::verbs::{Operation, VerbsError};
+
+/// Returns the fix of a library that cannot be loaded; `None` if a package does not bring it.
+#[must_use]
+pub fn of_load(error: &LoadError) -> Option<Fix> {
+    let LoadError::Missing { soname, .. } = error else { return None };
+    let is_rdmacm = soname.contains("rdmacm");
+    Some(if is_rdmacm { KnownFix::InstallRdmacm } else { KnownFix::InstallVerbs }.into())
+}
+
+/// Returns the fix of an error of libibverbs.
+#[must_use]
+pub fn of_verbs(error: &VerbsError) -> Option<Fix> {
+    match error {
+        VerbsError::Load(error) => of_load(error),
+        VerbsError::NoKernelSupport => Some(KnownFix::LoadUverbs.into()),
+        VerbsError::Call { operation: Operation::Open, errno: Errno::ACCESS, .. } => {
+            Some(KnownFix::AllowDeviceFiles.into())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the fix of an error of `rdma_cm`.
+#[must_use]
+pub fn of_connection_manager(error: &CmError) -> Option<Fix> {
+    match error {
+        CmError::Load(error) => of_load(error),
+        CmError::Verbs(error) => of_verbs(error),
+        CmError::Call {
+            step: Step::Start, errno: Errno::ACCESS | Errno::NOT_PERMITTED, ..
+        } => Some(KnownFix::AllowConnectionManager.into()),
+        CmError::Call { step: Step::Start, errno: Errno::NO_DEVICE | Errno::NO_ENTRY, .. } => {
+            Some(KnownFix::LoadConnectionManager.into())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the fix of an error of umad.
+#[must_use]
+pub fn of_umad(error: &UmadError) -> Option<Fix> {
+    match error {
+        UmadError::Open { path, errno: Errno::ACCESS | Errno::NOT_PERMITTED } => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Some(KnownFix::AllowUmad.with(&[&name]))
+        }
+        UmadError::Open { errno: Errno::NO_ENTRY, .. } => Some(KnownFix::LoadUmad.into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(soname: &str) -> LoadError {
+        LoadError::Missing { soname: soname.into(), text: "no such file".into() }
+    }
+
+    #[test]
+    fn a_missing_library_names_its_package() {
+        let text = |soname| of_load(&load(soname)).unwrap().as_str().to_owned();
+        assert!(text("libibverbs.so.1").contains("ibverbs-providers"));
+        assert!(text("librdmacm.so.1").contains("librdmacm1"));
+        let broken = LoadError::Broken { soname: "libibverbs.so.1".into(), text: "?".into() };
+        assert_eq!(of_verbs(&VerbsError::Load(broken)), None);
+    }
+
+    #[test]
+    fn a_missing_umad_device_names_its_module() {
+        let error = |path: &str, errno| UmadError::Open { path: path.into(), errno };
+        let text = |error| of_umad(&error).unwrap().as_str().to_owned();
+        assert_eq!(text(error("/dev/x", Errno::NO_ENTRY)), "modprobe ib_umad");
+        assert!(text(error("/dev/x", Errno::ACCESS)).ends_with("ls -l /dev/infiniband/x"));
+        assert_eq!(of_umad(&error("/dev/x", Errno::NO_DEVICE)), None);
+    }
+}
