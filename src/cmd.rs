@@ -36,6 +36,7 @@ mod usage;
 mod view;
 mod watch;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::capture::check_place;
@@ -49,10 +50,17 @@ pub use outcome::{Advice, Outcome};
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "agent")
+        && let Err(error) = agent::isolate(&words[1..])
+    {
+        outcome::report(Term::new(Color::Never), &error);
+        return Outcome::Nothing.into();
+    }
     if let Some(shell) = complete::asked() {
         return complete::answer(shell);
     }
-    let words = compat::expand(rewrite(std::env::args_os().collect()));
+    let words = compat::expand(rewrite(words));
     let (mut tree, mut matches) = match Cli::matches(&words) {
         Ok(found) => found,
         Err(error) => return usage::answer(&error, &words),

@@ -762,3 +762,39 @@ fn resources_by_process_has_one_row_for_each_holder() {
     let (code, _, stderr) = rdmactl(&["resources", "--json", "--by", "process"]);
     assert!(code == 2 && stderr.contains("JSON has no rows"), "{stderr}");
 }
+
+/// Only root can be the agent of sudo; for any other user the variable means nothing.
+#[test]
+fn an_agent_of_sudo_has_no_environment_of_its_caller() {
+    use std::io::BufRead as _;
+    let nonce = "0123456789abcdef0123456789abcdef";
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+        .args(["agent", nonce])
+        .env("SUDO_UID", "1000")
+        .env("OF_THE_CALLER", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("rdmactl runs");
+    let mut greeting = String::new();
+    let output = agent.stdout.take().expect("a pipe");
+    std::io::BufReader::new(output).read_line(&mut greeting).expect("a greeting");
+    assert!(greeting.contains(nonce), "{greeting}");
+    let environment = std::fs::read(format!("/proc/{}/environ", agent.id())).expect("its own");
+    let has = |word: &[u8]| environment.windows(word.len()).any(|window| window == word);
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(has(b"OF_THE_CALLER"), !is_root);
+    assert_eq!(has(b"PATH=/usr/sbin:/usr/bin:/sbin:/bin"), is_root);
+    drop(agent.stdin.take());
+    agent.wait().expect("it ends with its input");
+}
+
+#[test]
+fn an_agent_takes_no_flag_that_runs_a_program_or_writes_a_file() {
+    let nonce = "0123456789abcdef0123456789abcdef";
+    for flag in ["--launcher=exec x", "--save=/nowhere/x", "--ssh-option=a=b", "-Hn1", "-v"] {
+        let (code, stdout, stderr) = rdmactl(&["agent", nonce, flag]);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{flag}");
+        assert!(stderr.contains("rdmactl agent does not accept"), "{stderr}");
+    }
+}

@@ -1,7 +1,14 @@
 //! `rdmactl agent`: the parts of the program that run in a process of their own.
+//!
+//! A rule of sudo may allow this command to a user who is not root. Therefore it accepts no other
+//! argument than those of the agent, reads no configuration, and has no environment of its caller.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -11,11 +18,42 @@ use crate::agent::{Supervisor, work};
 use crate::cli::AgentArgs;
 use crate::collect::host_report;
 use crate::model::{HostReport, Parts, Via};
+use crate::render::escape;
 use crate::source::{Live, Recorder, Recording, VerbsChild, answer_verbs};
 use crate::term::Term;
 use crate::wire::{LineReader, LineWriter, Party};
 
 use super::{Advice, Outcome, local};
+
+/// Environment of an agent that sudo started.
+const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
+
+/// Prepares a process whose arguments begin with `agent`; call this before anything is read.
+///
+/// # Errors
+/// An argument is none of the agent's. Other flags of rdmactl run programs and read files.
+pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
+    if let Some(other) = arguments.iter().skip(1).find(|argument| !is_of_agent(argument)) {
+        return Err(Advice::error(
+            format!("rdmactl agent does not accept {}", escape(&other.to_string_lossy())),
+            "do not run this command; rdmactl starts it on the hosts",
+        ));
+    }
+    if rustix::process::geteuid().is_root() && env::var_os("SUDO_UID").is_some() {
+        let mut again = Command::new("/proc/self/exe");
+        let error = again.arg0("rdmactl").args(arguments).env_clear().envs(ENVIRONMENT).exec();
+        return Err(error).context("cannot start the agent again without the caller's environment");
+    }
+    Ok(())
+}
+
+/// True for a word of the agent's own command line.
+fn is_of_agent(argument: &OsString) -> bool {
+    argument.to_str().is_some_and(|argument| {
+        matches!(argument, "verbs" | "worker" | "--unlink" | "--lines" | "--parent")
+            || argument.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
 
 /// Plays the role that the parent process names.
 pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -82,6 +120,30 @@ fn is_parent(pid: u32) -> bool {
 fn own(stream: BorrowedFd<'_>) -> anyhow::Result<File> {
     let owned = stream.as_fd().try_clone_to_owned().context("cannot use the agent's streams")?;
     Ok(File::from(owned))
+}
+
+#[test]
+fn an_agent_accepts_no_flag_of_rdmactl() {
+    let isolate = |words: &str| {
+        let words: Vec<OsString> = words.split(' ').map(Into::into).collect();
+        isolate(&words).map_err(|error| error.to_string())
+    };
+    for words in ["agent 0123abcd --lines", "agent verbs --parent 17", "agent 0123abcd --unlink"] {
+        assert_eq!(isolate(words), Ok(()), "{words}");
+    }
+    for words in [
+        "agent 0123abcd --launcher x",
+        "agent --launcher=exec 0123abcd",
+        "agent 0123abcd --save /etc/passwd",
+        "agent 0123abcd -H n1",
+        "agent 0123abcd --lines=x",
+        "agent 0123abcd -F x",
+        "agent 0123abcd --",
+        "agent --help",
+    ] {
+        let error = isolate(words).unwrap_err();
+        assert!(error.starts_with("rdmactl agent does not accept"), "{error}");
+    }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use super::last_words::quote;
 use crate::model::{HostFailure, Reason};
 
-/// A rule without the pattern would allow every command of rdmactl, and with it programs of the user's choice.
-const ALLOW: &str = "allow only the agent, with visudo on the host: `USER ALL=(root) NOPASSWD: /usr/bin/rdmactl ^agent \
-                     [0-9a-f]{32}( --lines)?$` (sudo 1.9.10 or newer; replace USER and the path); or omit --sudo";
+/// A rule without arguments would allow every command of rdmactl, and with it programs of the
+/// user's choice.
+const ALLOW: &str = "allow only the agent, with visudo on the host: `USER ALL=(root) NOPASSWD: \
+                     /usr/bin/rdmactl ^agent [0-9a-f]{32}( --lines)?$` (replace USER and the path; \
+                     sudo before 1.9.10: `/usr/bin/rdmactl agent [0-9a-f]*`); or omit --sudo";
 
 /// Words of sudo in its own language, which our commands ask for, and of `env`.
 const ASKS: [&str; 4] =
