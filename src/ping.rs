@@ -20,6 +20,7 @@ mod halt;
 pub mod mad;
 pub mod mad_address;
 pub mod matrix;
+mod memory_limit;
 mod message;
 mod neighbour;
 mod node;

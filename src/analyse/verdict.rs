@@ -10,8 +10,8 @@ pub use fix::{Ends, with_placeholders};
 
 use crate::model::Protocol;
 use crate::model::ping::{
-    Code, Datagrams, Evidence, FIX_EFA, FIX_KILLED, FIX_OWN_FIREWALL, GidMatch, Life, Passage,
-    Side, Verdict,
+    Code, Datagrams, Evidence, FIX_CGROUP, FIX_EFA, FIX_FIRMWARE, FIX_KILLED, FIX_OPEN_FILES,
+    FIX_OWN_FIREWALL, GidMatch, Life, Passage, Side, Verdict,
 };
 use crate::model::probe::{Cause, Stage, StepError};
 
@@ -40,6 +40,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let special = match code {
         Code::Udp4791Blocked if failure.cause == Cause::Filtered => Some(FIX_OWN_FIREWALL),
         Code::NoAck if evidence.protocol == Protocol::Efa => Some(FIX_EFA),
+        Code::Resources => fix_of_resources(&failure.cause),
         _ => None,
     };
     Verdict {
@@ -273,6 +274,17 @@ fn is_secondary(failure: &StepError) -> bool {
     matches!(&failure.cause, Cause::Completion(status) if status == "IBV_WC_WR_FLUSH_ERR")
 }
 
+/// Returns the fix of an object that could not be made for another reason than the adapter's limits.
+fn fix_of_resources(cause: &Cause) -> Option<&'static str> {
+    let Cause::Errno(name) = cause else { return None };
+    match name.as_str() {
+        "EAGAIN" => Some(FIX_CGROUP),
+        "EMFILE" | "ENFILE" => Some(FIX_OPEN_FILES),
+        "EIO" => Some(FIX_FIRMWARE),
+        _ => None,
+    }
+}
+
 fn judge_local(cause: &Cause) -> Code {
     match cause {
         Cause::Library => Code::Library,
@@ -282,8 +294,7 @@ fn judge_local(cause: &Cause) -> Code {
         Cause::Mtu => Code::MtuMismatch,
         Cause::Errno(name) => match name.as_str() {
             "EACCES" | "EPERM" | "ENOENT" => Code::Permission,
-            "ENOMEM" => Code::Memlock,
-            "ENODATA" | "ENODEV" => Code::GidIndex,
+            "ENODATA" | "ENODEV" | "EADDRNOTAVAIL" => Code::GidIndex,
             _ => Code::Resources,
         },
         _ => Code::Agent,
@@ -298,12 +309,12 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
             "ETIMEDOUT" => Code::NoNeighbour,
             "ENETUNREACH" => Code::LinkDown,
             "EHOSTUNREACH" | "EACCES" => Code::Prohibited,
-            "ENODATA" | "ENODEV" => Code::GidIndex,
+            "EPERM" => Code::Permission,
+            "ENODATA" | "ENODEV" | "EADDRNOTAVAIL" => Code::GidIndex,
             "EINVAL" if evidence.gids == GidMatch::FamiliesDiffer => Code::GidFamily,
             // The operator sent a value that the kernel rejects.
             "EINVAL" => Code::Agent,
-            "ENOMEM" => Code::Memlock,
-            _ => Code::RailDown,
+            _ => Code::Resources,
         },
         Cause::Mtu => Code::MtuMismatch,
         Cause::Filtered => Code::Udp4791Blocked,
@@ -660,7 +671,8 @@ mod tests {
     fn local_causes_are_told_apart() {
         let code = |cause| judge(&evidence(Some(at(Stage::Open, cause)), None)).code;
         assert_eq!(code(Cause::Errno("EACCES".into())), Code::Permission);
-        assert_eq!(code(Cause::Errno("ENOMEM".into())), Code::Memlock);
+        assert_eq!(code(Cause::Errno("ENOMEM".into())), Code::Resources);
+        assert_eq!(code(Cause::MemoryLimit("ENOMEM".into())), Code::Memlock);
         assert_eq!(code(Cause::Errno("ENODATA".into())), Code::GidIndex);
         assert_eq!(code(Cause::Library), Code::Library);
         assert_eq!(code(Cause::Unsupported), Code::NoTransport);
@@ -769,7 +781,7 @@ mod tests {
     #[test]
     fn a_refusal_is_the_echo_of_what_failed_there() {
         let refused = at(Stage::Connect, Cause::Refused);
-        let there = at(Stage::Open, Cause::Errno("ENOMEM".into()));
+        let there = at(Stage::Open, Cause::MemoryLimit("ENOMEM".into()));
         let verdict = judge(&evidence(Some(refused.clone()), Some(there)));
         assert_eq!((verdict.code, verdict.side), (Code::Memlock, Side::Target));
         assert_eq!(judge(&evidence(Some(refused), None)).code, Code::NoListener);

@@ -51,7 +51,7 @@ pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
 fn is_of_agent(argument: &OsString) -> bool {
     argument.to_str().is_some_and(|argument| {
         matches!(argument, "verbs" | "worker" | "--unlink" | "--lines" | "--parent")
-            || argument.bytes().all(|byte| byte.is_ascii_hexdigit())
+            || argument.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 

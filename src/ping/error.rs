@@ -1,17 +1,31 @@
+//! Turns errors of verbs and of the connection manager into answers to a step.
+
+use super::memory_limit;
 use crate::model::probe::{Cause, Stage, StepError};
 use crate::source::fixes;
 use crate::sys::Errno;
 use crate::sys::cm::{CmError, EventKind, EventStatus, Step};
-use crate::sys::verbs::VerbsError;
+use crate::sys::verbs::{Operation, VerbsError};
 
-/// A verbs error as the answer to a step.
+/// Returns a verbs error as the answer to a step. The table of all errors is docs/errors.tsv.
 pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
+    verbs_error_of(stage, error, error.is_memory_limit() && memory_limit::applies())
+}
+
+/// The same; `is_limited` is true if the memory that this process may lock is limited.
+fn verbs_error_of(stage: Stage, error: &VerbsError, is_limited: bool) -> StepError {
     let cause = match error {
         VerbsError::Load(_) | VerbsError::NoKernelSupport | VerbsError::NoProvider { .. } => {
             Cause::Library
         }
-        VerbsError::NoSuchDevice { .. } => Cause::DeviceGone,
-        VerbsError::Call { errno, .. } if error.is_memory_limit() => {
+        // A device file may be left of a device that is gone (`ib_uverbs_open`).
+        VerbsError::NoSuchDevice { .. }
+        | VerbsError::Call {
+            operation: Operation::Open,
+            errno: Errno::NO_DEVICE | Errno::NO_SUCH_ADDRESS,
+            ..
+        } => Cause::DeviceGone,
+        VerbsError::Call { errno, .. } if error.is_memory_limit() && is_limited => {
             Cause::MemoryLimit(errno.name().into_owned())
         }
         _ if error.is_unsupported() => Cause::Unsupported,
@@ -21,7 +35,7 @@ pub(super) fn verbs_error(stage: Stage, error: &VerbsError) -> StepError {
     StepError { detail: error.to_string(), fix, ..StepError::new(stage, cause) }
 }
 
-/// An `rdma_cm` error as the answer to a step.
+/// Returns an `rdma_cm` error as the answer to a step.
 pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
     let errno = |errno: &Errno| Cause::Errno(errno.name().into_owned());
     let cause = match error {
@@ -30,6 +44,9 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         _ if error.is_rejected() => Cause::Refused,
         // Only ARP or neighbour discovery is waited for there.
         CmError::TimedOut { step: Step::ResolveAddress, .. } => errno(&Errno::TIMED_OUT),
+        // librdmacm reports a missing device file so.
+        CmError::Call { step: Step::Start, errno: Errno::NO_DEVICE, .. } => errno(&Errno::NO_ENTRY),
+        CmError::Call { step: Step::Connect, errno: Errno::RESET, .. } => Cause::Refused,
         // The TCP connection of iWARP, which the call itself waits for: nobody answers ARP; nobody
         // answers the connection.
         CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
@@ -54,10 +71,12 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
 }
 
 #[cfg(test)]
+mod table;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::sys::cm::Event;
-    use crate::sys::verbs::Operation;
 
     fn cause(step: Step, kind: EventKind, status: EventStatus) -> Cause {
         let event = Event { kind, status };
@@ -67,29 +86,9 @@ mod tests {
         told.cause
     }
 
-    /// Table of operations, their error codes and causes. The kernel function `ib_umem_get` returns
-    /// EPERM if the limit of locked memory is 0.
     #[test]
-    fn each_error_of_an_operation_has_its_cause() {
+    fn an_error_of_a_device_has_its_cause() {
         let errno = |name: &str| Cause::Errno(name.into());
-        let limit = |name: &str| Cause::MemoryLimit(name.into());
-        for (operation, code, wanted) in [
-            (Operation::Open, Errno::ACCESS, errno("EACCES")),
-            (Operation::Open, Errno::NOT_PERMITTED, errno("EPERM")),
-            (Operation::Open, Errno::NO_ENTRY, errno("ENOENT")),
-            (Operation::AllocateDomain, Errno::NO_MEMORY, errno("ENOMEM")),
-            (Operation::RegisterMemory, Errno::NOT_PERMITTED, limit("EPERM")),
-            (Operation::RegisterMemory, Errno::NO_MEMORY, limit("ENOMEM")),
-            (Operation::RegisterMemory, Errno::INVALID, errno("EINVAL")),
-            (Operation::CreateCompletionQueue, Errno::NOT_PERMITTED, limit("EPERM")),
-            (Operation::CreateQueuePair, Errno::NO_MEMORY, limit("ENOMEM")),
-            (Operation::ToReceive, Errno::TIMED_OUT, errno("ETIMEDOUT")),
-            (Operation::ToReceive, Errno::NOT_PERMITTED, errno("EPERM")),
-            (Operation::PostSend, Errno::IO, errno("EIO")),
-        ] {
-            let error = VerbsError::Call { operation, object: "rxe0".into(), errno: code };
-            assert_eq!(verbs_error(Stage::Open, &error).cause, wanted, "{error}");
-        }
         let device = "mlx5_0".to_owned();
         let file = "/dev/infiniband/uverbs0".to_owned();
         for (error, wanted) in [

@@ -16,6 +16,18 @@ pub const FIX_EFA: &str = "allow all traffic within the security group of {sourc
                            outbound; rules for TCP and UDP do not cover EFA; check that both instances are in one \
                            subnet";
 
+/// Fix for [`Code::Resources`] if a control group limits RDMA objects (EAGAIN).
+pub const FIX_CGROUP: &str = "on {host}, show and raise the limits of the control group: grep . \
+                              /sys/fs/cgroup/*/rdma.max /sys/fs/cgroup/*/rdma.current";
+
+/// Fix for [`Code::Resources`] if no more files may be open (EMFILE, ENFILE).
+pub const FIX_OPEN_FILES: &str = "on {host}, raise the limit of open files: ulimit -n; '* - nofile \
+                                  65536' in /etc/security/limits.d/rdma.conf; sysctl fs.file-max";
+
+/// Fix for [`Code::Resources`] if the adapter does not respond (EIO).
+pub const FIX_FIRMWARE: &str = "on {host}, find why the adapter or its firmware failed: dmesg | \
+                                grep -iE '{device}|firmware|health|infiniband'";
+
 /// Fix for [`Code::LinkDown`] if the network interface is set down.
 pub const FIX_SET_UP: &str = "on {host}: ip link set {netdev} up; if the port stays down, check the cable and the \
                               switch port: rdmactl ports -v -H {host}";
@@ -190,8 +202,9 @@ codes! {
         ["on {host}, install the libraries: apt install ibverbs-providers librdmacm1 (Debian), dnf install libibverbs \
           librdmacm (RHEL)"];
     Resources = "local.resources",
-        "The device cannot create another object (queue pair, completion queue, memory region).",
-        ["on {host}, list which processes hold them: rdma resource show"];
+        "The device cannot create another object (queue pair, completion queue, memory region): the adapter, a control \
+         group or the limit of open files allows no more, or the adapter does not respond.",
+        ["on {host}, list which processes hold them: rdma resource show", FIX_CGROUP, FIX_OPEN_FILES, FIX_FIRMWARE];
     NoPort = "local.no_port",
         "The host has no RDMA device, or no active port with a usable GID.",
         ["check the driver, the cable and the address of the ports: rdmactl ports -v -H {host}"];

@@ -1,0 +1,110 @@
+//! Walks the table of the errors of every operation, docs/errors.tsv.
+
+use super::{cm_error, verbs_error_of};
+use crate::analyse::verdict::{Ends, judge};
+use crate::model::Protocol;
+use crate::model::ping::{Code, EndEvidence, Evidence, GidMatch, Life};
+use crate::model::probe::{Stage, StepError};
+use crate::sys::Errno;
+use crate::sys::cm::{CmError, Step};
+use crate::sys::verbs::{Operation, VerbsError};
+
+/// The words of the table, with the stage of a test at which the operation is made.
+const OPERATIONS: [(&str, Operation, Stage); 14] = [
+    ("open", Operation::Open, Stage::Open),
+    ("query-port", Operation::QueryPort, Stage::Open),
+    ("query-gid", Operation::QueryGid, Stage::Open),
+    ("query-pkey", Operation::QueryPkey, Stage::Open),
+    ("alloc-pd", Operation::AllocateDomain, Stage::Open),
+    ("reg-mr", Operation::RegisterMemory, Stage::Open),
+    ("create-channel", Operation::CreateChannel, Stage::Open),
+    ("create-cq", Operation::CreateCompletionQueue, Stage::Open),
+    ("create-qp", Operation::CreateQueuePair, Stage::Open),
+    ("create-ah", Operation::CreateAddress, Stage::Connect),
+    ("to-init", Operation::ToInit, Stage::Connect),
+    ("to-rtr", Operation::ToReceive, Stage::Connect),
+    ("to-rts", Operation::ToSend, Stage::Connect),
+    ("post-send", Operation::PostSend, Stage::Connect),
+];
+
+/// The same of the connection manager.
+const STEPS: [(&str, Step, Stage); 9] = [
+    ("cm-start", Step::Start, Stage::Open),
+    ("cm-create", Step::Create, Stage::Open),
+    ("cm-bind", Step::Bind, Stage::Open),
+    ("cm-listen", Step::Listen, Stage::Open),
+    ("cm-resolve-address", Step::ResolveAddress, Stage::Connect),
+    ("cm-resolve-route", Step::ResolveRoute, Stage::Connect),
+    ("cm-connect", Step::Connect, Stage::Connect),
+    ("cm-accept", Step::Accept, Stage::Connect),
+    ("cm-watch", Step::Watch, Stage::Connect),
+];
+
+fn failure(operation: &str, errno: Errno, is_limited: bool) -> StepError {
+    let object = "rxe0".to_owned();
+    if let Some(&(_, operation, stage)) = OPERATIONS.iter().find(|(word, ..)| *word == operation) {
+        verbs_error_of(stage, &VerbsError::Call { operation, object, errno }, is_limited)
+    } else {
+        let &(_, step, stage) =
+            STEPS.iter().find(|(word, ..)| *word == operation).expect("a word of the table");
+        cm_error(stage, &CmError::Call { step, object, errno })
+    }
+}
+
+fn code(failure: StepError) -> Code {
+    let source = EndEvidence { failure: Some(failure), life: Life::Alive };
+    let evidence = Evidence {
+        source,
+        target: EndEvidence { failure: None, life: Life::Alive },
+        protocol: Protocol::Roce,
+        gids: GidMatch::Global,
+        datagrams: None,
+        wants_datagrams: false,
+        unreliable: None,
+        mad: None,
+        tcp: None,
+        passed: false,
+        rdma: None,
+    };
+    judge(&evidence, &Ends { source: "n1", target: "n2", route: None }).code
+}
+
+/// Operation, error and verdict of each line.
+fn lines() -> impl Iterator<Item = (&'static str, Errno, &'static str)> {
+    let lines = include_str!("../../../docs/errors.tsv").lines().skip(1);
+    lines.map(|line| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [operation, errno, verdict, source] = cells[..] else { panic!("{line}") };
+        assert!(!source.is_empty(), "{line}");
+        let code = (1..=133).map(Errno::from_code).find(|code| code.name() == errno);
+        (operation, code.unwrap_or_else(|| panic!("no such error: {line}")), verdict)
+    })
+}
+
+#[test]
+fn each_error_of_each_operation_has_the_verdict_of_the_table() {
+    let wrong: Vec<String> = lines()
+        .filter_map(|(operation, errno, wanted)| {
+            let seen = code(failure(operation, errno, true)).word();
+            (seen != wanted).then(|| format!("{operation} {errno}: {seen}, not {wanted}"))
+        })
+        .collect();
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn without_a_limit_no_error_is_one_of_locked_memory() {
+    for (operation, errno, verdict) in lines().filter(|line| line.2 == Code::Memlock.word()) {
+        let seen = code(failure(operation, errno, false));
+        let wanted = if errno == Errno::NOT_PERMITTED { Code::Permission } else { Code::Resources };
+        assert_eq!(seen, wanted, "{operation} {errno}: {verdict}");
+    }
+}
+
+#[test]
+fn an_error_that_no_table_has_is_not_a_cause_of_its_own() {
+    for (word, ..) in OPERATIONS {
+        let seen = code(failure(word, Errno::from_code(200), true));
+        assert!(matches!(seen, Code::Resources | Code::RailDown), "{word}: {seen:?}");
+    }
+}
