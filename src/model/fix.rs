@@ -177,8 +177,10 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D:
     Ok(text.and_then(|text| Fix::of_host(&text)))
 }
 
-/// True for a name that a shell takes as one ordinary word, which is no option.
-fn is_plain(name: &str) -> bool {
+/// Returns true for a name of at most 255 characters that a shell takes as one ordinary word, which
+/// is no option.
+#[must_use]
+pub fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
         && !name.starts_with('-')
@@ -186,7 +188,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn is_of_name(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || "._@%-".contains(letter)
+    letter.is_ascii_alphanumeric() || "._:@%-".contains(letter)
 }
 
 #[cfg(test)]

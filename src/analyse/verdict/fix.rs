@@ -3,8 +3,8 @@
 //! Names of devices and network interfaces come from other hosts, and a fix is pasted into a shell: a name with any
 //! other character than those of ordinary names is left out, and its placeholder stays in capitals.
 
-use crate::model::Protocol;
 use crate::model::ping::{Route, RoutePort, Side};
+use crate::model::{Protocol, is_plain};
 
 /// The two hosts of a pair and the route between them, as a verdict names them.
 #[derive(Debug, Clone, Copy)]
@@ -101,12 +101,6 @@ fn other(side: Side) -> Side {
 /// Returns the name if a shell takes it as one ordinary word, else the placeholder.
 pub(crate) fn plain_or<'a>(name: &'a str, placeholder: &'a str) -> &'a str {
     if is_plain(name) { name } else { placeholder }
-}
-
-/// True if a shell takes the name as one ordinary word.
-fn is_plain(name: &str) -> bool {
-    let is_ordinary = |letter: char| letter.is_ascii_alphanumeric() || "._:@%-".contains(letter);
-    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_ordinary)
 }
 
 #[cfg(test)]

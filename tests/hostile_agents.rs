@@ -1,0 +1,533 @@
+//! Agents that keep the protocol and send hostile contents: sizes, texts, numbers, times, order,
+//! addresses.
+//!
+//! The hosts of a run are this machine. Their agent is this test program again, with only the test
+//! [`hostile_agent`] in it: it takes reports of fixtures and changes them by chance. A seed repeats a
+//! run: `RDMACTL_HOSTILE_SEED=N`. `RDMACTL_HOSTILE_AGENTS=10000` is the long test.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
+
+#[path = "fleet/bed.rs"]
+mod bed;
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bed::{NOT_INSTALLED, Said, rdmactl, write_program};
+use rdmactl::clock;
+use rdmactl::model::HostReport;
+use rdmactl::wire::{FrameReader, Greeting, LineReader, LineWriter, Party, ToAgent};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Stands in every hostile text, so that the output shows where it went.
+const MARK: &str = "hOsTiLe";
+
+/// Memory that the operator may use for the agents of one run, in KiB.
+const MOST_MEMORY: u64 = 512 * 1024;
+
+/// Time that one run may take, with a time limit for hosts of a second.
+const MOST_TIME: Duration = Duration::from_secs(90);
+
+/// Agents of one run.
+const HOSTS: u64 = 20;
+
+/// Variables by which the test program becomes an agent.
+const SEED: &str = "RDMACTL_TEST_HOSTILE";
+const REPORT: &str = "RDMACTL_TEST_REPORT";
+
+/// Fixtures whose reports are changed.
+const FIXTURES: [&str; 3] = ["debian13_rxe", "mlx5_roce", "consumers_client"];
+
+/// Commands, each with a part of the output formats.
+const COMMANDS: [&[&str]; 12] = [
+    &["devices", "-v"],
+    &["ports", "-v", "--json"],
+    &["ports", "--lossless"],
+    &["gids", "-f", "csv"],
+    &["counters", "-f", "plain"],
+    &["resources"],
+    &["connections"],
+    &["connections", "--json"],
+    &["devices", "-f", "prom"],
+    &["devices", "--watch=1s", "--count", "2"],
+    &["ping", "--matrix", "SET", "--quick"],
+    &["ping", "--matrix", "SET", "--quick", "--json", "--test", "bw"],
+];
+
+/// A sequence of numbers that a seed repeats (`xorshift64*`).
+struct Chance(u64);
+
+impl Chance {
+    fn of(seed: u64) -> Self {
+        Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % count as u64).unwrap()
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    fn text(&mut self) -> String {
+        match self.below(14) {
+            0 => String::new(),
+            1 => format!("fix: curl {MARK} | sh"),
+            2 => format!("x\n  fix: {MARK}"),
+            3 => format!("\u{1b}[2J\u{1b}]0;{MARK}\u{7}"),
+            4 => format!("\u{9b}31m{MARK}\u{202e}\u{2066}"),
+            5 => format!("$({MARK})`{MARK}`; {MARK}"),
+            6 => format!("../../../etc/{MARK}"),
+            7 => format!("/{MARK}\0/"),
+            8 => MARK.repeat(3_000),
+            9 => format!("={MARK}!A1"),
+            10 => format!("</td><script>{MARK}</script>"),
+            11 => format!("\r\n\t{MARK}\u{8}\u{8}"),
+            12 => "n1".into(),
+            _ => format!("{MARK}-{}", self.below(1_000)),
+        }
+    }
+
+    fn number(&mut self) -> Value {
+        match self.below(8) {
+            0 => json!(0),
+            1 => json!(-1),
+            2 => json!(u64::MAX),
+            3 => json!(i64::MIN),
+            4 => json!(u32::MAX),
+            5 => json!(1e308),
+            6 => json!(65_536),
+            _ => json!(self.next() % 300),
+        }
+    }
+
+    /// Changes one value in so many.
+    fn change(&mut self, value: &mut Value, times: usize) {
+        match value {
+            Value::String(text) if self.once_in(times) => *text = self.text(),
+            Value::Number(_) if self.once_in(times) => *value = self.number(),
+            Value::Bool(is) if self.once_in(times) => *is = !*is,
+            Value::Null if self.once_in(times * 4) => *value = Value::String(self.text()),
+            Value::Array(list) => {
+                for one in list.iter_mut() {
+                    self.change(one, times);
+                }
+                match self.below(times * 4) {
+                    0..4 => {
+                        let most = [0, 3, 70, 3_000][self.below(4)];
+                        let one = list.first().cloned();
+                        list.extend(one.into_iter().cycle().take(most));
+                    }
+                    4..8 => list.reverse(),
+                    8 => list.clear(),
+                    _ => {}
+                }
+            }
+            Value::Object(fields) => {
+                for one in fields.values_mut() {
+                    self.change(one, times);
+                }
+                if self.once_in(times * 8) {
+                    let key = fields.keys().next().cloned();
+                    key.and_then(|key| fields.remove(&key));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Chance {
+    /// Changes some values of a report so that it is a report still.
+    fn change_some(&mut self, report: &mut Value, count: usize) {
+        for _ in 0..count {
+            let pointer = self.pointer(report);
+            let Some(value) = report.pointer_mut(&pointer) else { continue };
+            let before = value.clone();
+            self.change(value, 1);
+            if HostReport::deserialize(&*report).is_err()
+                && let Some(value) = report.pointer_mut(&pointer)
+            {
+                *value = before;
+            }
+        }
+    }
+
+    /// The place of some value.
+    fn pointer(&mut self, value: &Value) -> String {
+        let (word, inner) = match value {
+            Value::Array(list) if !list.is_empty() => {
+                let index = self.below(list.len());
+                (index.to_string(), &list[index])
+            }
+            Value::Object(fields) if !fields.is_empty() => {
+                let (key, inner) = fields.iter().nth(self.below(fields.len())).unwrap();
+                (key.replace('~', "~0").replace('/', "~1"), inner)
+            }
+            _ => return String::new(),
+        };
+        if self.once_in(12) && !matches!(inner, Value::Object(_)) {
+            return format!("/{word}");
+        }
+        format!("/{word}{}", self.pointer(inner))
+    }
+}
+
+/// The output of the hostile agent, in frames or in lines of frames.
+struct Voice<W> {
+    output: W,
+    frames: u64,
+}
+
+impl<W: Write> Voice<W> {
+    fn say(&mut self, message: &Value) -> io::Result<()> {
+        let text = message.to_string();
+        self.output.write_all(&u32::try_from(text.len()).unwrap().to_be_bytes())?;
+        self.output.write_all(text.as_bytes())?;
+        self.output.flush()?;
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Sends a text in parts of at most 500,000 bytes.
+    fn parts(&mut self, kind: &str, text: &str, more: &Value) -> io::Result<()> {
+        let letters: Vec<char> = text.chars().collect();
+        let parts = letters.chunks(200_000).count();
+        for (index, part) in letters.chunks(200_000).enumerate() {
+            let mut body = more.clone();
+            body["text"] = part.iter().collect::<String>().into();
+            body["is_last"] = (index + 1 == parts).into();
+            self.say(&json!({ kind: body }))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_stderr(text: &str) -> io::Result<()> {
+    File::from(rustix::stdio::stderr().try_clone_to_owned()?).write_all(text.as_bytes())
+}
+
+/// The result of a step, as if all went well.
+fn good(act: &Value) -> Value {
+    let kind = act.as_object().and_then(|act| act.keys().next()).map_or("", String::as_str);
+    let kind = act.as_str().unwrap_or(kind);
+    let trips = json!({
+        "count": 100, "warm_up": 1, "min_ns": 900, "p50_ns": 1_000, "p90_ns": 1_100, "p99_ns": null,
+        "p99_9_ns": null, "max_ns": 2_000, "mean_ns": 1_000, "stddev_ns": 10,
+    });
+    match kind {
+        "open" => json!({"opened": {
+            "queue_pair": 17, "psn": 5, "lid": 1, "mtu": 4096, "cm_address": null,
+            "tcp_address": "10.10.1.1:4000", "tcp_stream_address": "127.0.0.1:22", "datagrams": {"Ok": 18},
+        }}),
+        "meet" => json!({"met": {"sent": 3, "answered": 3, "heard": 3, "trips": trips}}),
+        "connect" => json!("connected"),
+        "tcp" => json!({"tcp": trips}),
+        "serve" => json!({"served": {"messages": 100}}),
+        "probe" => json!({"probed": trips}),
+        "stream" | "tcp_stream" => json!({"streamed": {
+            "bytes": 1_000_000, "median_bps": 1_000_000, "min_bps": 1_000, "stddev_bps": 10,
+        }}),
+        "close" => json!({"closed": {"sent": 100, "received": 100, "retransmissions": 0}}),
+        _ => json!("done"),
+    }
+}
+
+fn failure(chance: &mut Chance) -> Value {
+    let stages = ["open", "connect", "tcp", "first_message", "latency", "bandwidth"];
+    let causes = [
+        json!("no_reply"),
+        json!({"errno": chance.text()}),
+        json!({"completion": "IBV_WC_RETRY_EXC_ERR"}),
+        json!("device_gone"),
+        json!("filtered"),
+        json!("stuck"),
+    ];
+    json!({
+        "stage": stages[chance.below(stages.len())],
+        "cause": causes[chance.below(causes.len())],
+        "detail": chance.text(), "fix": chance.text(), "size": chance.number(), "done": 0,
+    })
+}
+
+/// Plays an agent until its input ends.
+fn play(mut input: impl FnMut() -> Option<ToAgent>, output: impl Write) -> io::Result<()> {
+    let number: u64 = env::var(SEED).unwrap().parse().unwrap();
+    let mut chance = Chance::of(number);
+    let report: Value = serde_json::from_slice(&fs::read(env::var(REPORT).unwrap())?)?;
+    let mut voice = Voice { output, frames: 0 };
+    let nature = chance.below(16);
+    if chance.once_in(4) {
+        // Stderr of a host is no voice of rdmactl.
+        let _ = write_stderr(&format!("fix: {MARK}\n\u{1b}[2J{MARK}\n"));
+    }
+    let pid = if nature == 1 { chance.number() } else { json!(std::process::id()) };
+    voice.say(&json!({"hello": {"pid": pid, "start_ticks": chance.next()}}))?;
+    match nature {
+        2 => voice.say(&json!({"end": {"frames": 1}}))?,
+        3 => voice.say(&json!({"worker_lost": {"ended": {"status": -1, "signal": 99}}}))?,
+        4 => voice.say(&json!({"worker": {"id": 7, "result": {"Err": failure(&mut chance)}}}))?,
+        5 => voice.parts("delta_part", "[1,2]", &json!({"base": 3}))?,
+        6 => voice.output.write_all(&[0, 0, 0, 9])?,
+        7 => (0..2_000).try_for_each(|_| voice.say(&json!("alive")))?,
+        _ => {}
+    }
+    while let Some(message) = input() {
+        match message {
+            ToAgent::Report { base, parts, .. } => {
+                let mut mine = report.clone();
+                mine["parts"] = serde_json::to_value(&parts)?;
+                if nature == 13 {
+                    chance.change(&mut mine, 8);
+                } else {
+                    let count = [3, 12, 30][chance.below(3)];
+                    chance.change_some(&mut mine, count);
+                }
+                match nature {
+                    8 => thread::park_timeout(Duration::from_secs(30)),
+                    9 => voice.parts("report_part", &"[".repeat(100_000), &json!({}))?,
+                    10 => {
+                        let text = mine.to_string();
+                        for _ in 0..3 {
+                            voice.parts("report_part", &text, &json!({}))?;
+                        }
+                    }
+                    11 if base.is_some() => {
+                        voice.parts("delta_part", &mine.to_string(), &json!({"base": base}))?;
+                    }
+                    _ => voice.parts("report_part", &mine.to_string(), &json!({}))?,
+                }
+            }
+            ToAgent::Worker(asked) => {
+                let act = serde_json::to_value(&asked.step.act)?;
+                let mut result = if chance.once_in(6) {
+                    json!({"Err": failure(&mut chance)})
+                } else {
+                    json!({"Ok": good(&act)})
+                };
+                chance.change(&mut result, 20);
+                let id = if chance.once_in(30) { json!(1) } else { json!(asked.id) };
+                if !chance.once_in(40) {
+                    voice.say(&json!({"worker": {"id": id, "result": result}}))?;
+                }
+            }
+            ToAgent::Record { .. } => voice.parts("record_part", &chance.text(), &json!({}))?,
+            ToAgent::StartWorker | ToAgent::Alive => {}
+            ToAgent::Bye => {
+                let frames = if nature == 12 { chance.next() } else { voice.frames };
+                return voice.say(&json!({"end": {"frames": frames}}));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The agent of a host; no test unless [`SEED`] is set.
+#[test]
+fn hostile_agent() {
+    if env::var_os(SEED).is_none() {
+        return;
+    }
+    let nonce = env::var("RDMACTL_TEST_NONCE").unwrap();
+    // The output of the test harness would follow the last frame.
+    let own = |stream: BorrowedFd<'_>| File::from(stream.try_clone_to_owned().unwrap());
+    let (stdin, mut output) = (own(rustix::stdio::stdin()), own(rustix::stdio::stdout()));
+    let greeting = Greeting::line(&nonce);
+    if env::var("RDMACTL_TEST_LINES").is_ok_and(|lines| lines == "--lines") {
+        let mut reader = FrameReader::new(LineReader::new(stdin, &nonce, Party::Agent));
+        let mut output = LineWriter::new(output, &nonce, Party::Operator);
+        let _ = output.write_all(greeting.as_bytes()).and_then(|()| output.flush());
+        let _ = play(|| reader.read().ok().flatten(), output);
+    } else {
+        let mut reader = FrameReader::new(stdin);
+        let _ = output.write_all(greeting.as_bytes());
+        let _ = play(|| reader.read().ok().flatten(), output);
+    }
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+        .unwrap();
+}
+
+/// A machine whose every host has the hostile agent.
+struct Bed {
+    programs: TempDir,
+    home: TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let bed = Self { programs: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
+        for fixture in FIXTURES {
+            let capture = format!("tests/fixtures/{fixture}/capture.ndjson");
+            let mut all = Command::new(env!("CARGO_BIN_EXE_rdmactl"));
+            let output = all.args(["connections", "--json", "--from", &capture]).output().unwrap();
+            let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let output = Command::new(env!("CARGO_BIN_EXE_rdmactl"))
+                .args(["devices", "-v", "--json", "--from", &capture])
+                .output()
+                .unwrap();
+            let devices: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let mut report = devices["hosts"][0].clone();
+            if let Some(host) = document["hosts"].get_mut(0).and_then(Value::as_object_mut) {
+                for key in ["consumers", "resources", "netlink"] {
+                    if let Some(part) = host.remove(key) {
+                        report[key] = part;
+                    }
+                }
+            }
+            fs::write(bed.programs.path().join(fixture), report.to_string()).unwrap();
+        }
+        let here = env::current_exe().unwrap();
+        let programs = bed.programs.path().display();
+        write_program(
+            &bed.programs.path().join("rdmactl"),
+            &format!(
+                "n=${{HOST#h}}\nexport {SEED}=$(($RDMACTL_TEST_BASE + $n)) RDMACTL_TEST_NONCE=$2 \
+                 RDMACTL_TEST_LINES=$3\nset -- {}\nshift $(($n % 3))\nexport {REPORT}={programs}/$1\n\
+                 exec {} --exact hostile_agent --nocapture -q",
+                FIXTURES.join(" "),
+                here.display()
+            ),
+        );
+        write_program(&bed.programs.path().join("way"), "export HOST=$1; shift; exec \"$@\"");
+        bed
+    }
+
+    /// Runs one command on the hosts; panics with the seed if a promise is broken.
+    fn run(&self, seed: u64) {
+        let mut chance = Chance::of(seed);
+        let template = COMMANDS[chance.below(COMMANDS.len())];
+        let is_ping = template[0] == "ping";
+        let hosts = if is_ping { 6 } else { HOSTS };
+        let set = format!("h[1-{hosts}]");
+        let mut arguments: Vec<&str> =
+            template.iter().map(|word| if *word == "SET" { &*set } else { word }).collect();
+        if !is_ping {
+            arguments.extend(["-H", &set]);
+        }
+        let limit = if is_ping { "4s" } else { "2s" };
+        arguments.extend(["--timeout", limit, "--no-upload"]);
+        let mut command = rdmactl();
+        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        command
+            .args(&arguments)
+            .args(["--launcher", "exec", "way {host} {command}"])
+            .env("PATH", path)
+            .env("RDMACTL_PATH", NOT_INSTALLED)
+            .env("RDMACTL_TEST_BASE", (seed * 1_000).to_string())
+            .env("XDG_RUNTIME_DIR", self.home.path())
+            .env("HOME", self.home.path())
+            .env("TMPDIR", self.home.path())
+            .current_dir(self.home.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let begin = clock::now();
+        let child = command.spawn().unwrap();
+        let (pid, is_over, peak) = (child.id(), AtomicBool::new(false), AtomicU64::new(0));
+        let said = thread::scope(|scope| {
+            scope.spawn(|| watch(pid, &is_over, &peak, begin));
+            let said = Said::of(child);
+            is_over.store(true, Ordering::Relaxed);
+            said
+        });
+        let peak = peak.into_inner();
+        if env::var_os("RDMACTL_HOSTILE_SEED").is_some() {
+            let _ = write_stderr(&format!("{}{}", said.stdout, said.stderr));
+        }
+        let place = format!("RDMACTL_HOSTILE_SEED={seed}: rdmactl {}", arguments.join(" "));
+        assert!(begin.elapsed() < MOST_TIME, "{place}: took {:?}", begin.elapsed());
+        assert!(matches!(said.code, Some(0..=3)), "{place}: {:?}\n{}", said.code, said.stderr);
+        assert!(peak < MOST_MEMORY, "{place}: used {peak} KiB");
+        for (stream, text) in [("stdout", &said.stdout), ("stderr", &said.stderr)] {
+            let acts = text.chars().find(|letter| acts_on_a_terminal(*letter));
+            assert_eq!(acts, None, "{place}: {stream}\n{text}");
+            let voice = text.lines().find(|line| {
+                let line = line.trim_start().trim_start_matches('"');
+                line.starts_with("fix: ") && is_foreign(line)
+            });
+            assert_eq!(voice, None, "{place}: a host speaks as rdmactl\n{text}");
+            assert!(!text.contains("panicked"), "{place}: {text}");
+        }
+        if arguments.contains(&"--json") && !said.stdout.is_empty() {
+            let json: Value = serde_json::from_str(&said.stdout).unwrap();
+            assert!(!has_foreign_fix(&json), "{place}: {json}");
+        }
+        let left: Vec<_> = fs::read_dir(self.home.path()).unwrap().flatten().collect();
+        assert!(left.is_empty(), "{place}: left {left:?}");
+    }
+}
+
+/// Notes the peak of the memory of a process until it ends; ends one that takes too long.
+fn watch(pid: u32, is_over: &AtomicBool, peak: &AtomicU64, begin: Instant) {
+    let status = Path::new("/proc").join(pid.to_string()).join("status");
+    while !is_over.load(Ordering::Relaxed) {
+        let mut text = String::new();
+        let read = File::open(&status).and_then(|mut file| file.read_to_string(&mut text));
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        if let (Ok(_), Some(line)) = (read, line) {
+            let size = line.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+            peak.fetch_max(size, Ordering::Relaxed);
+        }
+        if begin.elapsed() > MOST_TIME {
+            let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            return;
+        }
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+fn acts_on_a_terminal(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// True for a fix with a text of a host that is not a plain name.
+fn is_foreign(fix: &str) -> bool {
+    fix.len() > 1_500
+        || fix.split(MARK).skip(1).any(|after| after.starts_with([')', '`', ' ', '<', '!', '/']))
+}
+
+/// True if a `fix` or `hint` of the document holds a text of a host that is not a plain name.
+fn has_foreign_fix(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.iter().any(has_foreign_fix),
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            let is_fix = matches!(key.as_str(), "fix" | "hint");
+            (is_fix && value.as_str().is_some_and(is_foreign)) || has_foreign_fix(value)
+        }),
+        _ => false,
+    }
+}
+
+#[test]
+fn hostile_agents_cost_their_own_rows_and_no_more() {
+    if env::var_os(SEED).is_some() {
+        return;
+    }
+    let bed = Bed::new();
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(seed) = number("RDMACTL_HOSTILE_SEED") {
+        return bed.run(seed);
+    }
+    let agents = number("RDMACTL_HOSTILE_AGENTS").unwrap_or(10 * HOSTS);
+    (0..agents.div_ceil(HOSTS)).for_each(|seed| bed.run(seed));
+}
