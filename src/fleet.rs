@@ -8,6 +8,7 @@
 
 mod access;
 mod agent;
+mod budget;
 mod choice;
 mod connector;
 mod descriptors;

@@ -6,6 +6,7 @@
 mod delta;
 mod frame;
 mod greeting;
+pub mod limits;
 mod lines;
 mod message;
 

@@ -64,7 +64,10 @@ impl Fake {
     /// The agent; `$$` is written to the file `pid` first.
     fn start(&self, then: &str) -> Agent {
         let file = self.directory.path().join("said");
-        fs::write(&file, &self.said).unwrap();
+        // What was written before stays.
+        if !self.said.is_empty() {
+            fs::write(&file, &self.said).unwrap();
+        }
         let mut command = Command::new("/bin/sh");
         let pid = self.pid_file();
         command
@@ -183,6 +186,90 @@ fn a_report_over_the_limit_is_refused() {
     let failure = asked(&Fake::saying(&parts));
     assert_eq!(failure.reason, Reason::TooBig);
     assert!(failure.detail.contains("over the limit of 16777216 bytes"), "{failure}");
+}
+
+/// Set for the operator whose memory is measured in [`a_report_of_many_empty_values_costs_little`].
+const OPERATOR: &str = "RDMACTL_TEST_OPERATOR";
+
+/// Most memory of an operator that reads a hostile report of 16 MiB, in KiB: three times the text.
+const MOST_KIB: u64 = 64 << 10;
+
+/// Reports of 16 MiB that are small to send and large to keep, with the words of their failure.
+fn hostile_reports() -> [(String, &'static str); 6] {
+    let filled = |key: &str, value: String| {
+        let json = serde_json::to_string(&HostReport::empty("n1", Via::Agent)).unwrap();
+        let empty = if key == "devices" { "[]" } else { "null" };
+        json.replace(&format!("\"{key}\":{empty}"), &format!("\"{key}\":{value}"))
+    };
+    let list = |member: &str, count: usize| format!("[{}]", vec![member; count].join(","));
+    let interfaces = list(r#"{"name":""}"#, 600_000);
+    let device = r#"{"name":"mlx5_0","ports":[{"number":1,"netdev":"eth0"}]}"#;
+    let both = filled("netdevs", interfaces.clone())
+        .replace("\"devices\":[]", &format!("\"devices\":{}", list(device, 20_000)));
+    [
+        (filled("netdevs", list(r#"{"name":""}"#, 1_200_000)), "netdevs"),
+        (both, "\"devices\" of the report has more than 4096 entries"),
+        (filled("devices", list(r#"{"name":"","ports":[{}]}"#, 600_000)), "devices"),
+        (filled("unknown", "null".into()) + &list("[[],{}]", 1_500_000), "65536 entries"),
+        (filled("kernel", format!("\"{}\"", "x".repeat(15 << 20))), "string of the report"),
+        ("[".repeat(15 << 20), "deeper than 32 levels"),
+    ]
+}
+
+#[test]
+fn a_report_of_many_empty_values_costs_little() {
+    if std::env::var_os(OPERATOR).is_some() {
+        return read_hostile_reports();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_report_of_many_empty_values_costs_little", "--nocapture"])
+        .env(OPERATOR, "1")
+        .output()
+        .unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert_eq!(stdout.matches("reports refused").count(), 1, "{stdout}");
+}
+
+/// Writes the reports into files first, so that the memory is that of the operator alone.
+fn read_hostile_reports() {
+    let fakes: Vec<(Fake, &str)> = hostile_reports()
+        .into_iter()
+        .map(|(json, words)| {
+            let mut messages = vec![HELLO];
+            let mut rest = json.as_str();
+            while !rest.is_empty() {
+                let (text, behind) = rest.split_at(rest.len().min(256 << 10));
+                rest = behind;
+                messages.push(part(text, rest.is_empty()));
+            }
+            let mut fake = Fake::saying(&messages);
+            fs::write(fake.directory.path().join("said"), &fake.said).unwrap();
+            fake.said = Vec::new();
+            (fake, words)
+        })
+        .collect();
+    // The kernel forgets the peak of what was made before.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = peak_kib();
+    for (fake, words) in &fakes {
+        let agent = fake.start("exec cat >/dev/null");
+        let failure = agent.report(&Parts::default(), seconds(60)).unwrap_err();
+        let failure = agent.give_up(failure);
+        assert_eq!(failure.reason, Reason::TooBig, "{failure}");
+        assert!(failure.detail.contains(words), "{failure}");
+    }
+    let grown = peak_kib() - before;
+    assert!(grown < MOST_KIB, "{grown} KiB");
+    println!("reports refused: {grown} KiB");
+}
+
+/// The most memory that this process had since it was cleared, in KiB.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 #[test]

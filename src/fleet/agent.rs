@@ -20,6 +20,7 @@ use reader::Inbox;
 use timed::Timed;
 use way::Way;
 
+use super::budget::{FEWER, NoRoom};
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::ssh::fault;
@@ -305,7 +306,8 @@ impl Agent {
         if reason != Reason::Lost {
             let stderr = self.pipe.last_words();
             let detail = format!("the agent did not send {what}: {why}{stderr}");
-            return HostFailure::new(reason, detail);
+            let failure = HostFailure::new(reason, detail);
+            return if why == NoRoom.to_string() { failure.fix(FEWER) } else { failure };
         }
         let ending = self.pipe.ending();
         let stderr = last_words(&self.pipe.stderr());

@@ -3,6 +3,8 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::limits::{FRAME, OverLimit};
+
 /// The largest frame either side accepts, in bytes.
 pub const FRAME_LIMIT: usize = 1 << 20;
 
@@ -21,6 +23,9 @@ pub enum WireError {
     /// A frame says that it is larger than [`FRAME_LIMIT`].
     #[error("a frame of {0} bytes is over the limit of {FRAME_LIMIT} bytes")]
     TooBig(usize),
+    /// A frame holds more than a message of this protocol does.
+    #[error(transparent)]
+    OverLimit(#[from] OverLimit),
     /// A frame does not hold a message of this protocol.
     #[error("a frame does not hold a message of this protocol: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -100,7 +105,9 @@ impl<R: Read> FrameReader<R> {
         if !self.fill(PREFIX + length)? {
             return Err(WireError::Truncated);
         }
-        let message = serde_json::from_slice(&self.frame[PREFIX..PREFIX + length]);
+        let json = &self.frame[PREFIX..PREFIX + length];
+        let checked = FRAME.check(json).map_err(WireError::from);
+        let message = checked.and_then(|_| Ok(serde_json::from_slice(json)?));
         self.filled = 0;
         // There may be a thousand readers, whose first frame is the largest.
         self.frame.clear();
@@ -198,6 +205,15 @@ mod tests {
     fn garbage_is_malformed() {
         let mut reader = FrameReader::new([0, 0, 0, 2, b'{', b'!'].as_slice());
         assert!(matches!(reader.read::<String>(), Err(WireError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_frame_of_too_many_values_is_refused() {
+        let json = format!("[{}]", vec!["1"; 70_000].join(","));
+        let mut bytes = u32::try_from(json.len()).unwrap().to_be_bytes().to_vec();
+        bytes.extend(json.as_bytes());
+        let mut reader = FrameReader::new(bytes.as_slice());
+        assert!(matches!(reader.read::<Vec<u8>>(), Err(WireError::OverLimit(_))));
     }
 
     #[test]

@@ -1,4 +1,6 @@
-use crate::model::HostReport;
+use super::super::budget::{NoRoom, Share};
+use crate::model::{HostReport, Reason};
+use crate::wire::limits::{OverLimit, REPORT};
 use crate::wire::{BASE_LIMIT, Change, Misfit};
 
 /// The last answer of an agent that is asked again and again, to which its changes are applied.
@@ -23,7 +25,27 @@ pub(super) enum FollowError {
     #[error(transparent)]
     Misfit(#[from] Misfit),
     #[error(transparent)]
+    OverLimit(#[from] OverLimit),
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
+}
+
+impl FollowError {
+    /// Returns the class of the error. A text over a limit is no invalid text.
+    pub(super) fn reason(&self) -> Reason {
+        match self {
+            Self::OverLimit(_) | Self::NoRoom(_) => Reason::TooBig,
+            _ => Reason::Garbage,
+        }
+    }
+}
+
+/// Makes a report of its JSON, whose memory the share then has.
+pub(super) fn report_of(text: &str, share: &mut Share) -> Result<HostReport, FollowError> {
+    share.resize(REPORT.check(text.as_bytes())?)?;
+    Ok(serde_json::from_str(text)?)
 }
 
 impl Followed {
@@ -33,21 +55,30 @@ impl Followed {
     }
 
     /// An answer in full.
-    pub(super) fn take_whole(&mut self, text: String) -> Result<HostReport, FollowError> {
+    pub(super) fn take_whole(
+        &mut self,
+        text: String,
+        share: &mut Share,
+    ) -> Result<HostReport, FollowError> {
         self.last = None;
-        let report = serde_json::from_str(&text)?;
+        let report = report_of(&text, share)?;
         self.keep(text);
         Ok(report)
     }
 
     /// An answer as what changed since the one of number `base`.
-    pub(super) fn take_change(&mut self, base: u64, text: &str) -> Result<HostReport, FollowError> {
+    pub(super) fn take_change(
+        &mut self,
+        base: u64,
+        text: &str,
+        share: &mut Share,
+    ) -> Result<HostReport, FollowError> {
         // What is not whole at the end is not kept.
         let last = self.last.take().filter(|_| base == self.answers);
         let last = last.ok_or(FollowError::OtherBase(base, self.answers))?;
         let change: Change = serde_json::from_str(text)?;
         let text = change.apply(&last)?;
-        let report = serde_json::from_str(&text)?;
+        let report = report_of(&text, share)?;
         self.keep(text);
         Ok(report)
     }
@@ -75,10 +106,10 @@ mod tests {
     fn a_change_makes_the_next_report_of_the_last_one() {
         let mut followed = Followed::default();
         assert_eq!(followed.base(), 0);
-        assert_eq!(followed.take_whole(text("n1")).unwrap().host, "n1");
+        assert_eq!(followed.take_whole(text("n1"), &mut Share::default()).unwrap().host, "n1");
         assert_eq!(followed.base(), 1);
-        assert_eq!(followed.take_change(1, TO_N2).unwrap().host, "n2");
-        assert_eq!(followed.take_change(2, "[]").unwrap().host, "n2");
+        assert_eq!(followed.take_change(1, TO_N2, &mut Share::default()).unwrap().host, "n2");
+        assert_eq!(followed.take_change(2, "[]", &mut Share::default()).unwrap().host, "n2");
         assert_eq!(followed.base(), 3);
     }
 
@@ -95,19 +126,22 @@ mod tests {
             (1, ""),
         ] {
             let mut followed = Followed::default();
-            followed.take_whole(text("n1")).unwrap();
-            assert!(followed.take_change(base, change).is_err(), "{base} {change}");
+            followed.take_whole(text("n1"), &mut Share::default()).unwrap();
+            assert!(
+                followed.take_change(base, change, &mut Share::default()).is_err(),
+                "{base} {change}"
+            );
             assert_eq!(followed.base(), 0, "{base} {change}");
         }
-        assert!(Followed::default().take_change(0, "[]").is_err());
+        assert!(Followed::default().take_change(0, "[]", &mut Share::default()).is_err());
     }
 
     #[test]
     fn what_grew_by_its_changes_is_asked_for_anew() {
         let mut followed = Followed::default();
-        followed.take_whole(text("n1")).unwrap();
+        followed.take_whole(text("n1"), &mut Share::default()).unwrap();
         let long = format!(r#"[[9,2,"{}"]]"#, "x".repeat(BASE_LIMIT));
-        followed.take_change(1, &long).unwrap();
+        followed.take_change(1, &long, &mut Share::default()).unwrap();
         assert_eq!(followed.base(), 0);
     }
 }

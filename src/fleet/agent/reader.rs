@@ -5,12 +5,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::followed::{FollowError, Followed};
+use super::super::budget::Share;
+use super::followed::{FollowError, Followed, report_of};
 use super::timed::Timed;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, StepResult};
 use crate::model::{HostReport, Reason};
 use crate::source::Recording;
+use crate::wire::limits::RECORDING;
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
 
 /// How long an agent with a worker may be silent before it is looked into.
@@ -36,6 +38,8 @@ pub(super) struct Inbox {
     changed: Condvar,
     /// The last answer of an agent that is asked again and again.
     followed: Mutex<Option<Followed>>,
+    /// The memory of the last report.
+    share: Mutex<Share>,
 }
 
 /// The JSON of an answer.
@@ -55,6 +59,8 @@ pub(super) struct State {
     recording: Option<String>,
     /// The pieces so far of a report or a recording.
     text: String,
+    /// The memory of the pieces.
+    text_share: Share,
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
@@ -76,6 +82,7 @@ impl Inbox {
             report: None,
             recording: None,
             text: String::new(),
+            text_share: Share::default(),
             process: None,
             heard: clock::now(),
             loss: None,
@@ -89,6 +96,7 @@ impl Inbox {
             state: Mutex::new(state),
             changed: Condvar::new(),
             followed: Mutex::default(),
+            share: Mutex::default(),
         }
     }
 
@@ -171,17 +179,21 @@ impl Inbox {
     pub(super) fn report(&self, deadline: Deadline) -> Option<HostReport> {
         let text = self.wait(deadline, |state| state.report.take())?;
         let followed = &mut *self.followed();
-        self.made(
-            "report",
-            match (text, followed) {
-                (ReportText::Whole(text), Some(followed)) => followed.take_whole(text),
-                (ReportText::Whole(text), None) => serde_json::from_str(&text).map_err(Into::into),
-                (ReportText::Change(base, text), Some(followed)) => {
-                    followed.take_change(base, &text)
-                }
-                (ReportText::Change(..), None) => Err(FollowError::NotAsked),
-            },
-        )
+        let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match (text, followed) {
+            (ReportText::Whole(text), Some(followed)) => followed.take_whole(text, share),
+            (ReportText::Whole(text), None) => {
+                // The report outlives this agent.
+                report_of(&text, share).inspect(|_| share.keep())
+            }
+            (ReportText::Change(base, text), Some(followed)) => {
+                followed.take_change(base, &text, share)
+            }
+            (ReportText::Change(..), None) => Err(FollowError::NotAsked),
+        };
+        // The pieces are gone.
+        let _ = self.lock().text_share.resize(0);
+        made.map_err(|error| self.break_with(error.reason(), "report", &error)).ok()
     }
 
     /// Keeps the answers from now on, to have only their changes sent; which one it has.
@@ -195,16 +207,20 @@ impl Inbox {
 
     pub(super) fn recording(&self, deadline: Deadline) -> Option<Recording> {
         let text = self.wait(deadline, |state| state.recording.take())?;
-        self.made("recording", serde_json::from_str(&text))
+        let share = &mut *self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        // A recording outlives its agent, too.
+        let made = recording_of(&text, share).inspect(|_| share.keep());
+        let _ = self.lock().text_share.resize(0);
+        made.map_err(|error| self.break_with(error.reason(), "recording", &error)).ok()
     }
 
-    /// What a text says, which holds no such thing when there is an error.
-    fn made<T, E: Display>(&self, what: &str, made: Result<T, E>) -> Option<T> {
-        made.map_err(|error| {
-            let why = format!("invalid {what}: {error}");
-            self.lock().broken = Some((Reason::Garbage, why));
-        })
-        .ok()
+    /// Notes why no report or recording can be made of a text.
+    fn break_with(&self, reason: Reason, what: &str, error: &dyn Display) {
+        let why = match reason {
+            Reason::TooBig => error.to_string(),
+            _ => format!("invalid {what}: {error}"),
+        };
+        self.lock().broken = Some((reason, why));
     }
 
     pub(super) fn reply(
@@ -273,12 +289,18 @@ impl State {
 
     /// Adds a piece, up to a limit; the text of all of them when it was the last one.
     fn take_part(&mut self, what: &str, text: &str, is_last: bool, limit: usize) -> Option<String> {
-        self.text.push_str(text);
-        if self.text.len() > limit {
+        let length = self.text.len() + text.len();
+        if length > limit {
             let why = format!("the {what} is over the limit of {limit} bytes");
             self.broken = Some((Reason::TooBig, why));
             return None;
         }
+        // A text that grows has room for up to twice its length.
+        if let Err(error) = self.text_share.resize(2 * length) {
+            self.broken = Some((Reason::TooBig, error.to_string()));
+            return None;
+        }
+        self.text.push_str(text);
         is_last.then(|| std::mem::take(&mut self.text))
     }
 
@@ -326,7 +348,13 @@ impl State {
 fn reason_of(error: &WireError) -> Reason {
     match error {
         WireError::Io(_) | WireError::Truncated => Reason::Lost,
-        WireError::TooBig(_) => Reason::TooBig,
+        WireError::TooBig(_) | WireError::OverLimit(_) => Reason::TooBig,
         WireError::Malformed(_) => Reason::Garbage,
     }
+}
+
+/// Makes a recording of its JSON, whose memory the share then has.
+fn recording_of(text: &str, share: &mut Share) -> Result<Recording, FollowError> {
+    share.resize(RECORDING.check(text.as_bytes())?)?;
+    Ok(serde_json::from_str(text)?)
 }

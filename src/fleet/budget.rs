@@ -1,0 +1,117 @@
+//! Memory that the answers of all hosts may take in this process.
+//!
+//! Each answer takes its share before values are made of it. A host whose answer finds no room fails
+//! with a reason; the other hosts keep theirs. Agents and shells use it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::model::{HostFailure, Reason};
+
+/// Most memory of all answers together, in bytes.
+///
+/// A host with eight cards takes about 200 KiB: 10,000 of them take 2 GiB.
+const TOTAL: usize = 4 << 30;
+
+/// The memory of this process for answers.
+static ANSWERS: Budget = Budget { left: AtomicUsize::new(TOTAL) };
+
+#[derive(Debug)]
+struct Budget {
+    left: AtomicUsize,
+}
+
+/// Memory that an answer has taken; given back on drop, unless it is [kept](Share::keep).
+#[derive(Debug)]
+pub(super) struct Share {
+    budget: &'static Budget,
+    bytes: usize,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self { budget: &ANSWERS, bytes: 0 }
+    }
+}
+
+/// The answers of all hosts together would take too much memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the reports of all hosts would take more than {} MiB of memory", TOTAL >> 20)]
+pub(super) struct NoRoom;
+
+/// What to do if the answers of all hosts take too much memory.
+pub(super) const FEWER: &str =
+    "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
+
+impl From<NoRoom> for HostFailure {
+    fn from(error: NoRoom) -> Self {
+        Self::new(Reason::TooBig, error.to_string()).fix(FEWER)
+    }
+}
+
+impl Share {
+    /// Takes so much more, or gives back what is over it.
+    ///
+    /// # Errors
+    /// There is not so much left. The share is then what it was.
+    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        if let Some(more) = bytes.checked_sub(self.bytes) {
+            let take = |left: usize| left.checked_sub(more);
+            let left = &self.budget.left;
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .map_err(|_left| NoRoom)?;
+        } else {
+            self.budget.left.fetch_add(self.bytes - bytes, Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Leaves the memory taken until the process ends: the answer outlives its host.
+    pub(super) fn keep(&mut self) {
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.left.fetch_add(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(bytes: usize) -> &'static Budget {
+        Box::leak(Box::new(Budget { left: AtomicUsize::new(bytes) }))
+    }
+
+    fn share(budget: &'static Budget) -> Share {
+        Share { budget, bytes: 0 }
+    }
+
+    #[test]
+    fn answers_share_the_memory_and_give_it_back() {
+        let budget = budget(100);
+        let (mut first, mut second) = (share(budget), share(budget));
+        first.resize(70).unwrap();
+        assert_eq!(second.resize(31), Err(NoRoom));
+        second.resize(30).unwrap();
+        first.resize(10).unwrap();
+        assert_eq!(budget.left.load(Ordering::Relaxed), 60);
+        assert_eq!(first.resize(71), Err(NoRoom), "it still has its 10");
+        drop((first, second));
+        assert_eq!(budget.left.load(Ordering::Relaxed), 100);
+        assert_eq!(share(budget).resize(usize::MAX), Err(NoRoom));
+    }
+
+    #[test]
+    fn a_kept_share_stays_taken() {
+        let budget = budget(100);
+        let mut kept = share(budget);
+        kept.resize(40).unwrap();
+        kept.keep();
+        drop(kept);
+        assert_eq!(budget.left.load(Ordering::Relaxed), 60);
+    }
+}

@@ -1,0 +1,406 @@
+//! Limits of the JSON that comes from an agent, checked before values are made of it.
+//!
+//! [`Limits::check`] passes once over the text. It counts values, members of each list, bytes of strings
+//! and depth, and estimates the memory that the values will take. It does not check that the text is JSON:
+//! serde does so afterwards. The operator calls it for each frame, report and recording.
+
+use std::mem::size_of;
+
+use crate::model::{
+    Counter, Device, EthernetCounter, Fabric, FabricNode, FabricPort, Gid, Netdev, Port, Problem,
+    Resource, TcpSocket,
+};
+
+/// Limits of one text of JSON.
+#[derive(Debug)]
+pub struct Limits {
+    /// The text, as an error names it.
+    what: &'static str,
+    /// Values of all lists and objects together. They bound the time that reading takes.
+    values: usize,
+    /// Bytes of one string, as written.
+    string_bytes: usize,
+    /// Lists and objects in each other.
+    depth: usize,
+    /// Estimated memory of the values, in bytes.
+    memory_bytes: usize,
+    /// Lists with a limit or a size of their own, by the key that they have.
+    lists: &'static [List],
+}
+
+/// Limit of the lists of one key.
+#[derive(Debug)]
+struct List {
+    key: &'static str,
+    /// Most members of one list.
+    members: usize,
+    /// Memory of one member that is an object, without its strings and lists.
+    member_bytes: usize,
+}
+
+const fn list<T>(key: &'static str, members: usize) -> List {
+    List { key, members, member_bytes: size_of::<T>() }
+}
+
+/// A list without an entry of its own. The largest are lists of sockets and of processes: a busy host
+/// has 10,000 of each.
+const OTHER: List = List { key: "", members: 65_536, member_bytes: 512 };
+
+/// Memory of a value that is in no list, and of the allocation of a string.
+const VALUE_BYTES: usize = 16;
+
+/// Members for which a list that grows has room at once.
+const FIRST_MEMBERS: usize = 4;
+
+/// Report of one host.
+///
+/// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or connections.
+/// One host reports a fabric of 10,000 hosts: that many nodes, some thousand switches, and 16 MiB of text.
+pub const REPORT: Limits = Limits {
+    what: "report",
+    // 16 MiB of text hold 1.5 million values of a fabric of 10,000 hosts.
+    values: 4_000_000,
+    // Ten times the longest string: the forwarding table of a switch, 49,152 ports of two digits.
+    string_bytes: 1 << 20,
+    // A report has 9; serde_json ends at 128.
+    depth: 32,
+    // Of a swept fabric of 10,000 hosts, about 100 MiB.
+    memory_bytes: 256 << 20,
+    lists: &[
+        // 64 cards of two ports, each with 16 virtual functions: 2,048.
+        list::<Device>("devices", 4_096),
+        // 4,094 VLANs on each of some bonds.
+        list::<Netdev>("netdevs", 16_384),
+        // InfiniBand numbers the ports of a switch to 254; the ports of a device are of the same key.
+        const { either(&list::<Port>("ports", 512), size_of::<FabricPort>()) },
+        // Cards have tables of 256 GIDs, and some of 1,024.
+        list::<Gid>("gids", 4_096),
+        // Drivers have up to some hundred counters for each priority and ring.
+        const { either(&list::<Counter>("counters", 4_096), size_of::<EthernetCounter>()) },
+        // A subnet has 49,151 LIDs, and a node with several ports is one node.
+        list::<FabricNode>("nodes", 65_536),
+        // One for each port of a host.
+        list::<Fabric>("fabrics", 512),
+        // 10,000 queue pairs, with completion queues and ten memory regions of each.
+        list::<Resource>("resources", 131_072),
+        list::<TcpSocket>("sockets", 131_072),
+        // One for each file that was not readable: 64 devices, 2 ports, 256 GIDs of two files.
+        list::<Problem>("problems", 65_536),
+        // Numbers and words.
+        list::<u64>("inodes", 1 << 20),
+        list::<u16>("p_keys", 65_536),
+        list::<u8>("route", 64),
+        list::<String>("caps", 256),
+    ],
+};
+
+/// Recording of one host: its raw answers, each an entry.
+pub const RECORDING: Limits = Limits {
+    what: "recording",
+    values: 4_000_000,
+    // A file is recorded whole.
+    string_bytes: super::REPORT_LIMIT,
+    depth: 32,
+    memory_bytes: 256 << 20,
+    // 64 devices of two ports and 256 GIDs, each of four files: 131,072.
+    lists: &[List { key: "entries", members: 262_144, member_bytes: 384 }],
+};
+
+/// Frame of either side, at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
+pub(super) const FRAME: Limits = Limits {
+    what: "frame",
+    // The largest replies of a worker have some thousand samples.
+    values: 65_536,
+    string_bytes: super::FRAME_LIMIT,
+    depth: 32,
+    memory_bytes: 32 << 20,
+    lists: &[],
+};
+
+/// The same list with room for a larger member.
+const fn either(list: &List, bytes: usize) -> List {
+    let member_bytes = if bytes > list.member_bytes { bytes } else { list.member_bytes };
+    List { key: list.key, members: list.members, member_bytes }
+}
+
+/// A limit that a text exceeds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OverLimit {
+    /// A list is too long.
+    #[error("a list \"{key}\" of the {what} has more than {limit} entries")]
+    Members {
+        /// The text.
+        what: &'static str,
+        /// Key of the list.
+        key: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// There are too many values.
+    #[error("the {what} has more than {limit} values")]
+    Values {
+        /// The text.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// A string is too long.
+    #[error("a string of the {what} has more than {limit} bytes")]
+    String {
+        /// The text.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// Lists and objects are too deep in each other.
+    #[error("the {what} nests lists and objects deeper than {limit} levels")]
+    Depth {
+        /// The text.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The values would take too much memory.
+    #[error("the {what} would take more than {} MiB of memory", limit >> 20)]
+    Memory {
+        /// The text.
+        what: &'static str,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// An escaped key could be that of any list.
+    #[error("the {what} has a key with an escape sequence")]
+    Key {
+        /// The text.
+        what: &'static str,
+    },
+}
+
+/// A list or object that is open at a place of the text.
+struct Open<'limits> {
+    /// `None` for an object.
+    list: Option<&'limits List>,
+    members: usize,
+    /// List that a value after the last key would be.
+    of_key: &'limits List,
+    /// True behind the colon of a member of an object.
+    is_behind_colon: bool,
+}
+
+impl Limits {
+    /// Returns the estimated memory of the values in a text, in bytes.
+    ///
+    /// # Errors
+    /// The first limit that the text exceeds.
+    pub fn check(&self, json: &[u8]) -> Result<usize, OverLimit> {
+        let what = self.what;
+        let (mut open, mut values, mut memory) = (Vec::<Open<'_>>::new(), 0, 0_usize);
+        let mut word: &[u8] = &[];
+        let mut at = 0;
+        while let Some(byte) = json.get(at) {
+            let begins_value = match byte {
+                b':' => {
+                    if word.contains(&b'\\') {
+                        return Err(OverLimit::Key { what });
+                    }
+                    if let Some(object) = open.last_mut() {
+                        object.of_key = self.list_of(word);
+                        object.is_behind_colon = true;
+                    }
+                    false
+                }
+                b',' => {
+                    if let Some(container) = open.last_mut() {
+                        container.is_behind_colon = false;
+                    }
+                    false
+                }
+                b']' | b'}' => {
+                    open.pop();
+                    false
+                }
+                b' ' | b'\t' | b'\n' | b'\r' => false,
+                // A key is no value.
+                b'"' => open.last().is_none_or(|it| it.list.is_some() || it.is_behind_colon),
+                _ => true,
+            };
+            let mut of_key = &OTHER;
+            if begins_value {
+                values += 1;
+                if values > self.values {
+                    return Err(OverLimit::Values { what, limit: self.values });
+                }
+                memory += VALUE_BYTES;
+                if let Some(container) = open.last_mut() {
+                    of_key = container.of_key;
+                    memory += container.add(what, *byte == b'{')?;
+                }
+            }
+            at = match byte {
+                b'[' | b'{' => {
+                    if open.len() == self.depth {
+                        return Err(OverLimit::Depth { what, limit: self.depth });
+                    }
+                    // The members of a list in a list have no key.
+                    let list = (*byte == b'[').then_some(of_key);
+                    let (members, is_behind_colon) = (0, false);
+                    open.push(Open { list, members, of_key: &OTHER, is_behind_colon });
+                    at + 1
+                }
+                b'"' => {
+                    let end = end_of_string(json, at + 1);
+                    word = &json[at + 1..end];
+                    if word.len() > self.string_bytes {
+                        return Err(OverLimit::String { what, limit: self.string_bytes });
+                    }
+                    if begins_value {
+                        memory += word.len();
+                    }
+                    end + 1
+                }
+                _ if begins_value => end_of_scalar(json, at + 1),
+                _ => at + 1,
+            };
+            if memory > self.memory_bytes {
+                return Err(OverLimit::Memory { what, limit: self.memory_bytes });
+            }
+        }
+        Ok(memory)
+    }
+
+    fn list_of(&self, key: &[u8]) -> &List {
+        self.lists.iter().find(|list| list.key.as_bytes() == key).unwrap_or(&OTHER)
+    }
+}
+
+impl Open<'_> {
+    /// Counts a member, and returns the memory that a list takes for it.
+    ///
+    /// A list has room for four members at its first one. A longer list doubles its room: it takes up
+    /// to twice the size of its members.
+    fn add(&mut self, what: &'static str, is_object: bool) -> Result<usize, OverLimit> {
+        let Some(list) = self.list else { return Ok(0) };
+        self.members += 1;
+        if self.members > list.members {
+            let key = if list.key.is_empty() { "(other)" } else { list.key };
+            return Err(OverLimit::Members { what, key, limit: list.members });
+        }
+        let bytes = if is_object { list.member_bytes } else { size_of::<String>() };
+        Ok(match self.members {
+            1 => bytes * FIRST_MEMBERS,
+            count if count <= FIRST_MEMBERS => 0,
+            _ => bytes * 2,
+        })
+    }
+}
+
+/// Where a string ends that begins there: the place of its quote, or the end of the text.
+fn end_of_string(json: &[u8], mut at: usize) -> usize {
+    while let Some(found) =
+        json.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == b'"' || byte == b'\\'))
+    {
+        at += found;
+        if json[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    json.len()
+}
+
+/// Where a number or a word ends that begins before.
+fn end_of_scalar(json: &[u8], at: usize) -> usize {
+    let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b'"' | b':' | b'[' | b'{');
+    let is_end = |byte: &u8| is_end(byte) || byte.is_ascii_whitespace();
+    json[at..].iter().position(is_end).map_or(json.len(), |length| at + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{HostReport, Via};
+
+    fn over(json: &str) -> String {
+        REPORT.check(json.as_bytes()).unwrap_err().to_string()
+    }
+
+    fn list_of(key: &str, member: &str, count: usize) -> String {
+        format!("{{\"{key}\":[{}]}}", vec![member; count].join(","))
+    }
+
+    #[test]
+    fn a_report_is_within_the_limits_and_its_memory_is_estimated() {
+        let json = serde_json::to_string(&HostReport::empty("n1", Via::Agent)).unwrap();
+        let bytes = REPORT.check(json.as_bytes()).unwrap();
+        assert!((100..2_000).contains(&bytes), "{bytes}");
+        let interfaces = list_of("netdevs", "{\"name\":\"eth0\"}", 16_384);
+        let bytes = REPORT.check(interfaces.as_bytes()).unwrap();
+        assert!(bytes > 16_384 * size_of::<Netdev>(), "{bytes}");
+    }
+
+    #[test]
+    fn a_list_over_its_limit_is_named() {
+        let text = "a list \"netdevs\" of the report has more than 16384 entries";
+        assert_eq!(over(&list_of("netdevs", "{\"name\":\"\"}", 16_385)), text);
+        assert_eq!(over(&list_of("netdevs", "[[ ]]", 16_385)), text);
+        assert_eq!(
+            over(&format!(r#"{{"x":"netdevs",{}"#, &list_of("netdevs", "1", 16_385)[1..])),
+            text
+        );
+        let text = "a list \"(other)\" of the report has more than 65536 entries";
+        assert_eq!(over(&list_of("netdev", "null", 65_537)), text);
+        assert_eq!(over(&format!("[{}]", list_of("", "1", 65_537))), text);
+        // The members of an object are no list, and the inner lists of a list are short.
+        REPORT.check(list_of("netdevs", "{\"a\":[1,2],\"b\":{}}", 16_384).as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn other_limits_are_named() {
+        assert_eq!(
+            over(&format!("\"{}\"", "x".repeat((1 << 20) + 1))),
+            "a string of the report has more than 1048576 bytes"
+        );
+        assert_eq!(
+            over(&"[".repeat(33)),
+            "the report nests lists and objects deeper than 32 levels"
+        );
+        REPORT.check("[".repeat(32).as_bytes()).unwrap();
+        assert_eq!(over(r#"{"net\u0064evs":[]}"#), "the report has a key with an escape sequence");
+        let lists = vec!["[1,2,3,4,5,6,7]"; 60_000].join(",");
+        let lists = format!("[{}]", vec![format!("[{lists}]"); 10].join(","));
+        assert_eq!(over(&lists), "the report has more than 4000000 values");
+        // A device with one port takes the memory of four ports.
+        let device = r#"{"ports":[{}]}"#;
+        let devices = list_of("devices", device, 4_096);
+        assert!(REPORT.check(devices.as_bytes()).unwrap() > 4_096 * 4 * size_of::<Port>());
+        let many = format!("[{}]", vec![devices; 64].join(","));
+        assert_eq!(over(&many), "the report would take more than 256 MiB of memory");
+    }
+
+    #[test]
+    fn strings_hide_what_is_in_them() {
+        let hidden = r#"{"a":"\"netdevs\":[1,2,{{{{[[[[\\","b":"]]"}"#;
+        assert!(REPORT.check(hidden.as_bytes()).unwrap() < 200);
+    }
+
+    #[test]
+    fn any_bytes_are_read_to_their_end() {
+        for text in ["", "]", "}}}", ":", ",,,", "\"", "\"\\", "{\"a", "[1", "nul", "\0", "\u{85}x"]
+        {
+            let _ = REPORT.check(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_member_of_a_list_without_an_entry_is_no_larger_than_assumed() {
+        use crate::model as m;
+        let sizes = [
+            size_of::<m::NfsMount>(),
+            size_of::<m::NvmeController>(),
+            size_of::<m::Holder>(),
+            size_of::<m::PKey>(),
+            size_of::<m::Gpu>(),
+        ];
+        assert!(sizes.iter().all(|size| *size <= OTHER.member_bytes), "{sizes:?}");
+    }
+}
