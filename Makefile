@@ -77,7 +77,7 @@ install: ## into $(DESTDIR)$(PREFIX); builds first if nothing is built
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DOC)/docs/pictures $(DOC)/lab
-	install -m 0644 README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT NOTICE $(DOC)/
+	install -m 0644 README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT NOTICE $(DOC)/
 	install -m 0644 docs/*.md docs/fields.tsv docs/errors.tsv $(DOC)/docs/
 	install -m 0644 docs/pictures/*.svg $(DOC)/docs/pictures/
 	install -m 0644 lab/README.md $(DOC)/lab/

@@ -188,10 +188,12 @@ fn a_report_over_the_limit_is_refused() {
     assert!(failure.detail.contains("over the limit of 16777216 bytes"), "{failure}");
 }
 
-/// Set for the operator whose memory is measured in [`a_report_of_many_empty_values_costs_little`].
+/// Set for the operator whose memory is measured in
+/// [`a_report_of_many_empty_values_costs_little`].
 const OPERATOR: &str = "RDMACTL_TEST_OPERATOR";
 
-/// Most memory of an operator that reads a hostile report of 16 MiB, in KiB: three times the text.
+/// Most memory of an operator that reads a hostile report of 16 MiB, in KiB: three times the
+/// text.
 const MOST_KIB: u64 = 64 << 10;
 
 /// Reports of 16 MiB that are small to send and large to keep, with the words of their failure.

@@ -1,9 +1,9 @@
 //! Agents that keep the protocol and send hostile contents: sizes, texts, numbers, times, order,
 //! addresses.
 //!
-//! The hosts of a run are this machine. Their agent is this test program again, with only the test
-//! [`hostile_agent`] in it: it takes reports of fixtures and changes them by chance. A seed repeats a
-//! run: `RDMACTL_HOSTILE_SEED=N`. `RDMACTL_HOSTILE_AGENTS=10000` is the long test.
+//! The hosts of a run are this machine. Their agent is this test program again, with only the
+//! test [`hostile_agent`] in it: it takes reports of fixtures and makes random changes. A seed
+//! repeats a run: `RDMACTL_HOSTILE_SEED=N`. `RDMACTL_HOSTILE_AGENTS=10000` is the long test.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "without its test bed a test must end")]
 

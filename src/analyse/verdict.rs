@@ -274,7 +274,8 @@ fn is_secondary(failure: &StepError) -> bool {
     matches!(&failure.cause, Cause::Completion(status) if status == "IBV_WC_WR_FLUSH_ERR")
 }
 
-/// Returns the fix of an object that could not be made for another reason than the adapter's limits.
+/// Returns the fix of an object that could not be made for another reason than the adapter's
+/// limits.
 fn fix_of_resources(cause: &Cause) -> Option<&'static str> {
     let Cause::Errno(name) = cause else { return None };
     match name.as_str() {

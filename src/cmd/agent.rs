@@ -1,7 +1,8 @@
 //! `rdmactl agent`: the parts of the program that run in a process of their own.
 //!
 //! A rule of sudo may allow this command to a user who is not root. Therefore it accepts no other
-//! argument than those of the agent, reads no configuration, and has no environment of its caller.
+//! argument than those of the agent, reads no configuration, and has no environment of its
+//! caller.
 
 use std::env;
 use std::ffi::OsString;

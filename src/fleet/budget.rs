@@ -1,7 +1,7 @@
 //! Memory that the answers of all hosts may take in this process.
 //!
-//! Each answer takes its share before values are made of it. A host whose answer finds no room fails
-//! with a reason; the other hosts keep theirs. Agents and shells use it.
+//! Each answer takes its share before values are made of it. A host whose answer finds no room
+//! fails with a reason; the other hosts keep theirs. Agents and shells use it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,7 +38,7 @@ impl Default for Share {
 #[error("the reports of all hosts would take more than {} MiB of memory", TOTAL >> 20)]
 pub(super) struct NoRoom;
 
-/// What to do if the answers of all hosts take too much memory.
+/// Fix for answers of all hosts that take too much memory.
 pub(super) const FEWER: &str =
     "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
 

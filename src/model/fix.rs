@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Characters of the longest name in a fix.
 const LONGEST_NAME: usize = 255;
 
-/// What replaces a name that is not plain.
+/// Placeholder of a name that is not plain.
 const NO_NAME: &str = "NAME";
 
 /// Place of a name in a text.
@@ -177,8 +177,8 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Fix>, D:
     Ok(text.and_then(|text| Fix::of_host(&text)))
 }
 
-/// Returns true for a name of at most 255 characters that a shell takes as one ordinary word, which
-/// is no option.
+/// Returns true for a name of at most 255 characters that a shell takes as one ordinary word,
+/// which is no option.
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty()

@@ -1,4 +1,5 @@
-//! Texts of a host, as the operator reads them: of bounded length, and never in the form of a fix.
+//! Texts of a host, as the operator reads them: of bounded length, and never in the form of a
+//! fix.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ const LONGEST: usize = 1_000;
 /// The word with which rdmactl marks its own fixes.
 const MARK: &str = "fix:";
 
-/// What replaces [`MARK`] in the text of a host.
+/// Replacement of [`MARK`] in the text of a host.
 const QUOTED_MARK: &str = "\"fix\":";
 
 /// Reads a text that a host or a file contains.

@@ -1,4 +1,4 @@
-//! Whether the kernel limits the memory that this process may lock.
+//! Tells whether the kernel limits the memory that this process may lock.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use rustix::process::{Resource, getrlimit};
 /// Bit of `CAP_IPC_LOCK` (include/uapi/linux/capability.h).
 const IPC_LOCK: u32 = 14;
 
-/// The map of user ids outside of a user namespace. In one, a capability lifts no limit of the host.
+/// The map of user ids outside of a user namespace. In one, a capability lifts no limit of the
+/// host.
 const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 
 /// Returns true if a limit applies: it is finite, and the process lacks `CAP_IPC_LOCK`

@@ -1,8 +1,9 @@
 //! Limits of the JSON that comes from an agent, checked before values are made of it.
 //!
-//! [`Limits::check`] passes once over the text. It counts values, members of each list, bytes of strings
-//! and depth, and estimates the memory that the values will take. It does not check that the text is JSON:
-//! serde does so afterwards. The operator calls it for each frame, report and recording.
+//! [`Limits::check`] passes once over the text. It counts values, members of each list, bytes of
+//! strings and depth, and estimates the memory that the values will take. It does not check that
+//! the text is JSON: serde does so afterwards. The operator calls it for each frame, report and
+//! recording.
 
 use std::mem::size_of;
 
@@ -42,8 +43,8 @@ const fn list<T>(key: &'static str, members: usize) -> List {
     List { key, members, member_bytes: size_of::<T>() }
 }
 
-/// A list without an entry of its own. The largest are lists of sockets and of processes: a busy host
-/// has 10,000 of each.
+/// A list without an entry of its own. The largest are lists of sockets and of processes: a busy
+/// host has 10,000 of each.
 const OTHER: List = List { key: "", members: 65_536, member_bytes: 512 };
 
 /// Memory of a value that is in no list, and of the allocation of a string.
@@ -54,8 +55,9 @@ const FIRST_MEMBERS: usize = 4;
 
 /// Report of one host.
 ///
-/// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or connections.
-/// One host reports a fabric of 10,000 hosts: that many nodes, some thousand switches, and 16 MiB of text.
+/// The largest real hosts have 64 cards, 1,000 virtual functions and 10,000 queue pairs or
+/// connections. One host reports a fabric of 10,000 hosts: that many nodes, some thousand
+/// switches, and 16 MiB of text.
 pub const REPORT: Limits = Limits {
     what: "report",
     // 16 MiB of text hold 1.5 million values of a fabric of 10,000 hosts.
@@ -117,7 +119,7 @@ pub(super) const FRAME: Limits = Limits {
     lists: &[],
 };
 
-/// The same list with room for a larger member.
+/// Returns the same list with room for a larger member.
 const fn either(list: &List, bytes: usize) -> List {
     let member_bytes = if bytes > list.member_bytes { bytes } else { list.member_bytes };
     List { key: list.key, members: list.members, member_bytes }
@@ -294,7 +296,7 @@ impl Open<'_> {
     }
 }
 
-/// Where a string ends that begins there: the place of its quote, or the end of the text.
+/// Returns where a string ends that begins there: the place of its quote, or the end of the text.
 fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(found) =
         json.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == b'"' || byte == b'\\'))
@@ -308,7 +310,7 @@ fn end_of_string(json: &[u8], mut at: usize) -> usize {
     json.len()
 }
 
-/// Where a number or a word ends that begins before.
+/// Returns where a number or a word ends that begins before.
 fn end_of_scalar(json: &[u8], at: usize) -> usize {
     let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b'"' | b':' | b'[' | b'{');
     let is_end = |byte: &u8| is_end(byte) || byte.is_ascii_whitespace();

@@ -1,8 +1,8 @@
 //! Turns the messages of the `ssh` program into one of our reasons.
 //!
-//! `ssh` writes its own messages to a log (`-E`), and hosts cannot write there. A banner of a host
-//! and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr: they explain only an end
-//! that the log does not explain, and never tell of a host key.
+//! `ssh` writes its own messages to a log (`-E`), and hosts cannot write there. A banner of a
+//! host and the messages of a `ProxyCommand` or of `ssh -J` arrive on stderr: they explain only
+//! an end that the log does not explain, and never tell of a host key.
 
 use super::SshCall;
 use crate::fleet::last_words::{last_words, quote};
@@ -38,7 +38,7 @@ const WORDS: [(&str, Reason); 24] = [
     ("Connection reset by", Reason::Refused),
 ];
 
-/// What an `ssh` process wrote until its end.
+/// Output of an `ssh` process until its end.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct Written {
     /// Its log: the messages of `ssh` itself.

@@ -27,7 +27,7 @@ const OPERATIONS: [(&str, Operation, Stage); 14] = [
     ("post-send", Operation::PostSend, Stage::Connect),
 ];
 
-/// The same of the connection manager.
+/// Words and stages of the connection manager.
 const STEPS: [(&str, Step, Stage); 9] = [
     ("cm-start", Step::Start, Stage::Open),
     ("cm-create", Step::Create, Stage::Open),
