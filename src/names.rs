@@ -6,7 +6,9 @@
 mod excerpt;
 mod fold;
 mod natural;
+mod replace;
 
 pub use excerpt::{around, shortened};
 pub use fold::fold;
 pub use natural::compare;
+pub use replace::replace;

@@ -201,6 +201,91 @@ fn every_login_shell_runs_every_command() {
     assert!(left_behind(uploaded.nonce()).is_empty());
 }
 
+/// Runs the command of an upload in `sh`, where `dd` fails for each file whose name holds `full`;
+/// all users may write to the runtime directory if `is_open`.
+fn upload_past(full: &str, is_open: bool, nonce: Nonce) -> (String, PathBuf, tempfile::TempDir) {
+    let directory = tempfile::TempDir::new().unwrap();
+    let make = |name: &str, mode| {
+        let path = directory.path().join(name);
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        path
+    };
+    let runtime = make("runtime", if is_open { 0o777 } else { 0o700 });
+    let (home, bin) = (make("home", 0o700), make("bin", 0o700));
+    let dd = format!(
+        "#!/bin/sh\ncase \"$*\" in *{full}*) echo dd: No space left on device >&2; exit 1;; esac\n\
+         exec /usr/bin/dd \"$@\"\n"
+    );
+    fs::write(bin.join("dd"), dd).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(bin.join("dd"), mode).unwrap();
+    let agent = program(directory.path(), AGENT);
+    let mut sh = shell(&agent.command(nonce));
+    sh.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    sh.env("XDG_RUNTIME_DIR", &runtime).env("HOME", &home);
+    let input = fs::File::open(directory.path().join("program")).unwrap();
+    let output = sh.stdin(input).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    for path in [&runtime, &home] {
+        let is_ok = output.status.success() && path == &runtime && full == "nothing" && !is_open;
+        assert_eq!(fs::read_dir(path).unwrap().count(), usize::from(is_ok), "{}", path.display());
+    }
+    (String::from_utf8(output.stdout).unwrap(), runtime, directory)
+}
+
+#[test]
+fn a_full_directory_is_passed_over() {
+    let nonce = Nonce::new().unwrap();
+    let (said, ..) = upload_past("nothing", false, nonce);
+    assert_eq!(said, format!("RDMACTL/up {nonce} ok 0\n"));
+    let (said, ..) = upload_past("/runtime/", false, nonce);
+    assert_eq!(said, format!("RDMACTL/up {nonce} ok 1\n"));
+    for directory in left_behind(nonce) {
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_that_another_user_can_change_is_passed_over() {
+    let nonce = Nonce::new().unwrap();
+    let (said, ..) = upload_past("nothing", true, nonce);
+    assert_eq!(said, format!("RDMACTL/up {nonce} ok 1\n"));
+    for directory in left_behind(nonce) {
+        fs::remove_dir_all(directory).unwrap();
+    }
+}
+
+#[test]
+fn where_no_directory_takes_the_program_each_is_named_with_its_reason() {
+    let nonce = Nonce::new().unwrap();
+    let (said, ..) = upload_past("of=", true, nonce);
+    assert_eq!(said, format!("RDMACTL/up {nonce} place offff\n"));
+    assert!(left_behind(nonce).is_empty());
+    let refused = |said: &str| {
+        let stdout = format!("RDMACTL/up {nonce} {said}\n").into_bytes();
+        let exit = spawn_local(shell("exit 1")).unwrap().exchange(b"", 9, seconds(5)).unwrap().exit;
+        rdmactl::fleet::Uploaded::of(
+            &rdmactl::fleet::Output { stdout, stderr: Vec::new(), exit },
+            nonce,
+        )
+        .unwrap_err()
+    };
+    let failure = refused("place ofxmd");
+    assert_eq!(
+        failure.detail,
+        "no directory on the host takes the program: $XDG_RUNTIME_DIR can be changed by another \
+         user; /dev/shm is full; /tmp allows no execution (noexec); /var/tmp does not exist; \
+         $HOME takes no new directory"
+    );
+    assert_eq!(failure.fix.as_deref(), Some("on the host, free space: df -h /dev/shm"));
+    assert!(refused("place oxxxx").fix.unwrap().contains("findmnt"));
+    // A host may say anything.
+    for odd in ["place", "place \u{1b}[1m", "ok", "ok 99", "ok x", "size -1", "place zzzzzzzzzz"] {
+        assert!(!refused(odd).detail.contains('\u{1b}'), "{odd}");
+    }
+}
+
 #[test]
 fn an_installed_agent_is_run() {
     let directory = tempfile::TempDir::new().unwrap();

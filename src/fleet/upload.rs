@@ -1,7 +1,8 @@
 //! The operator's own binary, put on a host for one run.
 //!
 //! The host makes a private directory, checks size and SHA-256 of what arrived, and tries the
-//! file once. Whatever fails on the way, the host removes what it made.
+//! file once. Whatever fails on the way, the host removes what it made. A directory that another
+//! user can write to, that allows no execution or that has no room is passed over.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -108,6 +109,7 @@ impl Uploaded {
                 place: answer.number,
                 is_hash_unchecked: answer.word == "unchecked",
             }),
+            "place" => Err(no_place(answer.rest)),
             word => Err(refusal(word, answer.number, output)),
         }
     }
@@ -144,20 +146,39 @@ impl Uploaded {
 
 /// What the host does: one line, because csh takes no newline in quotes.
 ///
+/// `take` tries one directory, and leaves in `w` the letter of [`Refused`] when it refuses. A
+/// directory is taken if the login owns it and nobody else can write to it, or if root does; a
+/// sticky one may be written by all. What is made in it belongs to the login, with mode 0700, or
+/// it is not used: a login by `su` may have the directory of another user.
+///
 /// An empty file that may be executed tells of a noexec mount: `sh` runs it as an empty script
 /// where the kernel says that it has no known format, and says 126 where it may not be executed.
+/// A file of zeros of the whole size tells of a full file system, before the program is read from
+/// stdin, which cannot be read twice. `true` stands where `:` would do, because a shell exits
+/// when a redirection of `:` fails.
 fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     let places: Vec<String> = PLACES.iter().map(|place| format!("\"{place}\"")).collect();
     let places = places.join(" ");
+    let blocks = size.div_ceil(BLOCK);
     format!(
         "umask 077; trap : PIPE; say() {{ echo {UP} {nonce} $1 $2; }}; \
-         bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; i=-1; f=; \
-         for b in {places}; do i=$((i+1)); \
-         [ -n \"$b\" ] && [ -d \"$b\" ] && [ -w \"$b\" ] || continue; \
-         d=\"$b/{UPLOAD_PREFIX}{nonce}\"; mkdir \"$d\" 2>/dev/null || continue; f=\"$d/rdmactl\"; \
-         : >\"$f\" && chmod 500 \"$f\" && \"$f\" 2>/dev/null && chmod 600 \"$f\" && break; \
-         rm -f \"$f\"; rmdir \"$d\"; f=; done; \
-         [ -n \"$f\" ] || {{ say place 0; exit 1; }}; \
+         bad() {{ rm -f \"$f\"; rmdir \"$d\"; say $1 $2; exit 1; }}; \
+         mode() {{ m=$(ls -ldn \"$1\" 2>/dev/null); set -- $m; m=$1; o=$3; }}; \
+         take() {{ d=; w=u; [ -n \"$1\" ] || return 1; w=m; [ -d \"$1\" ] || return 1; \
+         w=w; [ -w \"$1\" ] || return 1; \
+         w=o; mode \"$1/.\"; [ -O \"$1/.\" ] || [ x$o = x0 ] || return 1; \
+         case \"$m\" in d????????[tT]*) ;; d????w*|d???????w*) return 1 ;; esac; \
+         w=d; mkdir -m 700 \"$1/{UPLOAD_PREFIX}{nonce}\" 2>/dev/null || return 1; \
+         d=\"$1/{UPLOAD_PREFIX}{nonce}\"; f=\"$d/rdmactl\"; \
+         w=o; mode \"$d\"; [ -O \"$d\" ] || return 1; \
+         case \"$m\" in drwx--[-S]---*) ;; *) return 1 ;; esac; \
+         w=f; true 2>/dev/null >\"$f\" || return 1; \
+         w=x; chmod 500 \"$f\" && \"$f\" 2>/dev/null && chmod 600 \"$f\" || return 1; \
+         w=f; dd if=/dev/zero of=\"$f\" bs={BLOCK} count={blocks} 2>/dev/null; \
+         case $? in 0|127) ;; *) return 1 ;; esac; }}; i=-1; r=; \
+         for b in {places}; do i=$((i+1)); take \"$b\" && break; r=$r$w; \
+         [ -n \"$d\" ] && {{ rm -f \"$f\"; rmdir \"$d\"; d=; }}; done; \
+         [ -n \"$d\" ] || {{ say place $r; exit 1; }}; \
          cat >\"$f\" || bad write $i; \
          n=$(wc -c <\"$f\"); [ \"$n\" -eq {size} ] || bad size $n; \
          h=$(sha256sum <\"$f\" 2>/dev/null || busybox sha256sum <\"$f\" 2>/dev/null); w=ok; \
@@ -167,17 +188,70 @@ fn script(nonce: Nonce, size: usize, sha256: &str) -> String {
     )
 }
 
+/// Bytes that the test of free space writes at once.
+const BLOCK: usize = 64 << 10;
+
+/// Why a host passed a directory over: the letter that its script says, and the words for it.
+struct Refused(char, &'static str);
+
+/// Letter of a directory that allows no execution.
+const NOEXEC: char = 'x';
+
+/// Letter of a directory without room.
+const FULL: char = 'f';
+
+const REFUSED: [Refused; 7] = [
+    Refused('u', "is not set"),
+    Refused('m', "does not exist"),
+    Refused('w', "is not writable"),
+    Refused('o', "can be changed by another user"),
+    Refused('d', "takes no new directory"),
+    Refused(NOEXEC, "allows no execution (noexec)"),
+    Refused(FULL, "is full"),
+];
+
+/// The failure of a host of which no directory took the program; `letters` say why, in the order
+/// of [`PLACES`].
+fn no_place(letters: &str) -> HostFailure {
+    let why = |letter: char| REFUSED.iter().find(|refused| refused.0 == letter);
+    let each: Vec<String> = PLACES
+        .iter()
+        .zip(letters.chars())
+        .map(|(place, letter)| format!("{place} {}", why(letter).map_or("failed", |why| why.1)))
+        .collect();
+    let detail = format!("no directory on the host takes the program: {}", each.join("; "));
+    let first = |letter: char| {
+        let mut both = PLACES.iter().zip(letters.chars());
+        both.find(|(_, said)| *said == letter).map(|(place, _)| *place)
+    };
+    let fix = match (first(FULL), first(NOEXEC)) {
+        (Some(place), _) => format!("on the host, free space: df -h {place}"),
+        (_, Some(place)) => format!(
+            "install rdmactl on the host, or mount one of these directories without noexec; \
+             list the mounts: findmnt -o TARGET,OPTIONS -T {place}"
+        ),
+        _ => "install rdmactl on the host, or give the login a home directory of its own: \
+              ls -ld $HOME /tmp"
+            .to_owned(),
+    };
+    HostFailure::new(Reason::NoAgent, detail).fix(fix)
+}
+
 /// What the host's one line says.
 struct Answer<'a> {
     word: &'a str,
+    /// The rest as it stands, and as a number.
+    rest: &'a str,
     number: usize,
 }
 
 impl<'a> Answer<'a> {
     fn find(output: &'a Output, nonce: Nonce) -> Result<Self, HostFailure> {
         let found = answer(&output.stdout, UP, nonce).and_then(|rest| {
-            let (word, number) = rest.split_once(' ')?;
-            Some(Self { word, number: number.trim().parse().ok()? })
+            let (word, rest) = rest.split_once(' ')?;
+            let rest = rest.trim();
+            let number = if word == "place" { 0 } else { rest.parse().ok()? };
+            Some(Self { word, rest, number })
         });
         found.ok_or_else(|| {
             let (exit, said) = (&output.exit, last_words(&output.stderr));
@@ -191,23 +265,18 @@ fn refusal(word: &str, number: usize, output: &Output) -> HostFailure {
     let said = last_words(&output.stderr);
     let failure = |detail: String| HostFailure::new(Reason::NoAgent, detail);
     match word {
-        "place" => failure("no writable directory on the host allows execution".to_owned()).fix(
-            "mount one of $XDG_RUNTIME_DIR, /dev/shm, /tmp, /var/tmp, $HOME without noexec, or install rdmactl on \
-             the host; list the mounts: findmnt -o TARGET,OPTIONS",
-        ),
         "write" => {
             let place = PLACES.get(number).copied().unwrap_or("its directory");
             failure(format!("the program cannot be written to {place}{said}"))
                 .fix(format!("on the host, free space: df -h {place}"))
         }
-        "size" => failure(format!("only {number} bytes of the program arrived{said}"))
-            .fix("on the host, check the free space, and that no login file reads standard input: df -h"),
+        "size" => failure(format!("only {number} bytes of the program arrived{said}")).fix(
+            "on the host, check the free space, and that no login file reads standard input: df -h",
+        ),
         "hash" => failure("upload checksum mismatch (SHA-256)".to_owned())
             .fix("retry; if the upload fails again, install rdmactl on the host"),
-        "run" => {
-            failure(format!("the uploaded program does not run: exit status {number}{said}"))
-                .fix("use the release binary, which needs no library of the host but libc")
-        }
+        "run" => failure(format!("the uploaded program does not run: exit status {number}{said}"))
+            .fix("use the release binary, which needs no library of the host but libc"),
         _ => failure(format!("the upload failed{said}")),
     }
 }

@@ -16,9 +16,9 @@ pub struct Note {
 /// Limit of the notes on a terminal.
 const MOST: usize = 100;
 
-/// Longest set of hosts that stands before a note, in bytes; of a longer set the note names the
-/// first host.
-const LONGEST_SET: usize = 60;
+/// Longest set of hosts that stands before a note or in its text, in bytes; of a longer set the
+/// note names the first host.
+pub(super) const LONGEST_SET: usize = 60;
 
 /// Returns the names of hosts as a set: `n[1-4]`.
 fn folded(hosts: &[&str]) -> String {
@@ -44,13 +44,13 @@ impl Fact {
     /// Returns the fact of a host that gave no report. Failures that differ only in name and address are equal.
     fn failure(host: &str, failure: &HostFailure) -> Self {
         let fact = Self::new(failure.detail.clone(), failure.fix.clone());
-        Self { alike: without_addresses(&fact.alike.replace(host, "#")), ..fact }
+        Self { alike: without_addresses(&names::replace(&fact.alike, host, "#")), ..fact }
     }
 }
 
 /// Returns the text with `#` for each word that looks like an address:
 /// `10.1.0.17:22`, `fe80::1%eth0`.
-fn without_addresses(text: &str) -> String {
+pub(super) fn without_addresses(text: &str) -> String {
     let is_address = |word: &str| {
         word.contains(['.', ':'])
             && word.chars().any(|letter| letter.is_ascii_digit())

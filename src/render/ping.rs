@@ -3,6 +3,7 @@
 mod coverage;
 mod diff;
 mod events;
+mod folded;
 mod heat;
 mod html;
 mod outliers;
@@ -138,7 +139,13 @@ pub fn render_findings(report: &PingReport) -> String {
     let (hosts, pairs): (Vec<_>, Vec<_>) =
         report.findings.iter().partition(|one| one.host.is_some() || one.leaves.len() == 1);
     let (told, counted) = pairs.split_at(pairs.len().min(MOST_PAIRS));
-    for finding in hosts.iter().chain(told) {
+    for alike in folded::fold(report, &hosts) {
+        match alike.as_slice() {
+            [one] => write_finding(&mut text, report, one),
+            many => folded::write(&mut text, report, many),
+        }
+    }
+    for finding in told {
         write_finding(&mut text, report, finding);
     }
     if !counted.is_empty() {

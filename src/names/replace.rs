@@ -1,0 +1,52 @@
+//! Names inside of texts.
+
+/// Returns the text with `by` for each whole occurrence of a name: `n1` is in `on n1: n1.a`, and
+/// neither in `n12` nor in `gn1`.
+#[must_use]
+pub fn replace(text: &str, name: &str, by: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while !name.is_empty()
+        && let Some(at) = rest.find(name)
+    {
+        let (before, found) = rest.split_at(at);
+        let after = &found[name.len()..];
+        replaced.push_str(before);
+        let is_whole = !ends_in_name(&replaced) && !begins_in_name(after);
+        replaced.push_str(if is_whole { by } else { name });
+        rest = after;
+    }
+    replaced + rest
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || "-_".contains(letter)
+}
+
+fn ends_in_name(text: &str) -> bool {
+    text.chars().next_back().is_some_and(|letter| is_of_name(letter) || letter == '.')
+}
+
+/// A dot is of the name in `n1.cluster`, and not at the end of a sentence.
+fn begins_in_name(text: &str) -> bool {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some('.') => letters.next().is_some_and(is_of_name),
+        first => first.is_some_and(is_of_name),
+    }
+}
+
+#[test]
+fn only_whole_names_are_replaced() {
+    for (text, name, replaced) in [
+        ("no address for n1: unknown", "n1", "no address for #: unknown"),
+        ("n1 n12 gn1 n1-a n1.cluster n1. n1", "n1", "# n12 gn1 n1-a n1.cluster #. #"),
+        ("a cat and a dog", "a", "# cat and # dog"),
+        ("n1n1 (n1)", "n1", "n1n1 (#)"),
+        ("nothing", "", "nothing"),
+        ("", "n1", ""),
+        ("\u{e9}n1 n1\u{e9} n1", "n1", "\u{e9}n1 n1\u{e9} #"),
+    ] {
+        assert_eq!(replace(text, name, "#"), replaced, "{text}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Findings of hosts that differ in nothing but the name of the host, told as one.
+//!
+//! JSON keeps the finding of each host.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use super::super::notes::{LONGEST_SET, without_addresses};
+use super::{escape, how_often, name_rails, was_reached};
+use crate::model::ping::{Code, Finding, PingReport};
+use crate::model::probe::Stage;
+use crate::names;
+
+/// What findings that are told as one have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Alike<'report> {
+    code: Code,
+    stage: Option<&'static str>,
+    rails: &'report [usize],
+    /// Part of the peers with which the host fails; `None` for all.
+    how_often: Option<String>,
+    was_reached: bool,
+    /// Detail and fix without the names.
+    text: String,
+}
+
+impl<'report> Alike<'report> {
+    /// `None` for a finding of a leaf switch.
+    fn of(report: &'report PingReport, finding: &'report Finding) -> Option<Self> {
+        let host = finding.host?;
+        let Finding { code, stage, ref rails, .. } = *finding;
+        let stage = stage.map(Stage::phrase);
+        let fix = finding.hint.as_deref().unwrap_or_default();
+        let was_reached = was_reached(report, host);
+        let text = unnamed(report, finding, &format!("{}\n{fix}", finding.detail));
+        // Hosts that are not reached differ in their addresses too.
+        let text = if was_reached { text } else { without_addresses(&text) };
+        let how_often = (!fails_with_all(finding)).then(|| how_often(report, finding));
+        Some(Self { code, stage, rails, how_often, was_reached, text })
+    }
+}
+
+fn fails_with_all(finding: &Finding) -> bool {
+    finding.failed == finding.of
+}
+
+/// Returns the text with `#source` and `#target` for the names of both ends of the pair that
+/// tells the finding. Of a host that was not reached, the other end has no part in the text.
+fn unnamed(report: &PingReport, finding: &Finding, text: &str) -> String {
+    let without = |text: &str, host: usize, by: &str| match report.hosts.get(host) {
+        Some(host) => names::replace(text, &host.name, by),
+        None => text.to_owned(),
+    };
+    match finding.host {
+        Some(host) if !was_reached(report, host) => without(text, host, "#"),
+        _ => without(&without(text, finding.source, "#source"), finding.target, "#target"),
+    }
+}
+
+/// Gathers the findings that are told as one, in the order in which the first of each stands.
+pub(super) fn fold<'report>(
+    report: &'report PingReport,
+    findings: &[&'report Finding],
+) -> Vec<Vec<&'report Finding>> {
+    let mut order: Vec<Vec<&Finding>> = Vec::new();
+    let mut known: HashMap<Alike<'_>, usize> = HashMap::new();
+    for &finding in findings {
+        let next = order.len();
+        let at = Alike::of(report, finding).map_or(next, |key| *known.entry(key).or_insert(next));
+        match order.get_mut(at) {
+            Some(alike) => alike.push(finding),
+            None => order.push(vec![finding]),
+        }
+    }
+    order
+}
+
+/// Writes several findings as one, with the text of the first.
+pub(super) fn write(text: &mut String, report: &PingReport, alike: &[&Finding]) {
+    let Some((first, rest)) = alike.split_first() else { return };
+    let hosts = alike.iter().filter_map(|finding| report.hosts.get(finding.host?));
+    let set = escape(&names::fold(hosts.map(|host| &host.name))).into_owned();
+    let of_first = how_often(report, first);
+    let is_common = rest.iter().all(|finding| how_often(report, finding) == of_first);
+    let often = if is_common { of_first } else { "with all of its peers".to_owned() };
+    let stage = first.stage.map_or(String::new(), |stage| format!(", {}", stage.phrase()));
+    let (code, rails) = (first.code.word(), name_rails(&first.rails));
+    let count = alike.len();
+    let _ = writeln!(text, "! {set}{rails}: {code} ({count} hosts, each {often}{stage})");
+    let name = |host: usize| report.hosts.get(host).map_or("?", |host| host.name.as_str());
+    let own = name(first.host.unwrap_or(first.source));
+    let is_of_pair = first.host.is_some_and(|host| was_reached(report, host));
+    let has_one_text = |detail: fn(&Finding) -> &str| {
+        let of = |finding: &Finding| {
+            let own = name(finding.host.unwrap_or(finding.source));
+            names::replace(detail(finding), own, "#")
+        };
+        rest.iter().all(|finding| of(finding) == of(first))
+    };
+    let detail = escape(&first.detail);
+    let detail = if is_of_pair {
+        format!("{} -> {}: {detail}", escape(name(first.source)), escape(name(first.target)))
+    } else if set.len() <= LONGEST_SET && has_one_text(|finding| &finding.detail) {
+        names::replace(&detail, &escape(own), &set)
+    } else {
+        format!("{}: {detail}", escape(own))
+    };
+    let _ = writeln!(text, "    {detail}");
+    let Some(hint) = &first.hint else { return };
+    let is_common = rest.iter().all(|finding| finding.hint.as_ref() == Some(hint));
+    let lead = if is_common { String::new() } else { format!("on each host, as for {own}: ") };
+    let _ = writeln!(text, "    fix: {}", escape(&(lead + hint)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ping::{Side, Verdict};
+    use crate::model::{HostFailure, Reason};
+
+    /// A finding of each host, with the text that the function makes of its name.
+    fn told(hosts: &[&str], was_reached: bool, text: fn(&str) -> (String, String)) -> String {
+        let list = |host: &&str| {
+            let failure = (!was_reached).then(|| HostFailure::new(Reason::Unresolved, "x"));
+            serde_json::json!({ "name": host, "kernel": null, "failure": failure })
+        };
+        let mut report: PingReport = serde_json::from_value(serde_json::json!({
+            "hosts": hosts.iter().map(list).collect::<Vec<_>>(), "pairs": [], "findings": [],
+            "elapsed_ms": 1, "left_behind": []
+        }))
+        .unwrap();
+        report.findings = (0..hosts.len())
+            .map(|host| {
+                let (detail, hint) = text(hosts[host]);
+                let verdict = Verdict {
+                    code: Code::Unreached,
+                    stage: Some(Stage::Agent),
+                    side: Side::Target,
+                    error: None,
+                    detail,
+                    hint: Some(hint),
+                };
+                let of_pair = Finding::of_verdict(host, (host + 1) % hosts.len(), &verdict);
+                Finding { host: Some(host), host_pairs_failed: 2, host_pairs: 2, ..of_pair }
+            })
+            .collect();
+        super::super::render_findings(&report)
+    }
+
+    fn unresolved(host: &str) -> (String, String) {
+        (format!("no address for {host}: unknown"), format!("check the name: getent hosts {host}"))
+    }
+
+    #[test]
+    fn hosts_that_fail_alike_are_one_finding() {
+        let text = told(&["n1", "n2", "n3"], false, unresolved);
+        let expected = "! n[1-3]: peer.unreached (3 hosts, each with 2 of 2 hosts, while starting \
+            the agent)\n    no address for n[1-3]: unknown\n    \
+            fix: on each host, as for n1: check the name: getent hosts n1\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(text.matches("\n!").count(), 0, "{text}");
+    }
+
+    #[test]
+    fn hosts_that_fail_in_other_words_are_not_one_finding() {
+        let text = told(&["n1", "n2", "n3"], false, |host| {
+            let other = if host == "n2" { "refused" } else { "timeout" };
+            (other.into(), "look".into())
+        });
+        assert!(text.starts_with("! n[1,3]: ") && text.contains("\n! n2: "), "{text}");
+        assert!(text.contains("    timeout\n    fix: look\n"), "{text}");
+    }
+
+    #[test]
+    fn an_address_is_told_of_the_first_host_only() {
+        let text = told(&["n1", "n2"], false, |host| {
+            let number = host.trim_start_matches('n');
+            (format!("10.0.0.{number}:22: refused"), format!("look at {host}"))
+        });
+        assert!(text.contains("! n[1-2]: ") && text.contains("    n1: 10.0.0.1:22: refused\n"));
+    }
+
+    #[test]
+    fn a_finding_with_a_peer_is_told_by_its_first_pair() {
+        let text = told(&["n1", "n2"], true, |host| (format!("{host} hangs"), "look".into()));
+        assert!(text.starts_with("! n[1-2]: ") && text.contains("    n1 -> n2: n1 hangs\n"));
+    }
+
+    #[test]
+    fn an_odd_name_is_escaped() {
+        let text = told(&["a\u{1b}[1m", "b"], false, unresolved);
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+}
