@@ -143,6 +143,10 @@ def reports():
                 counter["value"] = (counter["value"] or 0) + number
                 counter["read_ns"] = (counter["read_ns"] or 0) + 1_000_000_000
     yield written(before) + b"\n" + written(later)
+    # Lists of members that are small to write and large to keep.
+    port = {"number": 1, "netdev": "eth0", "gids": [], "counters": []}
+    yield written({**host("efa", "json"), "netdevs": [{"name": f"eth{number}"} for number in range(9)],
+                   "devices": [{"name": f"d{number}", "ports": [port] * number} for number in range(6)]})
 
 
 def pings():

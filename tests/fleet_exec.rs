@@ -7,6 +7,7 @@ mod bed;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -292,4 +293,35 @@ fn wrong_usage_is_told_with_the_place() {
     assert!(wrong(PLAIN, &["-H", "n1", "-l", "me"]).contains("--login contradicts --launcher"));
     let said = bed.run(PLAIN, &["devices", "--json", "-H", "me@n1"]);
     assert!(failure(&said).1.contains("host names without a user or a port"), "{}", said.stdout);
+}
+
+#[test]
+fn a_signal_ends_a_run_that_only_prints() {
+    let bed = Bed::with_agent();
+    bed.write("way", "shift; exec \"$@\"");
+    let arguments = ["devices", "--json", "-H", "pod-[1-12]", "--timeout", "60s"];
+    for signal in [Signal::TERM, Signal::INT] {
+        // Nobody reads its output, and the pipe has no room for it.
+        let (output, input) = std::io::pipe().unwrap();
+        rustix::pipe::fcntl_setpipe_size(&output, 4_096).unwrap();
+        let mut command = bed.command("way {host} {command}", &arguments);
+        let mut child = command.stdout(input).spawn().unwrap();
+        // The child alone writes now.
+        drop(command);
+        let ready = rustix::event::PollFd::new(&output, rustix::event::PollFlags::IN);
+        assert_eq!(rustix::event::poll(&mut [ready], None).unwrap(), 1);
+        assert_eq!(child.try_wait().unwrap(), None, "its output fits into the pipe");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let deadline = Deadline::after(Duration::from_secs(30));
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if deadline.is_over() => break None,
+                None => thread::park_timeout(Duration::from_millis(10)),
+            }
+        };
+        child.kill().unwrap();
+        let ended_by = status.and_then(|status| status.signal());
+        assert_eq!(ended_by, Some(signal.as_raw()), "{status:?}");
+    }
 }

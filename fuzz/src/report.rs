@@ -2,15 +2,14 @@
 
 use rdmactl::analyse::fabric::errors::Thresholds;
 use rdmactl::analyse::rate::Counted;
-use rdmactl::model::HostReport;
+use rdmactl::model::{Counter, Device, Gid, HostReport, Netdev, Port, Problem, Resource};
+use rdmactl::wire::limits::REPORT;
 
 use super::{shown, subnet};
 
 /// Prints a report, and the rates between it and a second one, which stands in the next line.
 pub fn run(data: &[u8]) {
-    let mut reports = data
-        .split(|byte| *byte == b'\n')
-        .map_while(|line| serde_json::from_slice::<HostReport>(line).ok());
+    let mut reports = data.split(|byte| *byte == b'\n').map_while(read);
     let Some(first) = reports.next() else { return };
     if first.fabrics.is_some() {
         subnet::judge(first.clone(), &Thresholds::default());
@@ -22,4 +21,34 @@ pub fn run(data: &[u8]) {
         Counted::of(&before).add_rates(&mut now);
         shown::print(&now);
     }
+}
+
+/// Reads a report as an operator does. The memory of its lists is within the estimate.
+fn read(line: &[u8]) -> Option<HostReport> {
+    let estimate = REPORT.check(line).ok()?;
+    let report: HostReport = serde_json::from_slice(line).ok()?;
+    let made = list_bytes(&report);
+    assert!(made <= estimate, "{made} bytes of lists, {estimate} estimated");
+    Some(report)
+}
+
+/// Memory of the lists with the largest members, by their capacity where it is known.
+fn list_bytes(report: &HostReport) -> usize {
+    fn of<T>(list: &Vec<T>) -> usize {
+        list.capacity() * size_of::<T>()
+    }
+    fn optional<T>(list: Option<&Vec<T>>) -> usize {
+        list.map_or(0, of)
+    }
+    let ports = |device: &Device| -> usize {
+        let lists = |port: &Port| {
+            optional::<Gid>(port.gids.as_ref()) + optional::<Counter>(port.counters.as_ref())
+        };
+        of::<Port>(&device.ports) + device.ports.iter().map(lists).sum::<usize>()
+    };
+    of::<Device>(&report.devices)
+        + report.devices.iter().map(ports).sum::<usize>()
+        + report.netdevs.as_ref().map_or(0, |all| all.len() * size_of::<Netdev>())
+        + optional::<Resource>(report.resources.as_ref())
+        + report.problems.len() * size_of::<Problem>()
 }

@@ -1,14 +1,18 @@
 //! Frames from the other end, of any content.
 
+use rdmactl::wire::limits::FRAME;
 use rdmactl::wire::{
     FRAME_LIMIT, FrameReader, FrameWriter, FromAgent, FromWorker, ToAgent, ToWorker,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Reads the frames of one of the four ways, which the first byte chooses.
 pub fn run(data: &[u8]) {
     let Some((way, frames)) = data.split_first() else { return };
+    estimate(frames);
+    estimate(frames.get(4..).unwrap_or_default());
     match way % 4 {
         0 => all::<FromAgent>(frames),
         1 => all::<ToAgent>(frames),
@@ -31,4 +35,24 @@ fn all<T: Serialize + DeserializeOwned>(frames: &[u8]) {
         length += 4;
     }
     assert!(length <= frames.len());
+}
+
+/// The estimate of a text covers what serde makes of it, and is bounded by its length.
+fn estimate(json: &[u8]) {
+    let Ok(bytes) = FRAME.check(json) else { return };
+    // The shortest member of a list is `{},`, and the first has room for four.
+    assert!(bytes <= (json.len() + 1) * 4 * 512, "{bytes} bytes of {}", json.len());
+    if let Ok(value) = serde_json::from_slice::<Value>(json) {
+        assert!(bytes >= least(&value), "{bytes} bytes of {value}");
+    }
+}
+
+/// Memory that a value takes at least.
+fn least(value: &Value) -> usize {
+    16 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(members) => members.iter().map(|member| 24 + least(member)).sum(),
+        Value::Object(members) => members.values().map(least).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }

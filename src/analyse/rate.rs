@@ -1,5 +1,6 @@
 //! What counters counted between two readings of the same hosts, by the hosts' own clocks.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use crate::model::{
@@ -14,24 +15,22 @@ const SECOND: u128 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub struct Counted {
     /// Of the devices, by the host.
-    hosts: HashMap<String, Vec<Bank>>,
+    hosts: HashMap<String, HashMap<String, Banks>>,
     /// Of the ports of subnets, by the GUID of the node.
     nodes: HashMap<(u64, u8), Vec<Counter>>,
 }
 
-/// The counters of a device, or of one port of it.
-#[derive(Debug)]
-struct Bank {
-    device: String,
-    port: Option<u32>,
-    counters: Vec<Counter>,
-}
+/// The counters of a device, and of each of its ports.
+type Banks = HashMap<Option<u32>, Vec<Counter>>;
 
 impl Counted {
     /// Of hosts without counters nothing is kept.
     #[must_use]
     pub fn of(hosts: &[HostReport]) -> Self {
-        let banks = |host: &HostReport| host.devices.iter().flat_map(banks).collect::<Vec<_>>();
+        let banks = |host: &HostReport| {
+            let devices = host.devices.iter().map(|device| (device.name.clone(), banks(device)));
+            devices.filter(|(_, banks)| !banks.is_empty()).collect::<HashMap<_, _>>()
+        };
         let fabrics = hosts.iter().flat_map(|host| host.fabrics.iter().flatten());
         let nodes = fabrics.flat_map(|fabric| &fabric.nodes).flat_map(|node| {
             let counted =
@@ -54,10 +53,8 @@ impl Counted {
             }
             let Some(banks) = self.hosts.get(&host.host) else { continue };
             for device in &mut host.devices {
-                let before = |port: Option<u32>| {
-                    let same = |bank: &&Bank| bank.device == device.name && bank.port == port;
-                    banks.iter().find(same).map(|bank| &*bank.counters)
-                };
+                let Some(banks) = banks.get(&device.name) else { continue };
+                let before = |port: Option<u32>| banks.get(&port).map(Vec::as_slice);
                 add(before(None), device.counters.as_deref_mut());
                 for port in &mut device.ports {
                     add(before(Some(port.number)), port.counters.as_deref_mut());
@@ -67,21 +64,22 @@ impl Counted {
     }
 }
 
-fn banks(device: &Device) -> impl Iterator<Item = Bank> {
+fn banks(device: &Device) -> Banks {
     let ports = device.ports.iter().map(|port| (Some(port.number), port.counters.as_ref()));
     let all = std::iter::once((None, device.counters.as_ref())).chain(ports);
-    all.filter_map(|(port, counters)| {
-        let (device, counters) = (device.name.clone(), counters?.clone());
-        Some(Bank { device, port, counters })
-    })
+    all.filter_map(|(port, counters)| Some((port, counters?.clone()))).collect()
 }
 
 fn add(before: Option<&[Counter]>, now: Option<&mut [Counter]>) {
     let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+    // Drivers list them in the same order each time: the map is made only where one does not.
+    let by_name: LazyCell<HashMap<_, _>, _> = LazyCell::new(|| {
+        before.iter().rev().map(|known| ((known.group, known.name.as_str()), known)).collect()
+    });
     for (index, counter) in now.iter_mut().enumerate() {
         let is_same = |known: &&Counter| known.group == counter.group && known.name == counter.name;
-        // Drivers list them in the same order each time.
-        let known = before.get(index).filter(is_same).or_else(|| before.iter().find(is_same));
+        let of_name = || by_name.get(&(counter.group, counter.name.as_str())).copied();
+        let known = before.get(index).filter(is_same).or_else(of_name);
         counter.rate = known.and_then(|known| derive_rate(known, counter));
     }
 }

@@ -259,12 +259,15 @@ fn query_hosts<T: Send>(
     let fanout = usize::from(global.fanout);
     let (send, answers) = mpsc::channel();
     thread::scope(|scope| {
-        let watchdog = &watchdog;
+        let (watchdog, reach) = (&watchdog, &reach);
         let run = move || {
             // The receiver takes answers until the sender is gone.
             fan_out(hosts, fanout, watchdog, ask, |index, answer| {
                 let _ = send.send((index, answer));
-            })
+            })?;
+            // Every agent has ended: analysis of a report must not delay a signal.
+            reach.end();
+            interrupt::only_local_work()
         };
         let run = thread::Builder::new().name("hosts".into()).spawn_scoped(scope, run);
         let run = run.context("cannot start a thread")?;

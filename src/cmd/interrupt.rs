@@ -1,12 +1,14 @@
 //! What a signal does to a run with other hosts, or on the whole screen: it ends it, once politely.
 //!
-//! Without such a run the signals keep their own meaning, and end the program at once.
+//! Without such a run the signals keep their own meaning, and end the program at once. So they do once
+//! all hosts have answered: analysis and output leave nothing behind, and do not delay the end.
 
 use std::fs;
 use std::io;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -17,6 +19,12 @@ use crate::term::screen;
 
 /// The signal that ended the run; 0 for none.
 static ENDED_BY: AtomicI32 = AtomicI32::new(0);
+
+/// True when nothing on a host is left to be ended.
+static IS_LOCAL: AtomicBool = AtomicBool::new(false);
+
+/// Time to print what a cancelled run has.
+const REST: Duration = Duration::from_secs(1);
 
 /// Has the first signal cancel the run, so that what is there is printed, and the next one kill.
 ///
@@ -32,6 +40,7 @@ pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
 /// # Errors
 /// As for [`cancel_on_signals`].
 pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> {
+    IS_LOCAL.store(false, Ordering::SeqCst);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = parse_ignored(&status);
     // nohup and shells' background jobs have them ignored, and want them to stay so.
@@ -39,7 +48,8 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
     let mut signals = Signals::new(wanted)?;
     let serve = move || {
         for signal in signals.forever() {
-            if ENDED_BY.swap(signal, Ordering::Relaxed) == 0 {
+            let is_first = ENDED_BY.swap(signal, Ordering::SeqCst) == 0;
+            if is_first && !IS_LOCAL.load(Ordering::SeqCst) {
                 end();
             } else {
                 end_by(signal);
@@ -47,6 +57,23 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
         }
     };
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
+}
+
+/// Notes that nothing on a host is left to be ended. From now on a signal ends the program at once; a
+/// signal that came before ends it after a second.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn only_local_work() -> io::Result<()> {
+    IS_LOCAL.store(true, Ordering::SeqCst);
+    if ENDED_BY.load(Ordering::SeqCst) == 0 {
+        return Ok(());
+    }
+    let end = || {
+        thread::park_timeout(REST);
+        end_at_once();
+    };
+    thread::Builder::new().name("rest".into()).stack_size(64 * 1024).spawn(end).map(drop)
 }
 
 /// Ends the program by the signal that asked for its end, as if nobody had caught it.

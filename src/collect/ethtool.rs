@@ -19,11 +19,12 @@ const TAKES_MODULE: [u64; 2] = [3, 5];
 
 /// Reads the Ethernet side of the interfaces in the report. VLANs have none of their own.
 pub(super) fn read(reader: &mut Reader<'_>, report: &mut HostReport) {
-    for netdev in report.netdevs.iter_mut().flatten() {
+    let Some(netdevs) = &mut report.netdevs else { return };
+    netdevs.for_each(|netdev| {
         if netdev.kind == Some(NetdevKind::Ethernet) && netdev.vlan.is_none() {
             netdev.ethernet = read_interface(reader, &netdev.name);
         }
-    }
+    });
 }
 
 /// `None` where nobody can be asked: a bare directory tree, or a capture made without.

@@ -3,6 +3,10 @@
 use crate::model::{Fix, KnownFix, Problem};
 use crate::source::{Question, ReadError, Source};
 
+/// Most names that are read from one directory. A host has 4,094 VLANs and some thousand devices; a
+/// hostile host lists millions, and each would be asked for its files.
+const MOST_NAMES: usize = 65_536;
+
 /// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.
 const MAX_TEXT: usize = 256;
 /// The longest target of a link: those of devices below many bridges have some hundreds of bytes.
@@ -126,8 +130,12 @@ impl<'source> Reader<'source> {
     ) -> Option<Vec<String>> {
         let bytes = self.present(key, path, answer)?;
         let names = String::from_utf8_lossy(&bytes);
+        let mut listed = names.lines().filter(|name| !name.is_empty());
         let (good, bad): (Vec<&str>, Vec<&str>) =
-            names.lines().filter(|name| !name.is_empty()).partition(|name| is_name(name));
+            listed.by_ref().take(MOST_NAMES).partition(|name| is_name(name));
+        if listed.next().is_some() {
+            self.too_long(key, path, MOST_NAMES);
+        }
         // No kernel lists such a name: the rest may be as wrong.
         if let Some(name) = bad.first() {
             self.malformed(key, path, name);

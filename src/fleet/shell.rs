@@ -13,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::budget::Share;
 use super::last_words::last_words;
 use super::remote_command::{self, Privilege};
 use super::ssh::fault;
@@ -24,6 +25,12 @@ use crate::model::{HostFailure, HostReport, Parts, Reason, Via};
 use crate::source::{Answer, Entry, Question, ReadError, Recording, Source};
 use crate::wire::REPORT_LIMIT;
 use batch::{Batch, Kind};
+
+/// Most memory of the answers of one shell: what the recording of an agent may take, four times.
+const MOST_MEMORY: usize = 4 * REPORT_LIMIT;
+
+/// Memory of a question, and of an answer without its bytes.
+const ENTRY_BYTES: usize = 384;
 
 /// More rounds than names lead from the first directory to the last file.
 const MOST_ROUNDS: usize = 64;
@@ -135,11 +142,19 @@ impl Shell {
         let unknown: BTreeSet<Question> = std::mem::take(&mut state.asked).into_iter().collect();
         let (_, taken_ns) = state.answer("", deadline)?;
         let mut known = Known { answers: HashMap::new(), unknown: RefCell::new(unknown), taken_ns };
-        let mut rounds = 0;
+        let (mut rounds, mut bytes) = (0, 0);
+        // The answers of all shells that are read at once.
+        let mut share = Share::default();
         let report = loop {
             let questions = known.unknown.take();
             for batch in batch::batches(&questions) {
-                for Entry { question, answer, at_ns } in state.ask(&batch, deadline)? {
+                let entries = state.ask(&batch, deadline)?;
+                bytes += entries.iter().map(memory).sum::<usize>();
+                if bytes > MOST_MEMORY {
+                    return Err(fault::too_big(MOST_MEMORY));
+                }
+                share.resize(bytes)?;
+                for Entry { question, answer, at_ns } in entries {
                     known.answers.insert(question, (answer, at_ns));
                 }
             }
@@ -152,6 +167,11 @@ impl Shell {
         state.asked = known.answers.keys().cloned().collect();
         Ok((known, report))
     }
+}
+
+/// Estimates the memory of an answer with its question, in bytes.
+fn memory(entry: &Entry) -> usize {
+    ENTRY_BYTES + entry.answer.as_ref().map_or(0, Vec::len)
 }
 
 impl State {

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Consumers, Device, Fabric, HostFailure, Netdev, Parts, Problems, RdmaSystem, Resource,
+    Consumers, Device, Fabric, HostFailure, Netdev, Netdevs, Parts, Problems, RdmaSystem, Resource,
     VerbsState,
 };
 
@@ -28,7 +28,8 @@ pub struct HostReport {
     /// The RDMA devices in the kernel's order of names.
     pub devices: Vec<Device>,
     /// The interfaces of the ports, and those that hang together with them; `None` unless asked for.
-    pub netdevs: Option<Vec<Netdev>>,
+    #[schemars(with = "Option<Vec<Netdev>>")]
+    pub netdevs: Option<Netdevs>,
     /// Whether verbs could be asked, and what the answer was.
     pub verbs: VerbsState,
     /// What processes and the kernel hold of the devices; `None` unless asked for and answered.
@@ -106,7 +107,7 @@ impl HostReport {
     /// The interface of that name, where interfaces were read and it was among them.
     #[must_use]
     pub fn netdev(&self, name: &str) -> Option<&Netdev> {
-        self.netdevs.as_ref()?.iter().find(|netdev| netdev.name == name)
+        self.netdevs.as_ref()?.named(name)
     }
 
     /// Whether something that was asked for is missing from this report.

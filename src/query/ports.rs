@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::column::columns;
 use super::device_row::{LIDS, NETDEV, PORT_KEYS, PROTOCOL};
 use super::link_cells::{classes, congestion, dscp_map, of_dcb, of_links, pause, pfc};
@@ -278,18 +280,17 @@ fn vlans(row: &DeviceRow<'_>) -> Value {
     if row.is_unreadable("port.gids") || row.is_netdev_part_unreadable(&["vlan"]) {
         return Value::Failed;
     }
-    let is_above = |netdev: &&Netdev| {
-        let is_parent = netdev.vlan.as_ref().is_some_and(|vlan| vlan.parent == port.netdev);
-        let has_gid =
-            port.gids.iter().flatten().any(|gid| gid.netdev.as_ref() == Some(&netdev.name));
-        port.netdev.is_some() && (is_parent || has_gid)
+    let (Some(parent), Some(all)) = (&port.netdev, &row.report.netdevs) else {
+        return words(&[]);
     };
+    let gids = port.gids.iter().flatten().filter_map(|gid| gid.netdev.as_deref());
+    let of_gids = gids.filter_map(|name| all.place_of(name));
+    let above: BTreeSet<usize> = all.vlans_on(parent).iter().copied().chain(of_gids).collect();
     let name = |netdev: &Netdev| {
         let id = netdev.vlan.as_ref()?.id.map_or_else(|| "-".to_owned(), |id| id.to_string());
         Some(format!("{}={id}", netdev.name))
     };
-    let all = row.report.netdevs.as_deref().unwrap_or_default();
-    words(&all.iter().filter(is_above).filter_map(name).collect::<Vec<_>>())
+    words(&above.into_iter().filter_map(|place| name(&all[place])).collect::<Vec<_>>())
 }
 
 /// `ib0.8001=0x8001/2044`

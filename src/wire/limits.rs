@@ -109,7 +109,7 @@ pub const RECORDING: Limits = Limits {
 };
 
 /// Frame of either side, at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
-pub(super) const FRAME: Limits = Limits {
+pub const FRAME: Limits = Limits {
     what: "frame",
     // The largest replies of a worker have some thousand samples.
     values: 65_536,
@@ -289,8 +289,8 @@ impl Open<'_> {
         }
         let bytes = if is_object { list.member_bytes } else { size_of::<String>() };
         Ok(match self.members {
-            1 => bytes * FIRST_MEMBERS,
-            count if count <= FIRST_MEMBERS => 0,
+            1 | 5 => bytes * FIRST_MEMBERS,
+            2..=FIRST_MEMBERS => 0,
             _ => bytes * 2,
         })
     }

@@ -52,7 +52,7 @@ fn host(netdevs: Vec<Netdev>, tos: Option<u32>) -> HostReport {
     let device = serde_json::json!({ "name": "mlx5_0", "ports": [port] });
     HostReport {
         devices: vec![serde_json::from_value(device).unwrap()],
-        netdevs: Some(netdevs),
+        netdevs: Some(netdevs.into()),
         ..HostReport::empty("n1", Via::Local)
     }
 }

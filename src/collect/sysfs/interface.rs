@@ -57,17 +57,18 @@ pub(in crate::collect) fn read_all(reader: &mut Reader<'_>, report: &mut HostRep
     }
     let mut netdevs: Vec<Netdev> = known.into_values().flatten().collect();
     netdevs.sort_by(|a, b| crate::names::compare(&a.name, &b.name));
-    let kin: Vec<(String, String)> = netdevs
-        .iter()
-        .filter_map(|child| Some((child.ipoib.as_ref()?.parent.clone()?, child.name.clone())))
-        .collect();
-    for netdev in &mut netdevs {
-        if let Some(ipoib) = &mut netdev.ipoib {
-            let own = kin.iter().filter(|(parent, _)| *parent == netdev.name);
-            ipoib.children = own.map(|(_, child)| child.clone()).collect();
+    let mut kin: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for child in &netdevs {
+        if let Some(parent) = child.ipoib.as_ref().and_then(|ipoib| ipoib.parent.clone()) {
+            kin.entry(parent).or_default().push(child.name.clone());
         }
     }
-    report.netdevs = Some(netdevs);
+    for netdev in &mut netdevs {
+        if let Some(ipoib) = &mut netdev.ipoib {
+            ipoib.children = kin.remove(&netdev.name).unwrap_or_default();
+        }
+    }
+    report.netdevs = Some(netdevs.into());
 }
 
 /// The interfaces that ports and GIDs name, and all that share an InfiniBand device: those of

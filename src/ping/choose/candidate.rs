@@ -64,10 +64,11 @@ impl<'a> Candidate<'a> {
     fn netdev_mtu(&self) -> Option<u32> {
         let of_port = || self.port.netdev_mtu;
         let Some(name) = &self.gid.netdev else { return of_port() };
-        let all = self.host.netdevs.iter().flatten();
-        let mut named = all.filter(|netdev| netdev.name == *name);
         let is_of_port = self.port.netdev.as_ref() == Some(name);
-        named.find_map(|netdev| netdev.mtu).or_else(|| of_port().filter(|_| is_of_port))
+        self.host
+            .netdev(name)
+            .and_then(|netdev| netdev.mtu)
+            .or_else(|| of_port().filter(|_| is_of_port))
     }
 }
 
@@ -107,7 +108,7 @@ pub(super) fn candidates<'a>(host: &'a HostReport, wanted: &Overrides) -> Vec<Ca
 /// The VLAN of a GID's interface; `None` without one, and where interfaces were not read.
 pub(super) fn vlan(one: &Candidate<'_>) -> Option<u16> {
     let name = one.gid.netdev.as_ref()?;
-    let netdev = one.host.netdevs.as_ref()?.iter().find(|netdev| netdev.name == *name)?;
+    let netdev = one.host.netdev(name)?;
     netdev.vlan.as_ref()?.id
 }
 

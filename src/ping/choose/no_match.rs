@@ -207,9 +207,8 @@ fn down_port(
 
 /// Returns true if a network interface is set down: the kernel then reports no carrier state.
 fn is_set_down(host: &HostReport, name: &str) -> bool {
-    let mut netdevs = host.netdevs.iter().flatten();
-    let found = netdevs.find(|netdev| netdev.name == name);
-    found.is_some_and(|one| one.operstate.as_deref() == Some("down") && one.carrier.is_none())
+    host.netdev(name)
+        .is_some_and(|one| one.operstate.as_deref() == Some("down") && one.carrier.is_none())
 }
 
 /// Returns the first of the requested ports if none of them is active.

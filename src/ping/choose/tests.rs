@@ -385,7 +385,7 @@ fn an_interface_that_is_set_down_is_set_up_before_cables_are_checked() {
     let with = |netdev: serde_json::Value, wanted: &Overrides| {
         let mut report = host(&[("a", ROCE, PortState::Down, &[("::ffff:10.1.0.1", V2)])]);
         report.devices[0].ports[0].netdev = Some("eth2".into());
-        report.netdevs = Some(vec![serde_json::from_value(netdev).unwrap()]);
+        report.netdevs = Some(vec![serde_json::from_value(netdev).unwrap()].into());
         let active = host(&[("a", ROCE, UP, &[("::ffff:10.1.0.2", V2)])]);
         let why = super::choose(&report, &active, &Rails::default(), &BTreeSet::new(), wanted)
             .unwrap_err();
@@ -412,7 +412,7 @@ fn a_route_knows_the_mtu_of_the_interface_of_its_gid() {
         (port.netdev, port.netdev_mtu) = (Some("eth1".into()), Some(9_000));
         port.gids.as_mut().unwrap()[0].netdev = Some(netdev.into());
         let vlan = serde_json::json!({ "name": "eth1.100", "mtu": 1_500 });
-        report.netdevs = Some(vec![serde_json::from_value(vlan).unwrap()]);
+        report.netdevs = Some(vec![serde_json::from_value(vlan).unwrap()].into());
         report
     };
     let mtu = |netdev| choose(&on(netdev), &on("eth1")).unwrap().source.netdev_mtu;
@@ -430,7 +430,7 @@ fn gids_of_other_vlans_on_one_subnet_do_not_meet() {
         let json = serde_json::json!({ "name": netdev });
         let mut device: Netdev = serde_json::from_value(json).unwrap();
         device.vlan = vlan;
-        report.netdevs = Some(vec![device]);
+        report.netdevs = Some(vec![device].into());
         report
     };
     let tagged = on("eth0.100", Some(100), "::ffff:10.1.0.1");
