@@ -8,6 +8,7 @@
 
 mod access;
 mod agent;
+mod algorithms;
 mod choice;
 mod connector;
 mod descriptors;
@@ -42,6 +43,7 @@ mod watchdog;
 
 pub use access::Access;
 pub use agent::{Agent, Silent};
+pub use algorithms::Algorithms;
 pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;
