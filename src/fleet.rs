@@ -8,6 +8,7 @@
 
 mod access;
 mod agent;
+mod algorithms;
 mod budget;
 mod choice;
 mod connector;
@@ -43,6 +44,7 @@ mod watchdog;
 
 pub use access::Access;
 pub use agent::{Agent, Silent};
+pub use algorithms::Algorithms;
 pub use connector::Connector;
 pub use descriptors::allow_descriptors;
 pub use fan_out::fan_out;

@@ -8,6 +8,7 @@
 //! Thousands of hosts that are not there stand in a [`fabric`]: a [`simulation`] of a run has what
 //! pairs show from it, and everything else from the same plan and the same judges.
 
+mod acceptor;
 mod address;
 mod choose;
 mod datagram;

@@ -133,6 +133,8 @@ fn a_host_certificate_is_checked_against_its_authority() {
     let authority = fs::read_to_string(server.path("ca.pub")).unwrap();
     for (principals, validity, line, reason) in [
         ("127.*", "+1d", "@cert-authority", None),
+        ("127.*", "always:forever", "@cert-authority", None),
+        ("elsewhere", "always:forever", "@cert-authority", Some(Reason::HostkeyUnknown)),
         ("elsewhere", "+1d", "@cert-authority", Some(Reason::HostkeyUnknown)),
         ("127.*", "20200101:20200102", "@cert-authority", Some(Reason::HostkeyUnknown)),
         ("127.*", "+1d", "@revoked", Some(Reason::HostkeyRevoked)),
@@ -147,6 +149,17 @@ fn a_host_certificate_is_checked_against_its_authority() {
             "{principals} {validity} {line}: {failed:?}"
         );
     }
+    // The authority is an ECDSA key.
+    let signed = server.with_host_certificate("127.*", "always:forever");
+    let mut list = tool("ssh-keygen", "openssh-client");
+    let listed = list.args(["-L", "-f"]).arg(signed.path("host_ed25519-cert.pub")).output();
+    assert!(String::from_utf8_lossy(&listed.unwrap().stdout).contains("Valid: forever"));
+    signed.write_known_hosts(&format!("@cert-authority * {authority}"));
+    signed.write_client_config("CASignatureAlgorithms ssh-ed25519");
+    let refused = failure(&signed.target());
+    assert_says(&refused, Reason::HostkeyUnknown, "CASignatureAlgorithms", "");
+    signed.write_client_config("CASignatureAlgorithms ssh-ed25519,ecdsa-sha2-nistp256");
+    assert!(signed.connect().is_ok());
     // Without a line of the authority the plain key inside counts.
     let server = server.with_host_certificate("elsewhere", "+1d");
     server.trust();

@@ -239,6 +239,54 @@ fn a_host_with_other_algorithms_goes_by_the_program() {
 }
 
 #[test]
+fn the_algorithms_of_the_configuration_are_the_only_ones() {
+    // The host, the client, the setting that the failure names.
+    for (offered, allowed, setting) in [
+        ("Ciphers aes128-ctr", "Ciphers aes256-ctr", "Ciphers"),
+        ("KexAlgorithms curve25519-sha256", "KexAlgorithms ecdh-sha2-nistp256", "KexAlgorithms"),
+        (
+            "Ciphers aes128-ctr\nMACs hmac-sha2-256",
+            "Ciphers aes128-ctr\nMACs hmac-sha2-512",
+            "MACs",
+        ),
+        ("", "HostKeyAlgorithms rsa-sha2-512", "HostKeyAlgorithms"),
+    ] {
+        let server = Sshd::with(&Setup { config: offered, ..Setup::default() });
+        let refused = target(&server, allowed, &server.address);
+        assert_eq!(refused.transport, Transport::BuiltIn, "{allowed}");
+        let failure = open(&refused).unwrap_err();
+        assert_eq!(failure.reason, Reason::Transport, "{failure}");
+        assert!(failure.detail.contains(&format!("; {setting} of the SSH")), "{failure}");
+        assert!(failure.fix.unwrap().contains(&format!("grep -i ^{setting}")));
+        if !offered.is_empty() {
+            let session = open(&target(&server, offered, &server.address)).unwrap();
+            assert_eq!((session.why_program(), says(&session)), (None, b"hello".to_vec()));
+        }
+    }
+    let server = Sshd::start();
+    let none = "Ciphers aes128-ctr\nMACs umac-64@openssh.com";
+    let session = open(&target(&server, none, &server.address)).unwrap();
+    let why = session.why_program().unwrap();
+    assert_eq!(why, "MACs umac-64@openssh.com is set in the SSH configuration");
+    assert_eq!(says(&session), b"hello");
+}
+
+#[test]
+fn a_small_rsa_key_is_refused_by_its_setting() {
+    let server = Sshd::with(&Setup { more_keys: &["rsa"], ..Setup::default() });
+    server.write_known_hosts(&format!("{} {}\n", server.name(), server.host_key("rsa")));
+    for (least, is_ok) in [(3072, true), (4096, false)] {
+        let config = format!("HostKeyAlgorithms rsa-sha2-512\nRequiredRSASize {least}");
+        let outcome = open(&target(&server, &config, &server.address));
+        assert_eq!(outcome.is_ok(), is_ok, "{outcome:?}");
+        let Err(failure) = outcome else { continue };
+        let said = "has 3072 bits, and RequiredRSASize of the SSH configuration is 4096";
+        assert!(failure.detail.contains(said), "{failure}");
+        assert_eq!(failure.reason, Reason::Transport);
+    }
+}
+
+#[test]
 fn an_open_connection_of_the_operator_is_used_and_left_open() {
     let server = Sshd::start();
     let socket = server.path("cm");

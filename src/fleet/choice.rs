@@ -1,5 +1,6 @@
 //! Which transport a host needs: the one place where that is decided.
 
+use super::algorithms::{Algorithms, Class};
 use super::ssh_program::key;
 use super::target::{Here, SshConfig, Target};
 use crate::model::{HostFailure, Reason};
@@ -59,6 +60,9 @@ pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
             return Some(format!("{name} {value} is set in the SSH configuration"));
         }
     }
+    if let Some(lack) = Algorithms::of(config).lack() {
+        return Some(lack);
+    }
     if here.has_key {
         return None;
     }
@@ -67,24 +71,30 @@ pub(super) fn before(config: &SshConfig, here: Here) -> Option<String> {
 }
 
 /// Options of a connection that the built-in SSH follows.
-const FOLLOWED: [&str; 22] = [
+const FOLLOWED: [&str; 28] = [
     "addressfamily",
+    "casignaturealgorithms",
     "certificatefile",
+    "ciphers",
     "connecttimeout",
     "controlpath",
     "globalknownhostsfile",
     "gssapiauthentication",
     "hashknownhosts",
     "hostbasedauthentication",
+    "hostkeyalgorithms",
     "hostkeyalias",
     "hostname",
     "identitiesonly",
     "identityagent",
     "identityfile",
+    "kexalgorithms",
+    "macs",
     "port",
     "proxycommand",
     "proxyjump",
     "pubkeyauthentication",
+    "requiredrsasize",
     "stricthostkeychecking",
     "user",
     "userknownhostsfile",
@@ -128,6 +138,19 @@ pub(super) fn after(target: &Target, refusal: &Refusal) -> Option<String> {
     }
 }
 
+/// Returns the failure of the `ssh` program with the setting that leaves no common algorithm.
+pub(super) fn with_setting(failure: HostFailure, call: &str) -> HostFailure {
+    let Some(class) = Class::of_complaint(&failure.detail) else { return failure };
+    let option = class.option();
+    let detail = format!("{}; {option} of the SSH configuration allows none", failure.detail);
+    let show = call.replacen(' ', " -G ", 1);
+    let fix = format!(
+        "compare what the configuration allows with what sshd offers: {show} | grep -i ^{option}; \
+         on the host: sudo sshd -T | grep -i ^{option}"
+    );
+    HostFailure { detail, fix: Some(fix), ..failure }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +179,16 @@ mod tests {
                 None => assert_eq!(chosen, None, "{line}"),
             }
         }
+    }
+
+    #[test]
+    fn a_complaint_of_the_program_names_the_setting() {
+        let failure = |detail: &str| HostFailure::new(Reason::Transport, detail).fix("look");
+        let of = |detail: &str| with_setting(failure(detail), "ssh -p 7 u@n1");
+        let named = of("ssh: Unable to negotiate: no matching MAC found. Their offer: x");
+        assert!(named.detail.ends_with("; MACs of the SSH configuration allows none"), "{named}");
+        assert!(named.fix.unwrap().contains("ssh -G -p 7 u@n1 | grep -i ^MACs"));
+        assert_eq!(of("ssh: refused"), failure("ssh: refused"));
     }
 
     #[test]

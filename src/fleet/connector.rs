@@ -131,7 +131,8 @@ impl Connector {
         })?;
         // The watchdog ends the login, so an answer comes.
         let master =
-            answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))??;
+            answer.recv().map_err(|_gone| fault::timeout(PROGRAM_LOGIN, &target.by_hand()))?;
+        let master = master.map_err(|failure| choice::with_setting(failure, &target.by_hand()))?;
         Ok(Session::program(self, target, master, why))
     }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use key::HostKey;
-pub(super) use key::type_of_blob;
+pub(super) use key::{rsa_bits, type_of_blob};
 use line::{Line, Marker};
 pub use note::{Accepted, Taken};
 
@@ -151,12 +151,19 @@ impl Record<'_> {
     /// Judges a key that the host has shown, at a time in seconds since 1970.
     #[must_use]
     pub fn judge(&self, key: &HostKey, unix_s: u64) -> Verdict {
-        let verdict = judge_by(&self.exact, &self.lookup.name, key, unix_s);
+        self.judge_allowing(key, unix_s, &[])
+    }
+
+    /// The same with the algorithms by which an authority may sign; empty for all.
+    #[must_use]
+    pub fn judge_allowing(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> Verdict {
+        let terms = Terms { principal: &self.lookup.name, unix_s, signatures };
+        let verdict = judge_by(&self.exact, key, &terms);
         if !matches!(verdict, Verdict::Unknown { .. }) {
             return verdict;
         }
         // As ssh does: the key of the host itself counts at any port, its absence does not.
-        match judge_by(&self.plain, &self.lookup.name, key, unix_s) {
+        match judge_by(&self.plain, key, &terms) {
             found @ (Verdict::Known | Verdict::Revoked(_)) => found,
             _ => verdict,
         }
@@ -187,7 +194,16 @@ impl Record<'_> {
     }
 }
 
-fn judge_by(lines: &[&Line], principal: &str, key: &HostKey, unix_s: u64) -> Verdict {
+/// What a host certificate must hold for.
+struct Terms<'a> {
+    principal: &'a str,
+    /// The time, in seconds since 1970.
+    unix_s: u64,
+    /// Algorithms of the authority's signature; empty for all.
+    signatures: &'a [String],
+}
+
+fn judge_by(lines: &[&Line], key: &HostKey, terms: &Terms<'_>) -> Verdict {
     let with = |marker: Marker| lines.iter().filter(move |line| line.marker == marker);
     let authority = key.certificate().map(certificate::authority);
     for line in with(Marker::Revoked) {
@@ -198,7 +214,7 @@ fn judge_by(lines: &[&Line], principal: &str, key: &HostKey, unix_s: u64) -> Ver
     if let (Some(certificate), Some(authority)) = (key.certificate(), &authority)
         && with(Marker::Authority).any(|line| line.key == *authority)
     {
-        return match certificate::check(certificate, key.blob(), principal, unix_s) {
+        return match certificate::check(certificate, key.blob(), terms) {
             Ok(()) => Verdict::Known,
             Err(why) => Verdict::BadCertificate(why),
         };

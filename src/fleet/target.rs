@@ -11,6 +11,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::algorithms::Algorithms;
 use super::local::look_up;
 use super::{Host, SshCall, Watchdog};
 use crate::clock::Deadline;
@@ -85,6 +86,8 @@ pub struct Target {
     pub transport: Transport,
     /// Options of its configuration that ask for a login which only the `ssh` program can do.
     pub other_logins: Vec<&'static str>,
+    /// The algorithms and key sizes that its configuration allows.
+    pub algorithms: Algorithms,
     /// How the `ssh` program is called for it; `None` where there is none.
     pub call: Option<SshCall>,
 }
@@ -187,6 +190,7 @@ impl Resolver {
             route: Route::Direct,
             transport: Transport::BuiltIn,
             other_logins: Vec::new(),
+            algorithms: Algorithms::default(),
             call: None,
         }
     }

@@ -14,6 +14,30 @@ pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<Socket
     Some(SocketAddr::new(ip, 0))
 }
 
+/// True if an address is in the subnet of an address of this host.
+pub(super) fn is_on_link(own: IpAddr, remote: IpAddr) -> bool {
+    let all = interface_addresses().unwrap_or_default();
+    let mut own = all.iter().filter(|one| one.address == Address::Ip(own));
+    own.any(|one| is_in_subnet(one, remote))
+}
+
+fn is_in_subnet(own: &InterfaceAddress, remote: IpAddr) -> bool {
+    let Some(bits) = own.prefix_bits else { return false };
+    match (own.address, remote) {
+        (Address::Ip(IpAddr::V4(own)), IpAddr::V4(remote)) => {
+            let host_bits = 32_u32.saturating_sub(bits);
+            let differ = own.to_bits() ^ remote.to_bits();
+            differ.checked_shr(host_bits).unwrap_or(0) == 0
+        }
+        (Address::Ip(IpAddr::V6(own)), IpAddr::V6(remote)) => {
+            let host_bits = 128_u32.saturating_sub(bits);
+            let differ = own.to_bits() ^ remote.to_bits();
+            differ.checked_shr(host_bits).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
 /// The interface of an iWARP port.
 fn owner(all: &[InterfaceAddress], gid: GidValue) -> Option<&str> {
     let octets = gid.0.octets();
@@ -40,9 +64,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_subnet_ends_at_its_prefix() {
+        for (own, bits, remote, is_in) in [
+            ("10.1.2.3", Some(24), "10.1.2.200", true),
+            ("10.1.2.3", Some(24), "10.1.3.3", false),
+            ("10.1.2.3", Some(32), "10.1.2.3", true),
+            ("10.1.2.3", Some(32), "10.1.2.2", false),
+            ("10.1.2.3", Some(31), "10.1.2.2", true),
+            ("10.1.2.3", Some(0), "192.0.2.1", true),
+            ("10.1.2.3", None, "10.1.2.3", false),
+            ("fd00::1", Some(64), "fd00::2", true),
+            ("fd00::1", Some(64), "fd00:0:0:1::2", false),
+            ("10.1.2.3", Some(24), "::ffff:10.1.2.4", false),
+        ] {
+            let address = Address::Ip(own.parse().unwrap());
+            let one = InterfaceAddress { interface: "eth0".into(), address, prefix_bits: bits };
+            assert_eq!(
+                is_in_subnet(&one, remote.parse().unwrap()),
+                is_in,
+                "{own} {bits:?} {remote}"
+            );
+        }
+        let loopback = |text: &str| text.parse().unwrap();
+        assert!(is_on_link(loopback("127.0.0.1"), loopback("127.9.9.9")));
+        assert!(!is_on_link(loopback("127.0.0.1"), loopback("10.0.0.1")));
+        assert!(!is_on_link(loopback("192.0.2.77"), loopback("192.0.2.78")), "no address of ours");
+    }
+
+    #[test]
     fn the_address_of_the_same_interface_is_taken() {
-        let one =
-            |interface: &str, address| InterfaceAddress { interface: interface.into(), address };
+        let one = |interface: &str, address| InterfaceAddress {
+            interface: interface.into(),
+            address,
+            prefix_bits: None,
+        };
         let ip = |text: &str| Address::Ip(text.parse().unwrap());
         let all = [
             one("eth0", Address::Mac([1; 6])),

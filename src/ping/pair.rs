@@ -109,7 +109,8 @@ pub(super) fn run(
     effort: &Effort,
     mads: Option<&Result<MadPlan, NoMads>>,
 ) -> Outcome {
-    let mut talk = Talk { source, target, connection, route, effort, seen: Seen::default() };
+    let (seen, tcp_proof) = (Seen::default(), tcp_proof());
+    let mut talk = Talk { source, target, connection, route, effort, tcp_proof, seen };
     if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
         talk.run_mads(mads);
         return talk.outcome();
@@ -126,6 +127,11 @@ pub(super) fn run(
         talk.run_stream();
     }
     talk.outcome()
+}
+
+/// Makes the numbers of one pair. Without random numbers there is no TCP test.
+fn tcp_proof() -> Option<[u64; 2]> {
+    Some([getrandom::u64().ok()?, getrandom::u64().ok()?])
 }
 
 #[derive(Default)]
@@ -151,6 +157,8 @@ struct Talk<'a> {
     connection: u32,
     route: &'a Route,
     effort: &'a Effort,
+    /// Numbers by which both ends of a TCP connection know each other.
+    tcp_proof: Option<[u64; 2]>,
     seen: Seen,
 }
 
@@ -260,6 +268,7 @@ impl Talk<'_> {
                 method: self.route.method,
                 purpose,
                 qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),
+                tcp_proof: self.tcp_proof.filter(|_| is_first),
                 tcp_stream: is_first && self.effort.wants(Test::TcpBandwidth),
                 role,
             })

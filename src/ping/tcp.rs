@@ -1,15 +1,14 @@
 //! The TCP comparison: a small echo over the interface that the RDMA messages use.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::acceptor::{Acceptor, Proof, is_wait};
+use super::address;
 use super::statistics::{Samples, WarmUp};
 use crate::clock::{self, Deadline};
 use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
@@ -17,74 +16,27 @@ use crate::model::probe::{Cause, RoundTrips, Stage, StepError, TcpProbing};
 /// Bytes of one TCP message: as the smallest RDMA message.
 const MESSAGE: usize = 64;
 
-/// How often a waiting echo looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// The first packet may be lost once: it is sent again after a second.
 const CONNECT: Duration = Duration::from_millis(1_500);
 
 /// How long one echo may take.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// An echo on a port of the kernel's choice, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Echo {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-}
-
-impl Echo {
-    /// Listens on `address`, whose port is ignored.
-    pub(super) fn start(address: SocketAddr) -> io::Result<Self> {
-        let mut wanted = address;
-        wanted.set_port(0);
-        let listener = TcpListener::bind(wanted)?;
-        let address = listener.local_addr()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let watched = Arc::clone(&stop);
-        thread::Builder::new().name("tcp echo".into()).spawn(move || {
-            while !watched.load(Ordering::Relaxed) {
-                if is_readable(&listener)
-                    && let Ok((stream, _)) = listener.accept()
-                {
-                    // One client that misbehaves only ends its own conversation.
-                    let _ = answer(stream, &watched);
-                }
-            }
-        })?;
-        Ok(Self { address, stop })
-    }
-
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Echo {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-pub(super) fn is_readable(listener: &TcpListener) -> bool {
-    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
-    let mut fds = [PollFd::new(listener, PollFlags::IN)];
-    poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
+/// Starts an echo at `address` on a port of the kernel's choice; it runs until it is dropped.
+pub(super) fn start_echo(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
+    Acceptor::start(address, proof, answer)
 }
 
 fn answer(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     let mut message = [0; MESSAGE];
     let mut filled = 0;
-    // The next client must not wait for one that says nothing.
     let mut idle = Deadline::after(ANSWER);
     while !stop.load(Ordering::Relaxed) && !idle.is_over() {
         match stream.read(&mut message[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if is_wait(&error) => {}
             Err(error) => return Err(error),
         }
         if filled == MESSAGE {
@@ -103,9 +55,28 @@ pub(super) struct From {
     pub(super) address: Option<SocketAddr>,
     /// The port's interface; `None` where the kernel names none (siw).
     pub(super) netdev: Option<String>,
+    /// The numbers by which both ends of the pair know each other.
+    pub(super) proof: Option<Proof>,
+    /// True if the operator knows no address of either port, so that only an address in a subnet
+    /// of the own interface is connected to.
+    pub(super) is_on_link: bool,
 }
 
-/// Measures round trips against a peer's [`Echo`], over the interface that RDMA uses.
+impl From {
+    /// Refuses an address to which no route of the plan leads.
+    pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
+        let is_refused = self.is_on_link
+            && !self.address.is_some_and(|own| address::is_on_link(own.ip(), remote.ip()));
+        if !is_refused {
+            return Ok(());
+        }
+        let netdev = self.netdev.as_deref().unwrap_or("the port");
+        let why = format!("the address is in no subnet of {netdev}, so no data is sent to it");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+    }
+}
+
+/// Measures round trips against a peer's echo ([`start_echo`]), over the interface that RDMA uses.
 pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
@@ -119,7 +90,11 @@ pub(super) fn tcp_error(error: &io::Error, remote: SocketAddr) -> StepError {
     StepError { detail, ..StepError::new(Stage::Tcp, cause) }
 }
 
+/// Connects to the peer, which has proved then that it is the other end of the pair.
 pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> {
+    let no_proof = || io::Error::new(io::ErrorKind::InvalidInput, "the pair has no numbers");
+    let proof = from.proof.ok_or_else(no_proof)?;
+    from.check(remote)?;
     let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;
     if let Some(netdev) = &from.netdev {
         // Kernels before 5.7 let only root choose (net/core/sock.c): the address alone must do.
@@ -129,7 +104,9 @@ pub(super) fn connect(from: &From, remote: SocketAddr) -> io::Result<TcpStream> 
         socket.bind(&SocketAddr::new(address.ip(), 0).into())?;
     }
     socket.connect_timeout(&remote.into(), CONNECT)?;
-    Ok(socket.into())
+    let stream = socket.into();
+    proof.connect(&stream)?;
+    Ok(stream)
 }
 
 fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
@@ -168,7 +145,19 @@ fn measure(from: &From, ask: &TcpProbing) -> io::Result<RoundTrips> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+
+    const PAIR: [u64; 2] = [3, 4];
+
+    fn from() -> From {
+        From { proof: Some(PAIR.into()), ..From::default() }
+    }
+
+    fn echo() -> Acceptor {
+        start_echo("127.0.0.1:0".parse().unwrap(), PAIR.into()).unwrap()
+    }
 
     fn ask(remote: SocketAddr) -> TcpProbing {
         TcpProbing { remote, rounds: 20, slot_ms: 1_000 }
@@ -176,34 +165,60 @@ mod tests {
 
     #[test]
     fn an_echo_answers_until_it_is_dropped() {
-        let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
-        assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
-        assert!(probe(&From::default(), &ask(echo.address())).unwrap().count > 0);
+        let echo = echo();
+        assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
+        assert!(probe(&from(), &ask(echo.address())).unwrap().count > 0);
     }
 
     #[test]
     fn a_client_that_says_nothing_does_not_keep_others_out() {
-        let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
+        let echo = echo();
         let _silent = TcpStream::connect(echo.address()).unwrap();
-        let patient = || (0..5).find_map(|_| probe(&From::default(), &ask(echo.address())).ok());
+        let patient = || (0..5).find_map(|_| probe(&from(), &ask(echo.address())).ok());
         assert!(patient().is_some());
     }
 
     #[test]
     fn the_way_starts_at_the_address_of_the_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let from = From { address: Some("127.0.0.77:0".parse().unwrap()), netdev: None };
+        let from = From { address: Some("127.0.0.77:0".parse().unwrap()), ..from() };
         let remote = listener.local_addr().unwrap();
+        let peer = std::thread::spawn(move || {
+            let (mut stream, peer) = listener.accept().unwrap();
+            stream.write_all(&PAIR[0].to_le_bytes()).unwrap();
+            peer
+        });
         let _stream = connect(&from, remote).unwrap();
-        let (_, peer) = listener.accept().unwrap();
-        assert_eq!(peer.ip().to_string(), "127.0.0.77");
+        assert_eq!(peer.join().unwrap().ip().to_string(), "127.0.0.77");
     }
 
     #[test]
     fn an_address_that_is_not_ours_is_no_way() {
-        let echo = Echo::start("127.0.0.1:0".parse().unwrap()).unwrap();
-        let from = From { address: Some("192.0.2.1:0".parse().unwrap()), netdev: None };
+        let echo = echo();
+        let from = From { address: Some("192.0.2.1:0".parse().unwrap()), ..from() };
         assert!(probe(&from, &ask(echo.address())).is_err());
+    }
+
+    #[test]
+    fn an_address_outside_of_the_own_subnet_is_not_connected_to() {
+        let own = Some("127.0.0.1:0".parse().unwrap());
+        let from = From { address: own, is_on_link: true, ..from() };
+        let echo = echo();
+        assert!(probe(&from, &ask(echo.address())).is_ok());
+        let error = probe(&from, &ask("192.0.2.1:22".parse().unwrap())).unwrap_err();
+        assert!(error.detail.contains("is in no subnet of the port"), "{}", error.detail);
+        let unknown = From { address: None, ..from };
+        assert!(probe(&unknown, &ask(echo.address())).is_err());
+    }
+
+    #[test]
+    fn another_pair_is_not_answered() {
+        let echo = echo();
+        for pair in [Some([3, 5].into()), Some([5, 4].into()), None] {
+            let from = From { proof: pair, ..from() };
+            assert!(probe(&from, &ask(echo.address())).is_err(), "{pair:?}");
+        }
+        assert!(probe(&from(), &ask(echo.address())).is_ok());
     }
 
     #[test]
@@ -211,6 +226,6 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        assert_eq!(probe(&From::default(), &ask(address)).unwrap_err().cause, Cause::Refused);
+        assert_eq!(probe(&from(), &ask(address)).unwrap_err().cause, Cause::Refused);
     }
 }

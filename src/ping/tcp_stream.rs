@@ -2,13 +2,13 @@
 //! it has read.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::tcp::{From, connect, is_readable, tcp_error};
+use super::acceptor::{Acceptor, LOOK, Proof, is_wait};
+use super::tcp::{From, connect, tcp_error};
 use super::throughput::Marks;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, TcpStreaming, Throughput};
@@ -22,67 +22,19 @@ const BLOCK: usize = 128 << 10;
 /// Bytes of what the reader says: how many it has read so far.
 const COUNT: usize = 8;
 
-/// How often a reader or writer that waits looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// How often it is looked at least whether anything has arrived.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// A flow on which nothing moves for so long is given up.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Reads whatever is written to it, on a port of the kernel's choice, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Reader {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-}
-
-impl Reader {
-    /// Listens on `address`, whose port is ignored.
-    pub(super) fn start(address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(SocketAddr::new(address.ip(), 0))?;
-        let address = listener.local_addr()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let watched = Arc::clone(&stop);
-        thread::Builder::new().name("tcp reader".into()).spawn(move || {
-            let busy = Arc::new(AtomicUsize::new(0));
-            while !watched.load(Ordering::Relaxed) {
-                if is_readable(&listener)
-                    && let Ok((stream, _)) = listener.accept()
-                    && busy.load(Ordering::Relaxed) < FLOWS
-                {
-                    busy.fetch_add(1, Ordering::Relaxed);
-                    let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
-                    let started = thread::Builder::new().name("tcp flow".into()).spawn(move || {
-                        // One client that misbehaves only ends its own flow.
-                        let _ = read(stream, &stop);
-                        left.fetch_sub(1, Ordering::Relaxed);
-                    });
-                    if started.is_err() {
-                        busy.fetch_sub(1, Ordering::Relaxed);
-                    }
-                }
-            }
-        })?;
-        Ok(Self { address, stop })
-    }
-
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
+/// Starts a reader of whatever is written to it, at `address` on a port of the kernel's choice; it
+/// runs until it is dropped.
+pub(super) fn start_reader(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
+    Acceptor::start(address, proof, read)
 }
 
 fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(LOOK))?;
-    stream.set_write_timeout(Some(LOOK))?;
     let mut block = vec![0; BLOCK];
     let mut count = 0_u64;
     let mut idle = Deadline::after(IDLE);
@@ -99,11 +51,7 @@ fn read(mut stream: TcpStream, stop: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-fn is_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
-/// Writes to a peer's [`Reader`] for the time that is asked for.
+/// Writes to a peer's reader ([`start_reader`]) for the time that is asked for.
 pub(super) fn write(from: &From, ask: &TcpStreaming) -> Result<Throughput, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }
@@ -197,8 +145,16 @@ fn follow(mut flow: &TcpStream, count: &AtomicU64, is_over: &AtomicBool) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
     use crate::model::probe::{Cause, Stage};
+
+    const PAIR: [u64; 2] = [3, 4];
+
+    fn from() -> From {
+        From { proof: Some(PAIR.into()), ..From::default() }
+    }
 
     fn ask(remote: SocketAddr) -> TcpStreaming {
         TcpStreaming { remote, slot_ms: 50 }
@@ -206,10 +162,9 @@ mod tests {
 
     #[test]
     fn what_is_read_is_counted_time_after_time() {
-        let reader = Reader::start("127.0.0.1:0".parse().unwrap()).unwrap();
+        let reader = start_reader("127.0.0.1:0".parse().unwrap(), PAIR.into()).unwrap();
         for _ in 0..2 {
-            let patient =
-                || (0..20).find_map(|_| write(&From::default(), &ask(reader.address())).ok());
+            let patient = || (0..20).find_map(|_| write(&from(), &ask(reader.address())).ok());
             let seen = patient().unwrap();
             assert!(seen.bytes > 0 && seen.median_bps >= seen.min_bps, "{seen:?}");
         }
@@ -218,7 +173,17 @@ mod tests {
     #[test]
     fn a_reader_that_never_reads_is_no_bandwidth() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let error = write(&From::default(), &ask(listener.local_addr().unwrap())).unwrap_err();
+        let address = listener.local_addr().unwrap();
+        let held = std::thread::spawn(move || {
+            let prove = |_| {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(&PAIR[0].to_le_bytes()).unwrap();
+                stream
+            };
+            (0..FLOWS).map(prove).collect::<Vec<TcpStream>>()
+        });
+        let error = write(&from(), &ask(address)).unwrap_err();
+        drop(held.join().unwrap());
         assert_eq!((error.stage, error.cause), (Stage::Tcp, Cause::Timeout));
         assert!(error.detail.contains("the peer read no data"), "{}", error.detail);
     }
@@ -228,6 +193,6 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        assert_eq!(write(&From::default(), &ask(address)).unwrap_err().cause, Cause::Refused);
+        assert_eq!(write(&from(), &ask(address)).unwrap_err().cause, Cause::Refused);
     }
 }

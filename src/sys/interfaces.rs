@@ -13,6 +13,8 @@ pub struct InterfaceAddress {
     pub interface: String,
     /// The address itself.
     pub address: Address,
+    /// Length of the subnet prefix of an IP address.
+    pub prefix_bits: Option<u32>,
 }
 
 /// What kind of address it is.
@@ -42,8 +44,15 @@ pub fn interface_addresses() -> io::Result<Vec<InterfaceAddress>> {
         // SAFETY: ifa_name is a NUL-terminated string of this node.
         let name = unsafe { CStr::from_ptr(node.ifa_name) };
         if let Some(address) = read_address(node.ifa_addr) {
-            found
-                .push(InterfaceAddress { interface: name.to_string_lossy().into_owned(), address });
+            let mask =
+                if node.ifa_netmask.is_null() { None } else { read_address(node.ifa_netmask) };
+            let prefix_bits = match mask {
+                Some(Address::Ip(IpAddr::V4(mask))) => Some(mask.to_bits().leading_ones()),
+                Some(Address::Ip(IpAddr::V6(mask))) => Some(mask.to_bits().leading_ones()),
+                _ => None,
+            };
+            let interface = name.to_string_lossy().into_owned();
+            found.push(InterfaceAddress { interface, address, prefix_bits });
         }
     }
     // SAFETY: the list came from getifaddrs and nothing refers to it any more.
@@ -83,6 +92,7 @@ mod tests {
     fn loopback_is_listed() {
         let all = interface_addresses().unwrap();
         let loopback = Address::Ip(Ipv4Addr::LOCALHOST.into());
-        assert!(all.iter().any(|one| one.interface == "lo" && one.address == loopback), "{all:?}");
+        let found = all.iter().find(|one| one.interface == "lo" && one.address == loopback);
+        assert_eq!(found.and_then(|one| one.prefix_bits), Some(8), "{all:?}");
     }
 }

@@ -12,7 +12,9 @@ use crate::model::probe::{Step, StepError, StepResult};
 /// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
 /// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
 /// 7: [`Loss::Expired`], and how a worker ended in [`Loss::Ended`].
-pub const PROTOCOL: u32 = 7;
+/// 8: [`Opening::tcp_proof`](crate::model::probe::Opening::tcp_proof), and the numbers that both
+/// ends of a TCP connection send first.
+pub const PROTOCOL: u32 = 8;
 
 /// How long an agent keeps a worker without a message from the operator.
 pub const WORKER_LEASE: Duration = Duration::from_secs(3);

@@ -3,7 +3,7 @@
 use ssh_key::Certificate;
 use ssh_key::certificate::CertType;
 
-use super::{key, pattern, signature};
+use super::{Terms, key, pattern, signature};
 
 /// The key of the authority that signed, in wire form.
 pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
@@ -14,9 +14,9 @@ pub(super) fn authority(certificate: &Certificate) -> Vec<u8> {
 pub(super) fn check(
     certificate: &Certificate,
     blob: &[u8],
-    name: &str,
-    unix_s: u64,
+    terms: &Terms<'_>,
 ) -> Result<(), String> {
+    let Terms { principal: name, unix_s, signatures } = *terms;
     if certificate.cert_type() != CertType::Host {
         return Err("it is a user certificate".into());
     }
@@ -32,6 +32,14 @@ pub(super) fn check(
     let principals = certificate.valid_principals();
     if !principals.iter().any(|principal| pattern::matches(&principal.to_lowercase(), name)) {
         return Err(format!("its principals are {}, not {name}", principals.join(", ")));
+    }
+    let algorithm = certificate.signature().algorithm();
+    let algorithm = algorithm.as_str();
+    if !signatures.is_empty() && !signatures.iter().any(|allowed| allowed == algorithm) {
+        return Err(format!(
+            "its authority signed with {algorithm}, which CASignatureAlgorithms of the SSH \
+             configuration does not allow"
+        ));
     }
     if signature::is_valid(certificate, blob) {
         return Ok(());

@@ -23,7 +23,7 @@ impl HostKey {
         if !type_of_blob(blob)?.contains("-cert-v01@") {
             return Some(Self { blob: blob.to_vec(), plain: blob.to_vec(), certificate: None });
         }
-        let certificate = Certificate::from_bytes(blob).ok()?;
+        let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
         let plain = wire_form(certificate.public_key())?;
         Some(Self { blob: blob.to_vec(), plain, certificate: Some(Box::new(certificate)) })
     }
@@ -40,6 +40,12 @@ impl HostKey {
         format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&self.plain)))
     }
 
+    /// Size of an RSA key in bits; `None` for other types.
+    #[must_use]
+    pub fn rsa_bits(&self) -> Option<usize> {
+        rsa_bits(&self.plain)
+    }
+
     pub(super) fn blob(&self) -> &[u8] {
         &self.blob
     }
@@ -51,6 +57,62 @@ impl HostKey {
     pub(super) fn certificate(&self) -> Option<&Certificate> {
         self.certificate.as_deref()
     }
+}
+
+/// Returns a copy of a certificate with the times that `ssh_key` can read.
+///
+/// It refuses seconds above `i64::MAX`; `ssh-keygen` writes `u64::MAX` for "forever". The copy is
+/// for reading only: the signature of the authority is checked over the original.
+fn with_readable_times(blob: &[u8]) -> Option<Vec<u8>> {
+    const SERIAL_AND_TYPE: usize = 8 + 4;
+    let fields_of_key = match type_of_blob(blob)? {
+        kind if kind.starts_with("ssh-ed25519-") => 1,
+        kind if kind.starts_with("sk-ecdsa-") => 3,
+        kind if kind.starts_with("ssh-dss-") => 4,
+        // RSA: exponent, modulus; ECDSA: curve, point; security keys: key, application.
+        _ => 2,
+    };
+    let after_string = |at: usize| -> Option<usize> {
+        let length = blob.get(at..)?.first_chunk::<4>()?;
+        let end = (at + 4).checked_add(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+        (end <= blob.len()).then_some(end)
+    };
+    // The type, a nonce, the key; then the key id and the principals.
+    let key_ends = (0..2 + fields_of_key).try_fold(0, |at, _| after_string(at))?;
+    let times = after_string(after_string(key_ends + SERIAL_AND_TYPE)?)?;
+    let mut copy = blob.to_vec();
+    for time in copy.get_mut(times..times + 16)?.chunks_exact_mut(8) {
+        // The first bit is set in all numbers above `i64::MAX`.
+        if time.first().is_some_and(|byte| byte & 0x80 != 0) {
+            time.copy_from_slice(&i64::MAX.to_be_bytes());
+        }
+    }
+    Some(copy)
+}
+
+/// Size in bits of an RSA key in its wire form: type, exponent, modulus; `None` for other types.
+pub(in crate::fleet) fn rsa_bits(blob: &[u8]) -> Option<usize> {
+    // A certificate has a nonce before the key.
+    let before = match type_of_blob(blob)? {
+        "ssh-rsa" => 2,
+        kind if kind.starts_with("ssh-rsa-cert-") || kind.starts_with("rsa-sha2-") => 3,
+        _ => return None,
+    };
+    let string = |rest: &mut &[u8]| -> Option<Vec<u8>> {
+        let (length, tail) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (string, tail) = tail.split_at_checked(length)?;
+        *rest = tail;
+        Some(string.to_vec())
+    };
+    let mut rest = blob;
+    for _ in 0..before {
+        string(&mut rest)?;
+    }
+    let modulus = string(&mut rest)?;
+    let zeros = modulus.iter().take_while(|byte| **byte == 0).count();
+    let first = modulus.get(zeros)?;
+    Some((modulus.len() - zeros) * 8 - usize::try_from(first.leading_zeros()).ok()?)
 }
 
 pub(super) fn wire_form(key: &KeyData) -> Option<Vec<u8>> {

@@ -8,7 +8,7 @@ use super::login::{Ended, Stage, Step};
 use super::wire::Wire;
 use crate::fleet::Target;
 use crate::fleet::choice::{Lack, Refusal};
-use crate::fleet::known_hosts::type_of_blob;
+use crate::fleet::known_hosts::{rsa_bits, type_of_blob};
 use crate::model::{HostFailure, Reason};
 
 /// sshd ends the connection at six.
@@ -35,7 +35,11 @@ pub(super) fn authenticate(wire: &mut Wire, target: &Target, stage: &Stage) -> R
     let agent = target.agent.as_deref().and_then(|socket| open_agent(wire, socket));
     let (mut agent, agent_keys) =
         agent.map_or((None, Vec::new()), |(agent, keys)| (Some(agent), keys));
-    let identities = identity::read_all(target);
+    let is_accepted = |blob: &[u8]| target.algorithms.is_too_small(rsa_bits(blob)).is_none();
+    let mut identities = identity::read_all(target);
+    identities.retain(|identity| identity.public.as_deref().is_none_or(is_accepted));
+    let mut agent_keys = agent_keys;
+    agent_keys.retain(|key| is_accepted(key.blob()));
     let lacks = lacks(&identities, &agent_keys);
     let agent_keys = agent_keys.into_iter().filter(|key| foreign(key).is_none()).collect();
     stage.at(Step::Authenticate);

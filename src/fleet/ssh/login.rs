@@ -145,7 +145,12 @@ impl Login {
         self.stage.at(Step::Handshake);
         let lookup = verify::lookup(&self.target);
         let record = self.known_hosts.of(&lookup);
-        verify::prefer_recorded(wire, &record);
+        if let Err(option) = verify::offer(wire, &self.target.algorithms, &record) {
+            let detail = format!("the built-in SSH has nothing of {option} in the configuration");
+            let failure = HostFailure::new(Reason::Transport, detail)
+                .fix(format!("test the login: {}", self.target.by_hand()));
+            return Err(Ended::For(Refusal { failure, lacks: vec![Lack::Algorithm] }));
+        }
         if let Err(error) = wire.drive(ssh2::Session::handshake) {
             let greeting = wire.greeting();
             if greeting.is_garbage() {

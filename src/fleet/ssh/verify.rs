@@ -7,6 +7,7 @@ use ssh2::MethodType;
 use super::fault;
 use super::wire::Wire;
 use crate::clock;
+use crate::fleet::algorithms::{Algorithms, Class};
 use crate::fleet::known_hosts::{Accepted, HostKey, Lookup, Record, Taken, Verdict};
 use crate::fleet::target::{HostKeyPolicy, Target};
 use crate::model::{HostFailure, Reason};
@@ -19,12 +20,31 @@ pub(super) fn lookup(target: &Target) -> Lookup {
     }
 }
 
-/// Asks for a key that is on record, where the host has several.
-pub(super) fn prefer_recorded(wire: &Wire, record: &Record<'_>) {
-    if let Ok(supported) = wire.session.supported_algs(MethodType::HostKey) {
-        // The library takes any order of its own names.
-        let _ = wire.session.method_pref(MethodType::HostKey, &record.order_algorithms(&supported));
+/// Has the library offer what the configuration allows, and ask for a host key that is on
+/// record, where the host has several.
+///
+/// The error names the setting of which the library can offer nothing.
+pub(super) fn offer(
+    wire: &Wire,
+    allowed: &Algorithms,
+    record: &Record<'_>,
+) -> Result<(), &'static str> {
+    let session = &wire.session;
+    for class in [Class::Cipher, Class::KeyExchange, Class::Mac] {
+        let Some(list) = allowed.preference(class) else { continue };
+        for method in class.methods() {
+            session.method_pref(method, &list).map_err(|_refused| class.option())?;
+        }
     }
+    let allowed = allowed.offered(Class::HostKey);
+    let Ok(supported) = session.supported_algs(MethodType::HostKey) else {
+        return allowed.map_or(Ok(()), |_| Err(Class::HostKey.option()));
+    };
+    let names = allowed.unwrap_or(supported);
+    let ordered = record.order_algorithms(&names);
+    // Certificates are left out without an authority, unless nothing else is allowed.
+    let list = if ordered.is_empty() { names.join(",") } else { ordered };
+    session.method_pref(MethodType::HostKey, &list).map_err(|_refused| Class::HostKey.option())
 }
 
 /// Judges the key that the host has shown in the handshake.
@@ -39,7 +59,11 @@ pub(super) fn check(
     let Some(key) = key else {
         return Err(HostFailure::new(Reason::Transport, "cannot parse the host key"));
     };
-    let verdict = record.judge(&key, clock::wall_ns() / 1_000_000_000);
+    if let Some(least) = target.algorithms.is_too_small(key.rsa_bits()) {
+        return Err(too_small(&key, least, target));
+    }
+    let signatures = target.algorithms.ca_signatures();
+    let verdict = record.judge_allowing(&key, clock::wall_ns() / 1_000_000_000, signatures);
     let (name, shown) = (lookup.spelled(), show(&key));
     let failure = match verdict {
         Verdict::Known => return Ok(()),
@@ -77,6 +101,20 @@ pub(super) fn check(
         }
     };
     Err(failure)
+}
+
+/// The failure of a host whose RSA key is smaller than the configuration allows.
+fn too_small(key: &HostKey, least: usize, target: &Target) -> HostFailure {
+    let bits = key.rsa_bits().unwrap_or(0);
+    let detail = format!(
+        "the {} has {bits} bits, and RequiredRSASize of the SSH configuration is {least}",
+        show(key)
+    );
+    HostFailure::new(Reason::Transport, detail).fix(format!(
+        "on {}, make a larger key: ssh-keygen -t rsa -b {least} -f /etc/ssh/ssh_host_rsa_key; or \
+         use the host's key of another type: --ssh-option HostKeyAlgorithms=ssh-ed25519",
+        target.host
+    ))
 }
 
 /// Accepts the key of an unknown host, as the configuration allows.

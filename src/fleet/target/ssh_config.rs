@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::route::{check_for_shell, jump};
 use super::tokens::{self, Tokens, UnknownToken};
 use super::{AddressFamily, Here, HostKeyPolicy, Route, Target, Transport};
+use crate::fleet::algorithms::Algorithms;
 use crate::fleet::{Host, SshCall, choice};
 use crate::model::HostFailure;
 
@@ -120,6 +121,7 @@ impl SshConfig {
             route: Route::Direct,
             transport: Transport::BuiltIn,
             other_logins: Vec::new(),
+            algorithms: Algorithms::of(self),
             call: None,
         }
     }

@@ -2,8 +2,13 @@ use crate::model::ping::RoutePort;
 use crate::model::probe::Opened;
 use crate::ping::choose;
 
-/// What an end says of itself, as far as it fits its inventory and the wire formats: a host must
-/// not have another one connect wherever it likes.
+/// Returns what an end says of itself, as far as it fits its inventory and the wire formats: a
+/// host must not have another host connect to an address of its choice.
+///
+/// Of a RoCE port the plan has the address. The ports of InfiniBand and iWARP have none in their
+/// GIDs: the source itself then accepts only an address in a subnet of its own interface
+/// (`tcp::From::check`). Data is sent to no address that has not proved to be the peer
+/// (`acceptor::Proof`).
 pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {
     let is_path_mtu = (256..=4096).contains(&said.mtu) && said.mtu.is_power_of_two();
     let fits = is_path_mtu && said.queue_pair <= 0xff_ffff && said.psn <= 0xff_ffff;

@@ -288,6 +288,7 @@ fn over_connection(purpose: Purpose, between: Vec<Message>, ask: Message) -> Vec
             method: Method::Relay,
             purpose,
             qkey: Some(u32::MAX / 2),
+            tcp_proof: Some([u64::MAX / 2; 2]),
             tcp_stream: false,
             role,
         })

@@ -6,8 +6,9 @@ use std::thread;
 
 use super::{Answers, out_of_order};
 use crate::model::probe::{
-    Act, Cause, Meeting, Opened, Opening, Purpose, Role, Stage, StepError, StepResult,
+    Act, Cause, Connecting, Meeting, Opened, Opening, Purpose, Role, Stage, StepError, StepResult,
 };
+use crate::ping::acceptor::{Acceptor, Proof};
 use crate::ping::address;
 use crate::ping::datagram::{Ports, Slot};
 use crate::ping::device_presence::DevicePresence;
@@ -15,8 +16,8 @@ use crate::ping::end::{ConnectedEnd, OpenEnd};
 use crate::ping::halt::Halt;
 use crate::ping::neighbour::explained;
 use crate::ping::port_traffic::PortTraffic;
-use crate::ping::tcp::{self, Echo, From};
-use crate::ping::tcp_stream::{self, Reader};
+use crate::ping::tcp::{self, From};
+use crate::ping::tcp_stream;
 
 /// A connection as the control loop sees it: a thread that takes one act after another.
 pub(super) struct Handle {
@@ -76,18 +77,24 @@ fn attend<W: Write>(
     stopped: &AtomicU64,
     answers: &Answers<W>,
 ) {
+    // The worker of the other end names its address; the operator knows none to compare with.
+    let is_on_link = opening.tcp_address.is_none();
     opening.tcp_address = opening
         .tcp_address
         .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
     // TCP is only compared: without it the RDMA probe goes on.
     let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
     let listens_at = opening.tcp_address.filter(|_| is_for_messages);
-    let echo = listens_at.and_then(|address| Echo::start(address).ok());
-    let reader =
-        listens_at.filter(|_| opening.tcp_stream).and_then(|address| Reader::start(address).ok());
+    let proof = opening.tcp_proof.map(Proof::from);
+    let listens_at = listens_at.zip(proof);
+    let echo = listens_at.and_then(|(address, proof)| tcp::start_echo(address, proof).ok());
+    let reader = listens_at
+        .filter(|_| opening.tcp_stream)
+        .and_then(|(address, proof)| tcp_stream::start_reader(address, proof).ok());
     let presence = DevicePresence::of(&opening.device);
     let traffic = PortTraffic::of(&opening.device, opening.port);
-    let from = From { address: opening.tcp_address, netdev: opening.netdev.clone() };
+    let (address, netdev) = (opening.tcp_address, opening.netdev.clone());
+    let from = From { address, netdev, proof, is_on_link };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
             let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
@@ -96,8 +103,8 @@ fn attend<W: Write>(
                 Err(error) => Err(error.clone()),
             };
             let opened = Opened {
-                tcp_address: echo.as_ref().map(Echo::address),
-                tcp_stream_address: reader.as_ref().map(Reader::address),
+                tcp_address: echo.as_ref().map(Acceptor::address),
+                tcp_stream_address: reader.as_ref().map(Acceptor::address),
                 datagrams: datagrams.as_ref().map(number),
                 ..end.opened()
             };
@@ -162,6 +169,17 @@ fn perform(
         (state, Act::Tcp(ask)) => (state, tcp::probe(from, &ask).map(StepResult::Tcp)),
         (state, Act::TcpStream(ask)) => {
             (state, tcp_stream::write(from, &ask).map(StepResult::Streamed))
+        }
+        (
+            State::Open(_),
+            Act::Connect(Connecting { remote: Opened { cm_address: Some(at), .. }, .. }),
+        ) if from.check(at).is_err() => {
+            let why = from.check(at).err().map_or_else(String::new, |error| error.to_string());
+            let detail = format!("rdma_cm to {at}: {why}");
+            (
+                State::Broken,
+                Err(StepError { detail, ..StepError::new(Stage::Connect, Cause::Order) }),
+            )
         }
         (State::Open(end), Act::Connect(to)) => match end.connect(&to) {
             Ok(end) => (State::Connected(Box::new(end)), Ok(StepResult::Connected)),

@@ -1,0 +1,223 @@
+//! The listening side of both TCP tests, and the proof that each side of a connection gives.
+//!
+//! The operator makes two numbers for each pair, and gives both to both ends. The listener sends
+//! the first number at once: an end that a host has sent to the address of another program sends
+//! no data there. The connecting end replies with the second number: a program that is not the
+//! other end of the pair gets no reply, and is disconnected after [`PROOF`].
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::clock::Deadline;
+
+/// How often a thread that waits looks whether it is to end.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
+
+/// Longest wait for the number of the other side; a lost packet is sent again after a second.
+const PROOF: Duration = Duration::from_millis(1_500);
+
+/// Connections at the same time; a further one is closed at once.
+const MOST: usize = 16;
+
+/// Bytes of a number on the wire.
+const BYTES: usize = 8;
+
+/// The numbers of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Proof {
+    listener: [u8; BYTES],
+    client: [u8; BYTES],
+}
+
+impl From<[u64; 2]> for Proof {
+    fn from([listener, client]: [u64; 2]) -> Self {
+        Self { listener: listener.to_le_bytes(), client: client.to_le_bytes() }
+    }
+}
+
+impl Proof {
+    /// Waits for the number of the listener, and sends that of the client.
+    ///
+    /// # Errors
+    /// The listener is not the other end of the pair. Nothing was sent to it then.
+    pub(super) fn connect(self, mut stream: &TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(PROOF))?;
+        stream.set_write_timeout(Some(PROOF))?;
+        let mut said = [0; BYTES];
+        let foreign = |why| {
+            io::Error::new(io::ErrorKind::TimedOut, format!("the listener is not the peer: {why}"))
+        };
+        stream.read_exact(&mut said).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => foreign("it sends no number of this run"),
+            io::ErrorKind::UnexpectedEof => foreign("it closed the connection"),
+            _ => error,
+        })?;
+        if said != self.listener {
+            return Err(foreign("it sends another number"));
+        }
+        stream.write_all(&self.client)
+    }
+
+    /// Sends the number of the listener, and waits for that of the client; true if it is right.
+    fn accept(self, mut stream: &TcpStream, stop: &AtomicBool) -> io::Result<bool> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(LOOK))?;
+        stream.write_all(&self.listener)?;
+        let (mut said, mut filled) = ([0; BYTES], 0);
+        let limit = Deadline::after(PROOF);
+        while filled < BYTES && !stop.load(Ordering::Relaxed) && !limit.is_over() {
+            match stream.read(&mut said[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if is_wait(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled == BYTES && said == self.client)
+    }
+}
+
+/// True if a call only has to be repeated.
+pub(super) fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// A listener on a port of the kernel's choice, until it is dropped. Each client that proves that
+/// it is the other end of the pair is served by a thread.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+}
+
+/// Serves one client until the client ends or the flag is set.
+type Serve = fn(TcpStream, &AtomicBool) -> io::Result<()>;
+
+impl Acceptor {
+    /// Listens on `address`, whose port is ignored.
+    pub(super) fn start(address: SocketAddr, proof: Proof, serve: Serve) -> io::Result<Self> {
+        let mut wanted = address;
+        wanted.set_port(0);
+        let listener = TcpListener::bind(wanted)?;
+        let address = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let watched = Arc::clone(&stop);
+        thread::Builder::new().name("tcp listener".into()).spawn(move || {
+            let busy = Arc::new(AtomicUsize::new(0));
+            while !watched.load(Ordering::Relaxed) {
+                if is_readable(&listener)
+                    && let Ok((stream, _)) = listener.accept()
+                    && busy.load(Ordering::Relaxed) < MOST
+                {
+                    busy.fetch_add(1, Ordering::Relaxed);
+                    let (stop, left) = (Arc::clone(&watched), Arc::clone(&busy));
+                    let started =
+                        thread::Builder::new().name("tcp client".into()).spawn(move || {
+                            // A client that misbehaves only ends its own connection.
+                            if proof.accept(&stream, &stop).unwrap_or(false) {
+                                let _ = serve(stream, &stop);
+                            }
+                            left.fetch_sub(1, Ordering::Relaxed);
+                        });
+                    if started.is_err() {
+                        busy.fetch_sub(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        })?;
+        Ok(Self { address, stop })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn is_readable(listener: &TcpListener) -> bool {
+    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+    let mut fds = [PollFd::new(listener, PollFlags::IN)];
+    poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: [u64; 2] = [11, 22];
+
+    /// A listener that says "served" to each client.
+    fn start() -> Acceptor {
+        let serve: Serve = |mut stream, _stop| stream.write_all(b"served");
+        Acceptor::start("127.0.0.1:0".parse().unwrap(), Proof::from(PAIR), serve).unwrap()
+    }
+
+    fn connect(to: &Acceptor) -> TcpStream {
+        TcpStream::connect(to.address()).unwrap()
+    }
+
+    fn rest(mut stream: &TcpStream) -> Vec<u8> {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut rest = Vec::new();
+        // A connection that is closed with unread bytes is reset.
+        let _ = stream.read_to_end(&mut rest);
+        rest
+    }
+
+    #[test]
+    fn the_other_end_of_the_pair_is_served() {
+        let listener = start();
+        for _ in 0..3 {
+            let stream = connect(&listener);
+            Proof::from(PAIR).connect(&stream).unwrap();
+            assert_eq!(rest(&stream), b"served");
+        }
+    }
+
+    #[test]
+    fn a_client_without_the_number_gets_no_reply_and_holds_nobody_up() {
+        let listener = start();
+        let began = crate::clock::now();
+        let silent: Vec<TcpStream> = (0..MOST - 2).map(|_| connect(&listener)).collect();
+        let mut wrong = connect(&listener);
+        wrong.write_all(&[7; 64]).unwrap();
+        let stream = connect(&listener);
+        Proof::from(PAIR).connect(&stream).unwrap();
+        assert_eq!(rest(&stream), b"served");
+        assert!(began.elapsed() < PROOF, "nobody waited for the silent ones");
+        for stream in silent.iter().chain([&wrong]) {
+            assert!(!rest(stream).ends_with(b"served"));
+        }
+        assert!(began.elapsed() < PROOF * 4, "and these are disconnected");
+        let stream = connect(&listener);
+        Proof::from(PAIR).connect(&stream).unwrap();
+        assert_eq!(rest(&stream), b"served");
+    }
+
+    #[test]
+    fn an_end_sends_nothing_to_a_program_that_is_not_the_peer() {
+        let says: [&[u8]; 4] = [b"SSH-2.0-x\r\n", b"", b"short", &[0; 64]];
+        for said in says {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (mut victim, _) = listener.accept().unwrap();
+            victim.write_all(said).unwrap();
+            let error = Proof::from(PAIR).connect(&stream).unwrap_err();
+            assert!(error.to_string().contains("is not the peer"), "{error}");
+            drop(stream);
+            assert_eq!(rest(&victim), b"", "{said:?}");
+        }
+    }
+}
