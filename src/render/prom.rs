@@ -24,6 +24,8 @@ struct Family {
     /// The labels as they are written, then the number.
     samples: Vec<(String, String)>,
     known: BTreeSet<String>,
+    /// Number of the last row of labels that several rows have.
+    rows: HashMap<String, usize>,
 }
 
 /// The metrics, in the order in which they are first met.
@@ -43,6 +45,7 @@ impl Exposition {
             help: help.to_owned(),
             samples: Vec::new(),
             known: BTreeSet::new(),
+            rows: HashMap::new(),
         });
         let labels = write_labels(labels);
         let is_new = family.known.insert(labels.clone());
@@ -50,6 +53,18 @@ impl Exposition {
             family.samples.push((labels, number.to_owned()));
         }
         is_new
+    }
+
+    /// Adds a sample of a thing that its keys do not tell from another: a number does.
+    fn add_row(&mut self, name: &str, kind: Kind, help: &str, keys: &Labels, number: &str) {
+        let mut labels = keys.clone();
+        while !self.add(name, kind, help, &labels, number) {
+            let Some(family) = self.families.get_mut(name) else { return };
+            let row = family.rows.entry(write_labels(keys)).or_insert(1);
+            *row += 1;
+            labels.truncate(keys.len());
+            labels.push(("row".to_owned(), row.to_string()));
+        }
     }
 
     fn write(&self, header: bool) -> String {
@@ -137,13 +152,10 @@ fn add_noun<'columns, L: Listing>(
                     all.add(&metric, Kind::Gauge, help, &keys, "1");
                 }
                 let help = help_of(column.id).unwrap_or(column.help);
-                let mut labels = keys.clone();
-                let mut count = 1;
-                // A thing that its keys do not tell from another: none of them is left out.
-                while !all.add(&metric, kind, help, &labels, &number) && is_last_noun::<L>(noun) {
-                    count += 1;
-                    labels.truncate(keys.len());
-                    labels.push(("row".to_owned(), count.to_string()));
+                if is_last_noun::<L>(noun) {
+                    all.add_row(&metric, kind, help, &keys, &number);
+                } else {
+                    all.add(&metric, kind, help, &keys, &number);
                 }
             }
             None => words.extend(value.name().map(|word| (label(column.id, &keys), word))),

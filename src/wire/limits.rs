@@ -105,7 +105,7 @@ pub const RECORDING: Limits = Limits {
     depth: 32,
     memory_bytes: 256 << 20,
     // 64 devices of two ports and 256 GIDs, each of four files: 131,072.
-    lists: &[List { key: "entries", members: 262_144, member_bytes: 384 }],
+    lists: &[List { key: "entries", members: 262_144, member_bytes: 128 }],
 };
 
 /// Frame of either side, at most [`FRAME_LIMIT`](super::FRAME_LIMIT) bytes.
