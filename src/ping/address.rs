@@ -1,6 +1,8 @@
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use crate::model::GidValue;
+use crate::source::has_route;
 use crate::sys::interfaces::{Address, InterfaceAddress, interface_addresses};
 
 /// The IP address of the interface of a port whose GID holds none: of `IPoIB`, or of the interface whose
@@ -14,11 +16,18 @@ pub(super) fn of_interface(gid: GidValue, netdev: Option<&str>) -> Option<Socket
     Some(SocketAddr::new(ip, 0))
 }
 
-/// True if an address is in the subnet of an address of this host.
-pub(super) fn is_on_link(own: IpAddr, remote: IpAddr) -> bool {
+/// Time that the kernel has to look up a route.
+const LOOKUP: Duration = Duration::from_millis(500);
+
+/// Returns true if an address is in the subnet of an own address, or if a route of the interface
+/// of the own address leads to it.
+pub(super) fn leads_to(own: IpAddr, remote: IpAddr) -> bool {
     let all = interface_addresses().unwrap_or_default();
-    let mut own = all.iter().filter(|one| one.address == Address::Ip(own));
-    own.any(|one| is_in_subnet(one, remote))
+    let mut mine = all.iter().filter(|one| one.address == Address::Ip(own));
+    mine.any(|one| {
+        is_in_subnet(one, remote)
+            || has_route(&one.interface, own, remote, LOOKUP).is_some_and(|has| has)
+    })
 }
 
 fn is_in_subnet(own: &InterfaceAddress, remote: IpAddr) -> bool {
@@ -86,9 +95,9 @@ mod tests {
             );
         }
         let loopback = |text: &str| text.parse().unwrap();
-        assert!(is_on_link(loopback("127.0.0.1"), loopback("127.9.9.9")));
-        assert!(!is_on_link(loopback("127.0.0.1"), loopback("10.0.0.1")));
-        assert!(!is_on_link(loopback("192.0.2.77"), loopback("192.0.2.78")), "no address of ours");
+        assert!(leads_to(loopback("127.0.0.1"), loopback("127.9.9.9")));
+        assert!(!leads_to(loopback("127.0.0.1"), loopback("fd00::1")));
+        assert!(!leads_to(loopback("192.0.2.77"), loopback("192.0.2.78")), "no address of ours");
     }
 
     #[test]

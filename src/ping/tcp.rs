@@ -57,21 +57,21 @@ pub(super) struct From {
     pub(super) netdev: Option<String>,
     /// The numbers by which both ends of the pair know each other.
     pub(super) proof: Option<Proof>,
-    /// True if the operator knows no address of either port, so that only an address in a subnet
-    /// of the own interface is connected to.
-    pub(super) is_on_link: bool,
+    /// True if the operator knows no address of either port, so that the source connects only to
+    /// an address to which its own interface leads.
+    pub(super) needs_route: bool,
 }
 
 impl From {
-    /// Refuses an address to which no route of the plan leads.
+    /// Refuses an address to which the interface of the port does not lead.
     pub(super) fn check(&self, remote: SocketAddr) -> io::Result<()> {
-        let is_refused = self.is_on_link
-            && !self.address.is_some_and(|own| address::is_on_link(own.ip(), remote.ip()));
+        let is_refused = self.needs_route
+            && !self.address.is_some_and(|own| address::leads_to(own.ip(), remote.ip()));
         if !is_refused {
             return Ok(());
         }
         let netdev = self.netdev.as_deref().unwrap_or("the port");
-        let why = format!("the address is in no subnet of {netdev}, so no data is sent to it");
+        let why = format!("no route of {netdev} leads to the address, so no data is sent to it");
         Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
 }
@@ -200,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn an_address_outside_of_the_own_subnet_is_not_connected_to() {
+    fn an_address_to_which_the_own_interface_does_not_lead_is_not_connected_to() {
         let own = Some("127.0.0.1:0".parse().unwrap());
-        let from = From { address: own, is_on_link: true, ..from() };
+        let from = From { address: own, needs_route: true, ..from() };
         let echo = echo();
         assert!(probe(&from, &ask(echo.address())).is_ok());
         let error = probe(&from, &ask("192.0.2.1:22".parse().unwrap())).unwrap_err();
-        assert!(error.detail.contains("is in no subnet of the port"), "{}", error.detail);
+        assert!(error.detail.contains("no route of the port leads"), "{}", error.detail);
         let unknown = From { address: None, ..from };
         assert!(probe(&unknown, &ask(echo.address())).is_err());
     }

@@ -6,7 +6,7 @@ use crate::ping::choose;
 /// host must not have another host connect to an address of its choice.
 ///
 /// Of a RoCE port the plan has the address. The ports of InfiniBand and iWARP have none in their
-/// GIDs: the source itself then accepts only an address in a subnet of its own interface
+/// GIDs: the source itself then accepts only an address to which its interface leads
 /// (`tcp::From::check`). Data is sent to no address that has not proved to be the peer
 /// (`acceptor::Proof`).
 pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {

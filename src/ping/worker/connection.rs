@@ -78,7 +78,7 @@ fn attend<W: Write>(
     answers: &Answers<W>,
 ) {
     // The worker of the other end names its address; the operator knows none to compare with.
-    let is_on_link = opening.tcp_address.is_none();
+    let needs_route = opening.tcp_address.is_none();
     opening.tcp_address = opening
         .tcp_address
         .or_else(|| address::of_interface(opening.gid, opening.netdev.as_deref()));
@@ -94,7 +94,7 @@ fn attend<W: Write>(
     let presence = DevicePresence::of(&opening.device);
     let traffic = PortTraffic::of(&opening.device, opening.port);
     let (address, netdev) = (opening.tcp_address, opening.netdev.clone());
-    let from = From { address, netdev, proof, is_on_link };
+    let from = From { address, netdev, proof, needs_route };
     let (mut state, slot, result) = match OpenEnd::open(opening) {
         Ok(end) => {
             let datagrams = end.opening().qkey.map(|qkey| ports.open(end.opening(), qkey));
