@@ -5,8 +5,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
-/// Characters that are kept of a text; the rest is cut.
-const LONGEST: usize = 1_000;
+/// Characters that are kept of a text; the rest is cut. A detail may hold a path of 4,096 bytes and
+/// the text of a file.
+const LONGEST: usize = 16_384;
 
 /// The word with which rdmactl marks its own fixes.
 const MARK: &str = "fix:";
@@ -19,7 +20,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Cow::<'de, str>::deserialize(from).map(|text| of_host(&text))
 }
 
-/// Returns the text of a host: at most 1,000 characters, with the word `fix:` in quotes.
+/// Returns the text of a host: at most 16,384 characters, with the word `fix:` in quotes.
 #[must_use]
 pub fn of_host(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST).map(|(at, _)| at);
@@ -57,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_once() {
-        let cut = of_host(&"ä".repeat(1_001));
-        assert_eq!(cut.chars().count(), 1_001);
+        let cut = of_host(&"ä".repeat(LONGEST + 1));
+        assert_eq!(cut.chars().count(), LONGEST + 1);
         assert!(cut.ends_with('…'));
     }
 }
