@@ -1,7 +1,8 @@
 //! What a signal does to a run with other hosts, or on the whole screen: it ends it, once politely.
 //!
-//! Without such a run the signals keep their own meaning, and end the program at once. So they do once
-//! all hosts have answered: analysis and output leave nothing behind, and do not delay the end.
+//! Without such a run the signals keep their own meaning, and end the program at once. So they do
+//! once all hosts have answered: analysis and output leave nothing behind, and do not delay the
+//! end.
 
 use std::fs;
 use std::io;
@@ -59,8 +60,8 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
     thread::Builder::new().name("signals".into()).stack_size(64 * 1024).spawn(serve).map(drop)
 }
 
-/// Notes that nothing on a host is left to be ended. From now on a signal ends the program at once; a
-/// signal that came before ends it after a second.
+/// Notes that nothing on a host is left to be ended. From now on a signal ends the program at
+/// once; a signal that came before ends it after a second.
 ///
 /// # Errors
 /// The system gives no thread.

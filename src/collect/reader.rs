@@ -3,8 +3,8 @@
 use crate::model::{Fix, KnownFix, Problem};
 use crate::source::{Question, ReadError, Source};
 
-/// Most names that are read from one directory. A host has 4,094 VLANs and some thousand devices; a
-/// hostile host lists millions, and each would be asked for its files.
+/// Most names that are read from one directory. A host has 4,094 VLANs and some thousand devices;
+/// a hostile host lists millions, and each would be asked for its files.
 const MOST_NAMES: usize = 131_072;
 
 /// The longest text that is taken for a value; `node_desc`, the longest known, has 64 characters.

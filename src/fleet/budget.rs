@@ -9,8 +9,8 @@ use crate::model::{HostFailure, Reason};
 
 /// Most memory of all answers together, in bytes.
 ///
-/// The report of a host with eight cards takes about 90 KiB: 10,000 of them take 0.9 GiB. A recording
-/// (`--save`) of 1,175 answers takes about 500 KiB: 8,000 of them fit.
+/// The report of a host with eight cards takes about 90 KiB: 10,000 of them take 0.9 GiB. A
+/// recording (`--save`) of 1,175 answers takes about 500 KiB: 8,000 of them fit.
 const TOTAL: usize = 4 << 30;
 
 /// The memory of this process for answers.

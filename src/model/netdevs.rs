@@ -1,7 +1,7 @@
 //! The interfaces of a report, with indices of their names and of the VLANs on them.
 //!
-//! Rows, findings and the choice of ports look interfaces up for each port: a search through the list
-//! would cost the product of both numbers.
+//! Rows, findings and the choice of ports look interfaces up for each port: a search through the
+//! list would cost the product of both numbers.
 
 use std::ops::Deref;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::Netdev;
 
-/// The interfaces of a report in their order. Each is found by its name without looking at the others,
-/// and so are the VLANs of each.
+/// The interfaces of a report in their order. Each is found by its name without looking at the
+/// others, and so are the VLANs of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(from = "Vec<Netdev>")]
 pub struct Netdevs {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
-/// Characters that are kept of a text; the rest is cut. A detail may hold a path of 4,096 bytes and
-/// the text of a file.
+/// Characters that are kept of a text; the rest is cut. A detail may hold a path of 4,096 bytes
+/// and the text of a file.
 const LONGEST: usize = 16_384;
 
 /// The word with which rdmactl marks its own fixes.

@@ -76,7 +76,8 @@ impl From {
     }
 }
 
-/// Measures round trips against a peer's echo ([`start_echo`]), over the interface that RDMA uses.
+/// Measures round trips against a peer's echo ([`start_echo`]), over the interface that RDMA
+/// uses.
 pub(super) fn probe(from: &From, ask: &TcpProbing) -> Result<RoundTrips, StepError> {
     measure(from, ask).map_err(|error| tcp_error(&error, ask.remote))
 }

@@ -28,8 +28,8 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 /// A flow on which nothing moves for so long is given up.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Starts a reader of whatever is written to it, at `address` on a port of the kernel's choice; it
-/// runs until it is dropped.
+/// Starts a reader of whatever is written to it, at `address` on a port of the kernel's choice;
+/// it runs until it is dropped.
 pub(super) fn start_reader(address: SocketAddr, proof: Proof) -> io::Result<Acceptor> {
     Acceptor::start(address, proof, read)
 }
