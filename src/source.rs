@@ -4,6 +4,7 @@
 //! is none, goes to `collect`. Live machines, other root directories and captures answer alike, so
 //! that every decoder can be tested by replay.
 
+mod capability;
 mod entry;
 mod environment;
 mod error;
@@ -26,6 +27,7 @@ mod verbs_child;
 mod verbs_self;
 
 pub use crate::sys::umad::UmadError;
+pub use capability::has_capability;
 pub use entry::{Entry, Recording, WrittenAnswer};
 pub use error::ReadError;
 pub use live::Live;

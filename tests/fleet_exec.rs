@@ -301,7 +301,7 @@ fn a_signal_ends_a_run_that_only_prints() {
     bed.write("way", "shift; exec \"$@\"");
     let arguments = ["devices", "--json", "-H", "pod-[1-12]", "--timeout", "60s"];
     for signal in [Signal::TERM, Signal::INT] {
-        // Nobody reads its output, and the pipe has no room for it.
+        // The output of rdmactl is not read, and the pipe has no room for the output.
         let (output, input) = std::io::pipe().unwrap();
         rustix::pipe::fcntl_setpipe_size(&output, 4_096).unwrap();
         let mut command = bed.command("way {host} {command}", &arguments);

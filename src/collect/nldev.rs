@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use super::Reader;
 use super::reader::is_name;
 use crate::model::{Device, HostReport, LinkLayer, Object, Owner, Port, Protocol, Resource, key};
-use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError};
+use crate::source::{Messages, Question, RdmaCommand, RdmaQuery, ReadError, has_capability};
 use attr::{Fields, messages};
 
 /// The objects there are, in the order of `rdma resource`.
@@ -169,7 +169,7 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
     }
     let path = "/proc/self/status";
     let is_capable = match reader.ask(&Question::File(path.into())) {
-        Ok(status) => parse_capable(&String::from_utf8_lossy(&status)),
+        Ok(status) => has_capability(&String::from_utf8_lossy(&status), NET_ADMIN),
         Err(error) if error.is_absent() => None,
         Err(error) => return reader.unreadable("keys", path, &error, None),
     };
@@ -183,12 +183,8 @@ pub(super) fn read_keys(reader: &mut Reader<'_>, report: &HostReport) {
     }
 }
 
-/// Whether a `/proc/PID/status` tells of `CAP_NET_ADMIN`.
-fn parse_capable(status: &str) -> Option<bool> {
-    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    // Bit 12 of include/uapi/linux/capability.h.
-    u64::from_str_radix(set.trim(), 16).ok().map(|set| set >> 12 & 1 != 0)
-}
+/// Bit of `CAP_NET_ADMIN` (include/uapi/linux/capability.h).
+const NET_ADMIN: u32 = 12;
 
 /// Gives the processes their names, and threads the number of their process.
 fn name_processes(reader: &mut Reader<'_>, all: &mut [Resource]) {
@@ -228,9 +224,9 @@ fn parse_status(status: &str) -> Option<(u32, String)> {
 
 #[test]
 fn who_may_see_keys_is_told_by_a_bit() {
-    assert_eq!(parse_capable("Name:\tx\nCapEff:\t000001ffffffffff\n"), Some(true));
-    assert_eq!(parse_capable("CapEff:\t0000000000000000\n"), Some(false));
-    assert_eq!(parse_capable("CapPrm:\t000001ffffffffff\nCapEff:\tno\n"), None);
+    assert_eq!(has_capability("Name:\tx\nCapEff:\t000001ffffffffff\n", NET_ADMIN), Some(true));
+    assert_eq!(has_capability("CapEff:\t0000000000000000\n", NET_ADMIN), Some(false));
+    assert_eq!(has_capability("CapPrm:\t000001ffffffffff\nCapEff:\tno\n", NET_ADMIN), None);
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Class {
         }
     }
 
-    /// What the library has; empty if it does not say.
+    /// Returns the algorithms of the library; empty if the library does not say.
     fn supported(self) -> &'static [String] {
         static SUPPORTED: OnceLock<[Vec<String>; 4]> = OnceLock::new();
         let all = SUPPORTED.get_or_init(|| {
@@ -116,7 +116,7 @@ impl Algorithms {
         (!list.is_empty()).then(|| list.iter().map(String::as_str).filter(is_supported).collect())
     }
 
-    /// The same as the library takes it, with its extensions.
+    /// Returns the offered algorithms as the library takes them, with the extensions.
     pub(super) fn preference(&self, class: Class) -> Option<String> {
         let mut names = self.offered(class)?;
         if class == Class::KeyExchange {

@@ -154,7 +154,7 @@ impl Record<'_> {
         self.judge_allowing(key, unix_s, &[])
     }
 
-    /// The same with the algorithms by which an authority may sign; empty for all.
+    /// Judges a key; `signatures` are the algorithms with which an authority may sign, empty for all.
     #[must_use]
     pub fn judge_allowing(&self, key: &HostKey, unix_s: u64, signatures: &[String]) -> Verdict {
         let terms = Terms { principal: &self.lookup.name, unix_s, signatures };
@@ -194,7 +194,7 @@ impl Record<'_> {
     }
 }
 
-/// What a host certificate must hold for.
+/// Conditions of a host certificate.
 struct Terms<'a> {
     principal: &'a str,
     /// The time, in seconds since 1970.

@@ -147,9 +147,9 @@ impl Uploaded {
 /// What the host does: one line, because csh takes no newline in quotes.
 ///
 /// `take` tries one directory, and leaves in `w` the letter of [`Refused`] when it refuses. A
-/// directory is taken if the login owns it and nobody else can write to it, or if root does; a
-/// sticky one may be written by all. What is made in it belongs to the login, with mode 0700, or
-/// it is not used: a login by `su` may have the directory of another user.
+/// directory is taken if the login or root owns the directory and no other user can write there; a
+/// sticky directory may be written by all. What is made in the directory belongs to the login, with mode 0700, or
+/// the directory is not used: a login by `su` may have the directory of another user.
 ///
 /// An empty file that may be executed tells of a noexec mount: `sh` runs it as an empty script
 /// where the kernel says that it has no known format, and says 126 where it may not be executed.
@@ -210,8 +210,8 @@ const REFUSED: [Refused; 7] = [
     Refused(FULL, "is full"),
 ];
 
-/// The failure of a host of which no directory took the program; `letters` say why, in the order
-/// of [`PLACES`].
+/// Returns the failure of a host without a directory for the program; `letters` are the reasons, in
+/// the order of [`PLACES`].
 fn no_place(letters: &str) -> HostFailure {
     let why = |letter: char| REFUSED.iter().find(|refused| refused.0 == letter);
     let each: Vec<String> = PLACES

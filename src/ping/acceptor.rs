@@ -196,7 +196,7 @@ mod tests {
         let stream = connect(&listener);
         Proof::from(PAIR).connect(&stream).unwrap();
         assert_eq!(rest(&stream), b"served");
-        assert!(began.elapsed() < PROOF, "nobody waited for the silent ones");
+        assert!(began.elapsed() < PROOF, "no client waited for the silent clients");
         for stream in silent.iter().chain([&wrong]) {
             assert!(!rest(stream).ends_with(b"served"));
         }

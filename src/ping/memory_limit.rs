@@ -4,6 +4,8 @@ use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
+use crate::source::has_capability;
+
 /// Bit of `CAP_IPC_LOCK` (include/uapi/linux/capability.h).
 const IPC_LOCK: u32 = 14;
 
@@ -16,13 +18,11 @@ const WHOLE_MAP: [&str; 3] = ["0", "0", "4294967295"];
 pub(super) fn applies() -> bool {
     getrlimit(Resource::Memlock).current.is_some()
         && !fs::read_to_string("/proc/self/status")
-            .is_ok_and(|status| has_capability(&status) && !is_in_namespace())
+            .is_ok_and(|status| may_lock_all(&status) && !is_in_namespace())
 }
 
-fn has_capability(status: &str) -> bool {
-    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
-        .is_some_and(|set| set & (1 << IPC_LOCK) != 0)
+fn may_lock_all(status: &str) -> bool {
+    has_capability(status, IPC_LOCK) == Some(true)
 }
 
 fn is_in_namespace() -> bool {
@@ -31,8 +31,8 @@ fn is_in_namespace() -> bool {
 
 #[test]
 fn the_capability_is_bit_14() {
-    assert!(has_capability("Name:\tx\nCapEff:\t000001ffffffffff\n"));
-    assert!(has_capability("CapEff:\t0000000000004000\n"));
-    assert!(!has_capability("CapEff:\t0000000000003fff\n"));
-    assert!(!has_capability("CapPrm:\t0000000000004000\n"));
+    assert!(may_lock_all("Name:\tx\nCapEff:\t000001ffffffffff\n"));
+    assert!(may_lock_all("CapEff:\t0000000000004000\n"));
+    assert!(!may_lock_all("CapEff:\t0000000000003fff\n"));
+    assert!(!may_lock_all("CapPrm:\t0000000000004000\n"));
 }

@@ -20,10 +20,11 @@ pub(super) fn lookup(target: &Target) -> Lookup {
     }
 }
 
-/// Has the library offer what the configuration allows, and ask for a host key that is on
+/// Makes the library offer the algorithms that the configuration allows, and request a host key that is on
 /// record, where the host has several.
 ///
-/// The error names the setting of which the library can offer nothing.
+/// # Errors
+/// The library has no algorithm of a setting; the error names the setting.
 pub(super) fn offer(
     wire: &Wire,
     allowed: &Algorithms,

@@ -5,8 +5,8 @@ use crate::ping::choose;
 /// Returns what an end says of itself, as far as it fits its inventory and the wire formats: a
 /// host must not have another host connect to an address of its choice.
 ///
-/// Of a RoCE port the plan has the address. The ports of InfiniBand and iWARP have none in their
-/// GIDs: the source itself then accepts only an address to which its interface leads
+/// The plan has the address of a RoCE port. The GIDs of InfiniBand and iWARP ports hold no address:
+/// the source then accepts only an address to which its interface leads
 /// (`tcp::From::check`). Data is sent to no address that has not proved to be the peer
 /// (`acceptor::Proof`).
 pub(super) fn believe(mut said: Opened, port: &RoutePort) -> Option<Opened> {

@@ -11,7 +11,7 @@ use crate::model::ping::{Code, Finding, PingReport};
 use crate::model::probe::Stage;
 use crate::names;
 
-/// What findings that are told as one have in common.
+/// Common part of findings that are told as one.
 #[derive(PartialEq, Eq, Hash)]
 struct Alike<'report> {
     code: Code,
