@@ -20,7 +20,6 @@ use reader::Inbox;
 use timed::Timed;
 use way::Way;
 
-use super::budget::{FEWER, NoRoom};
 use super::last_words::last_words;
 use super::remote_command::{NO_AGENT, Privilege, STARTED};
 use super::ssh::fault;
@@ -300,14 +299,14 @@ impl Agent {
 
     /// Why something that was asked for did not come.
     fn no_answer(&self, what: &str) -> HostFailure {
-        let Some((reason, why)) = self.inbox.broken() else {
+        let Some(broken) = self.inbox.broken() else {
             return self.too_late(what);
         };
-        if reason != Reason::Lost {
+        let why = &broken.detail;
+        if broken.reason != Reason::Lost {
             let stderr = self.pipe.last_words();
             let detail = format!("the agent did not send {what}: {why}{stderr}");
-            let failure = HostFailure::new(reason, detail);
-            return if why == NoRoom.to_string() { failure.fix(FEWER) } else { failure };
+            return HostFailure { detail, ..broken };
         }
         let ending = self.pipe.ending();
         let stderr = last_words(&self.pipe.stderr());

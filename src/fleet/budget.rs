@@ -40,7 +40,7 @@ impl Default for Share {
 pub(super) struct NoRoom;
 
 /// Fix for answers of all hosts that take too much memory.
-pub(super) const FEWER: &str =
+const FEWER: &str =
     "query fewer hosts in one run, or fewer columns with -o; the largest report may be wrong";
 
 impl From<NoRoom> for HostFailure {

@@ -1,5 +1,5 @@
 use super::super::budget::{NoRoom, Share};
-use crate::model::{HostReport, Reason};
+use crate::model::{HostFailure, HostReport, Reason};
 use crate::wire::limits::{OverLimit, REPORT};
 use crate::wire::{BASE_LIMIT, Change, Misfit};
 
@@ -33,11 +33,12 @@ pub(super) enum FollowError {
 }
 
 impl FollowError {
-    /// Returns the class of the error. A text over a limit is no invalid text.
-    pub(super) fn reason(&self) -> Reason {
+    /// Returns the failure of the host that sent `what`. A text over a limit is no invalid text.
+    pub(super) fn failure(self, what: &str) -> HostFailure {
         match self {
-            Self::OverLimit(_) | Self::NoRoom(_) => Reason::TooBig,
-            _ => Reason::Garbage,
+            Self::NoRoom(error) => error.into(),
+            Self::OverLimit(error) => HostFailure::new(Reason::TooBig, error.to_string()),
+            error => HostFailure::new(Reason::Garbage, format!("invalid {what}: {error}")),
         }
     }
 }

@@ -1,5 +1,4 @@
 use std::collections::{HashMap, HashSet};
-use std::fmt::Display;
 use std::io::{self, BufReader};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,7 +9,7 @@ use super::followed::{FollowError, Followed, report_of};
 use super::timed::Timed;
 use crate::clock::{self, Deadline};
 use crate::model::probe::{StepError, StepResult};
-use crate::model::{HostReport, Reason};
+use crate::model::{HostFailure, HostReport, Reason};
 use crate::source::Recording;
 use crate::wire::limits::RECORDING;
 use crate::wire::{BASE_LIMIT, FrameReader, FromAgent, Loss, Process, REPORT_LIMIT, WireError};
@@ -64,8 +63,8 @@ pub(super) struct State {
     pub(super) process: Option<Process>,
     pub(super) heard: Instant,
     pub(super) loss: Option<Loss>,
-    /// Why nothing more comes: as a word for scripts, and as a sentence.
-    pub(super) broken: Option<(Reason, String)>,
+    /// Why nothing more comes.
+    pub(super) broken: Option<HostFailure>,
     /// The agent said how many frames it sent, and all came.
     ended: bool,
     frames: u64,
@@ -124,8 +123,12 @@ impl Inbox {
         match message {
             Ok(Some(message)) => state.take(message),
             Ok(None) if state.ended => {}
-            Ok(None) => state.broken = Some((Reason::Lost, "its output ended".into())),
-            Err(error) => state.broken = Some((reason_of(&error), error.to_string())),
+            Ok(None) => {
+                state.broken = Some(HostFailure::new(Reason::Lost, "its output ended"));
+            }
+            Err(error) => {
+                state.broken = Some(HostFailure::new(reason_of(&error), error.to_string()));
+            }
         }
         let goes_on = !state.is_over();
         drop(state);
@@ -193,7 +196,7 @@ impl Inbox {
         };
         // The pieces are gone.
         let _ = self.lock().text_share.resize(0);
-        made.map_err(|error| self.break_with(error.reason(), "report", &error)).ok()
+        made.map_err(|error| self.break_with(error.failure("report"))).ok()
     }
 
     /// Keeps the answers from now on, to have only their changes sent; which one it has.
@@ -211,16 +214,12 @@ impl Inbox {
         // A recording outlives its agent, too.
         let made = recording_of(&text, share).inspect(|_| share.keep());
         let _ = self.lock().text_share.resize(0);
-        made.map_err(|error| self.break_with(error.reason(), "recording", &error)).ok()
+        made.map_err(|error| self.break_with(error.failure("recording"))).ok()
     }
 
     /// Notes why no report or recording can be made of a text.
-    fn break_with(&self, reason: Reason, what: &str, error: &dyn Display) {
-        let why = match reason {
-            Reason::TooBig => error.to_string(),
-            _ => format!("invalid {what}: {error}"),
-        };
-        self.lock().broken = Some((reason, why));
+    fn break_with(&self, failure: HostFailure) {
+        self.lock().broken = Some(failure);
     }
 
     pub(super) fn reply(
@@ -250,7 +249,7 @@ impl Inbox {
         self.lock().is_over()
     }
 
-    pub(super) fn broken(&self) -> Option<(Reason, String)> {
+    pub(super) fn broken(&self) -> Option<HostFailure> {
         self.lock().broken.clone()
     }
 
@@ -262,7 +261,7 @@ impl Inbox {
 
     /// Takes the agent for lost.
     pub(super) fn give_up(&self, why: String) {
-        self.lock().broken.get_or_insert((Reason::Lost, why));
+        self.lock().broken.get_or_insert(HostFailure::new(Reason::Lost, why));
         self.changed.notify_all();
     }
 
@@ -292,12 +291,12 @@ impl State {
         let length = self.text.len() + text.len();
         if length > limit {
             let why = format!("the {what} is over the limit of {limit} bytes");
-            self.broken = Some((Reason::TooBig, why));
+            self.broken = Some(HostFailure::new(Reason::TooBig, why));
             return None;
         }
         // A text that grows has room for up to twice its length.
         if let Err(error) = self.text_share.resize(2 * length) {
-            self.broken = Some((Reason::TooBig, error.to_string()));
+            self.broken = Some(error.into());
             return None;
         }
         self.text.push_str(text);
@@ -310,7 +309,7 @@ impl State {
         self.frames += 1;
         if is_first != matches!(message, FromAgent::Hello(_)) {
             let why = "the process id of the agent must come once, in the first frame";
-            self.broken = Some((Reason::Garbage, why.into()));
+            self.broken = Some(HostFailure::new(Reason::Garbage, why));
             return;
         }
         match message {
@@ -338,7 +337,7 @@ impl State {
             FromAgent::End { frames } => {
                 let came = self.frames - 1;
                 let why = format!("only {came} of its {frames} frames arrived");
-                self.broken = Some((Reason::Garbage, why));
+                self.broken = Some(HostFailure::new(Reason::Garbage, why));
             }
         }
     }
