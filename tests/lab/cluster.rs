@@ -151,12 +151,9 @@ impl Cluster {
         command
     }
 
-    /// Pings every pair of the set, in time.
+    /// Pings every pair of the set.
     pub fn matrix(&self, set: &str, alive: &[&str]) -> Matrix {
-        let matrix = self.ping(&["--matrix", set, "--slot", "100ms"], alive);
-        let elapsed = matrix.0.json["elapsed_ms"].as_u64().expect("a number");
-        assert!(elapsed < 10_000, "{elapsed} ms, agent startup excluded\n{matrix:?}");
-        matrix
+        self.ping(&["--matrix", set, "--slot", "100ms"], alive)
     }
 
     /// Pings; proves that the answer fits the schema, and that nothing stays on any node that can still be
