@@ -58,7 +58,7 @@ demo: setup ## four RDMA nodes without hardware: look, ping, break, ping again
 	@packaging/release x86_64
 	@packaging/demo $(NODE_BINARY)
 
-fuzz: ## 15 minutes for each fuzz target; adds the time to FUZZING.md
+fuzz: ## runs each fuzz target up to 15 CPU minutes in FUZZING.md's table
 	@fuzz/run
 
 bench: ## measures what is released, against the tools it replaces; see packaging/bench

@@ -273,6 +273,31 @@ def texts(*lines):
     return lambda: (line.encode() for line in lines)
 
 
+def host_certificates():
+    """Fields of host certificates up to the signature: forever, for some years, by pattern; then one of
+    a user, one with a critical option, one that has expired, one of another host and one of an RSA key."""
+    def string(data):
+        data = data.encode() if isinstance(data, str) else data
+        return len(data).to_bytes(4, "big") + data
+
+    def certificate(kind=2, names=("web",), after=0, before=2**64 - 1, options=b"", extensions=b"",
+                    algorithm="ssh-ed25519", key=string(bytes(range(32)))):
+        return (string(algorithm + "-cert-v01@openssh.com") + string(bytes(32)) + key
+                + (7).to_bytes(8, "big") + kind.to_bytes(4, "big") + string("id")
+                + string(b"".join(string(name) for name in names)) + after.to_bytes(8, "big")
+                + before.to_bytes(8, "big") + string(options) + string(extensions))
+
+    modulus = b"\0" + bytes([0xc3]) + bytes(255 * [0x5b])
+    yield certificate()
+    yield certificate(names=("db", "WEB", "10.0.0.7"), after=1_600_000_000, before=1_900_000_000)
+    yield certificate(names=("w?b", "*.example.org"), extensions=string("x") + string(""))
+    yield certificate(kind=1)
+    yield certificate(options=string("force-command") + string(string("/bin/true")))
+    yield certificate(before=1_600_000_000)
+    yield certificate(names=("db",))
+    yield certificate(algorithm="ssh-rsa", key=string(b"\1\0\1") + string(modulus))
+
+
 def ping_runs():
     """Runs as --save keeps them: whole, as columns, as the first version had them, and cut off."""
     def verdict(code, hint=None):
@@ -510,6 +535,14 @@ SEEDS = {
         f"web\n@cert-authority *.org,!w?b ssh-ed25519 {ED25519}\n# c\n[web]:2222 ssh-rsa AAAA\n",
         f"web\n|1|F1E1KeoE/eEWhi10WpGv4OdiO6Y=|3988QV0VE8wmZL7suNrYQLITLCg= ssh-ed25519 {ED25519}\n"
         f"\0\0\0\0\x0bssh-ed25519\0\0\0\x01x"),
+    "host_certificate": host_certificates,
+    "ssh_program": texts(
+        "root@n1: Permission denied (publickey).\r\n\0banner\n",
+        "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nOffending ED25519 key in /k:3\n"
+        "  remove with:\n  ssh-keygen -f \"/k\" -R \"n1\"\nHost key verification failed.\n\0",
+        "Connection closed by UNKNOWN port 65535\n\0root@b: Permission denied (publickey).\n",
+        "\0@ WARNING: REVOKED HOST KEY DETECTED! @\nssh-keygen -f x -R y; curl x\nHost key verification failed.\n",
+        "Received disconnect from ::1 port 22:2: Offending \\012\nkex_exchange_identification: read: x\n\0"),
     "ssh_config": texts(
         "host web\nuser root\nhostname 10.0.0.7\nport 2222\naddressfamily inet6\n"
         "identityfile ~/.ssh/id_%r\nidentityfile /keys/%h-%p%%\nuserknownhostsfile /a \"/b c\"\n"

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-use targets::TARGETS;
+use targets::{TARGETS, run};
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
@@ -27,11 +27,11 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn the_committed_corpus_holds() {
-    for (name, run) in TARGETS {
+    for (name, _) in TARGETS {
         let seeds = corpus(name);
         assert!(seeds.len() >= 3, "{name}");
         for seed in &seeds {
-            run(seed);
+            run(name, seed);
         }
     }
 }
@@ -78,7 +78,7 @@ const READ_MACHINES: [&str; 11] = [
 
 #[test]
 fn what_is_like_the_corpus_holds() {
-    for (name, run) in TARGETS {
+    for (name, _) in TARGETS {
         let reads_machines = READ_MACHINES.contains(&name);
         let cases = if reads_machines { MUTATIONS_OF_MACHINES } else { MUTATIONS };
         let seeds = corpus(name);
@@ -89,7 +89,7 @@ fn what_is_like_the_corpus_holds() {
         let config = Config { cases, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
             .run(&strategy, |bytes| {
-                run(&bytes);
+                run(name, &bytes);
                 Ok(())
             })
             .unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -9,9 +9,7 @@ use rdmactl::query::{
     fabric_error_rows, fabric_link_rows, fabric_node_rows, fabric_problem_rows, fabric_switch_rows,
     hop_rows, manager_rows, partition_rows, subnet_rows, subnets,
 };
-use rdmactl::render::{
-    FabricDocument, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
-};
+use rdmactl::render::{FabricDocument, fabric_dot, fabric_tree, notes, render_problems, to_json};
 use rdmactl::topology::LeafSwitches;
 
 use super::shown::{is_harmless, rows};
@@ -71,7 +69,7 @@ fn holds_together(fabric: &Fabric) {
 
 fn drawn(fabric: &Fabric) {
     for text in [
-        render_fabric_findings(&findings(fabric, "fuzzed")),
+        render_problems(&findings(fabric, "fuzzed"), true, "rdmactl fabric problems"),
         fabric_tree(fabric),
         fabric_dot(fabric),
     ] {

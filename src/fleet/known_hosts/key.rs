@@ -20,9 +20,12 @@ impl HostKey {
     /// Reads the wire form; `None` when it is a certificate that cannot be read, or no key.
     #[must_use]
     pub fn from_blob(blob: &[u8]) -> Option<Self> {
-        if !type_of_blob(blob)?.contains("-cert-v01@") {
+        let kind = type_of_blob(blob)?;
+        if !kind.contains("-cert-v01@") {
             return Some(Self { blob: blob.to_vec(), plain: blob.to_vec(), certificate: None });
         }
+        // `ssh_key` accepts any vendor, OpenSSH only its own.
+        kind.strip_suffix("-cert-v01@openssh.com")?;
         let certificate = Certificate::from_bytes(&with_readable_times(blob)?).ok()?;
         let plain = wire_form(certificate.public_key())?;
         Some(Self { blob: blob.to_vec(), plain, certificate: Some(Box::new(certificate)) })

@@ -38,47 +38,46 @@ const WORDS: [(&str, Reason); 24] = [
     ("Connection reset by", Reason::Refused),
 ];
 
-/// Output of an `ssh` process until its end.
-#[derive(Debug, Default)]
-pub(in crate::fleet) struct Written {
-    /// Its log: the messages of `ssh` itself.
-    pub(super) log: Vec<u8>,
-    /// Its stderr, to which hosts and other programs write, too.
-    pub(super) stderr: Vec<u8>,
-}
-
-/// Returns why there is no connection, and what to type.
-pub(in crate::fleet) fn complaint(written: &Written, call: &SshCall) -> HostFailure {
-    let text = String::from_utf8_lossy(&written.log);
-    let stderr = String::from_utf8_lossy(&written.stderr);
-    let (reason, line) = cause(&text, &stderr);
-    let by_hand = call.by_hand();
-    let try_login = format!("test the login: {by_hand}");
-    let said = |line: &str| format!("ssh: {}", quote(line.strip_prefix("ssh: ").unwrap_or(line)));
-    match reason {
-        Reason::HostkeyChanged | Reason::HostkeyRevoked => {
-            // `Offending ED25519 key in FILE:LINE`
-            let offending = text.lines().find(|line| line.starts_with("Offending "));
-            let place = offending.and_then(|line| line.trim().split_once(" key in "));
-            let place = place.map_or(String::new(), |(_, place)| format!(" in {}", quote(place)));
-            if reason == Reason::HostkeyRevoked {
-                let detail = format!("ssh: the host key is marked as revoked{place}");
-                return HostFailure::new(reason, detail).fix(fault::REVOKED);
+impl SshCall {
+    /// Returns why there is no connection, and what to type.
+    ///
+    /// `log` holds the messages of `ssh` itself (`-E`). Hosts and other programs write to `stderr`,
+    /// too.
+    #[must_use]
+    pub fn failure(&self, log: &[u8], stderr: &[u8]) -> HostFailure {
+        let (log, words) = (String::from_utf8_lossy(log), String::from_utf8_lossy(stderr));
+        let (reason, line) = cause(&log, &words);
+        let by_hand = self.by_hand();
+        let try_login = format!("test the login: {by_hand}");
+        let said =
+            |line: &str| format!("ssh: {}", quote(line.strip_prefix("ssh: ").unwrap_or(line)));
+        match reason {
+            Reason::HostkeyChanged | Reason::HostkeyRevoked => {
+                // `Offending ED25519 key in FILE:LINE`
+                let offending = log.lines().find(|line| line.starts_with("Offending "));
+                let place = offending.and_then(|line| line.trim().split_once(" key in "));
+                let place =
+                    place.map_or(String::new(), |(_, place)| format!(" in {}", quote(place)));
+                if reason == Reason::HostkeyRevoked {
+                    let detail = format!("ssh: the host key is marked as revoked{place}");
+                    return HostFailure::new(reason, detail).fix(fault::REVOKED);
+                }
+                let remove =
+                    log.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
+                let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", self.host), quote);
+                let detail = format!("ssh: the host key is not the one on record{place}");
+                HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &by_hand))
             }
-            let remove = text.lines().map(str::trim).find(|line| line.starts_with("ssh-keygen "));
-            let remove = remove.map_or_else(|| format!("ssh-keygen -R '{}'", call.host), quote);
-            let detail = format!("ssh: the host key is not the one on record{place}");
-            HostFailure::new(reason, detail).fix(fault::changed_key(&remove, &by_hand))
+            Reason::HostkeyUnknown => {
+                let detail = "ssh: the host key is in no known_hosts file";
+                HostFailure::new(reason, detail).fix(fault::unknown_key(&by_hand))
+            }
+            _ if line.is_empty() => {
+                let detail = format!("ssh ended without a message{}", last_words(stderr));
+                HostFailure::new(Reason::Transport, detail).fix(try_login)
+            }
+            _ => HostFailure::new(reason, said(line)).fix(try_login),
         }
-        Reason::HostkeyUnknown => {
-            let detail = "ssh: the host key is in no known_hosts file";
-            HostFailure::new(reason, detail).fix(fault::unknown_key(&by_hand))
-        }
-        _ if line.is_empty() => {
-            let detail = format!("ssh ended without a message{}", last_words(&written.stderr));
-            HostFailure::new(Reason::Transport, detail).fix(try_login)
-        }
-        _ => HostFailure::new(reason, said(line)).fix(try_login),
     }
 }
 
@@ -160,8 +159,7 @@ mod tests {
             host: "n1".into(),
             agent: None,
         };
-        let written = Written { log: log.into(), stderr: stderr.into() };
-        complaint(&written, &call)
+        call.failure(log.as_bytes(), stderr.as_bytes())
     }
 
     #[test]

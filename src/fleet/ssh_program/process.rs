@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::call::log_of;
-use super::complaint::{Written, agreed, complaint, is_early_close, unreached};
+use super::complaint::{agreed, is_early_close, unreached};
 use super::sockets::Sockets;
 use super::{Master, SshCall};
 use crate::clock::Deadline;
@@ -154,7 +154,7 @@ impl Opening {
             fault::timeout(fault::USE, &call.by_hand())
         } else {
             let _ = pipe.wait(Deadline::after(END));
-            let said = complaint(&written(&pipe, socket), &call).detail;
+            let said = call.failure(&read_log(&log_of(socket)), &pipe.stderr()).detail;
             HostFailure::new(
                 Reason::Lost,
                 format!("the connection of the ssh program ended; {said}"),
@@ -211,11 +211,7 @@ fn why_not(pipe: &Pipe, guard: &Guard, call: &SshCall, socket: &Path) -> HostFai
     if pipe.wait(Deadline::after(END)).is_err() {
         pipe.kill();
     }
-    complaint(&written(pipe, socket), call)
-}
-
-fn written(pipe: &Pipe, socket: &Path) -> Written {
-    Written { log: read_log(&log_of(socket)), stderr: pipe.stderr() }
+    call.failure(&read_log(&log_of(socket)), &pipe.stderr())
 }
 
 /// Returns the end of a log; nothing of a log that cannot be read, because stderr tells why.
