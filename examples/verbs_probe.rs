@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use rdmactl::clock::{self, Deadline};
-use rdmactl::sys::cm::{CmError, ConnectOptions, Endpoint, Listener};
+use rdmactl::sys::cm::{CmError, ConnectOptions, Endpoint, Listener, Proof};
 use rdmactl::sys::verbs::{
     Access, AddressHandle, Batch, Buffer, Capacity, CompletionQueue, ConnectedInit, Datagram,
     DatagramInit, Destination, Device, DeviceList, Domain, Grh, LocalRoute, Mtu, Notify, Parts,
@@ -25,6 +25,9 @@ use rdmactl::sys::verbs::{
 const SIZE: usize = 8192;
 const GRH: usize = 40;
 const CAPACITY: Capacity = Capacity { sends: 16, receives: 16, inline_bytes: 64 };
+const PROOF: Proof = *b"rdmactl1";
+const OPTIONS: ConnectOptions =
+    ConnectOptions { retry_count: 3, rnr_retry: 3, proof: PROOF, proof_of_peer: PROOF };
 
 fn main() -> Result<()> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -241,9 +244,9 @@ fn prepare(end: &mut Endpoint) -> Result<()> {
 fn server(address: IpAddr, rounds: u32) -> Result<()> {
     let listener = Listener::bind(SocketAddr::new(address, 0), 8)?;
     println!("{}", listener.port());
-    let mut end = listener.next(Deadline::after(Duration::from_secs(60)))?;
+    let mut end = listener.next(PROOF, Deadline::after(Duration::from_secs(60)))?;
     prepare(&mut end)?;
-    let mut connection = end.establish(ConnectOptions::default(), soon())?;
+    let mut connection = end.establish(OPTIONS, soon())?;
     let mut seen = Seen::default();
     for _ in 0..rounds {
         let qp = connection.qp();
@@ -263,7 +266,7 @@ fn client(address: SocketAddr, rounds: u32) -> Result<()> {
     let mut end = Endpoint::resolve(None, address, soon())?;
     prepare(&mut end)?;
     let start = clock::now();
-    let connection = end.establish(ConnectOptions::default(), soon());
+    let connection = end.establish(OPTIONS, soon());
     if let Err(error) = &connection {
         println!("{error}, rejected {}, {:?}", error.is_rejected(), start.elapsed());
     }

@@ -129,11 +129,12 @@ pub struct Opening {
     /// The key of the run's datagrams; `None` when none are to be sent. Its high bit is clear: with
     /// it only privileged processes may choose a key.
     pub qkey: Option<u32>,
-    /// Two random numbers of the pair, by which both ends of a TCP connection know each other: the
-    /// listener sends the first one, the connecting end replies with the second. `None` when
-    /// there is no TCP.
+    /// Two random numbers of the pair, by which both ends of a connection know each other. The
+    /// listening end of a TCP connection sends the first number, the connecting end replies with
+    /// the second. With [`Method::Cm`], each end sends its number as private data. `None` if there
+    /// are no random numbers.
     #[serde(default)]
-    pub tcp_proof: Option<[u64; 2]>,
+    pub proof: Option<[u64; 2]>,
     /// Whether the target is to read TCP streams, too.
     pub tcp_stream: bool,
     /// Which end it is.

@@ -15,7 +15,7 @@ use crate::model::probe::{
     StepError, Streaming, Throughput,
 };
 use crate::model::{GidValue, KnownFix};
-use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener};
+use crate::sys::cm::{ConnectOptions, Connection, Endpoint, Listener, Proof};
 use crate::sys::verbs::{
     Access, Buffer, Capacity, CompletionQueue, Connected, ConnectedInit, Device, Domain, Grh,
     LocalRoute, Mtu, Notify, Parts, Path, PortAttr, QueuePair, ReadyToReceive, ReadyToSend,
@@ -178,14 +178,18 @@ impl OpenEnd {
             Unconnected::CmSource => {
                 let remote = to.remote.cm_address.ok_or_else(|| no_address(&self.opening))?;
                 let local = self.opening.tcp_address.map(|a| SocketAddr::new(a.ip(), 0));
+                let [listener, client] = proofs(&self.opening)?;
                 let fail = |error| cm_error(Stage::Connect, &error);
                 let end = Endpoint::resolve(local, remote, deadline).map_err(fail)?;
-                Way::Cm(establish(end, &self.opening, to.retries, deadline)?)
+                let options = options(to.retries, client, listener);
+                Way::Cm(establish(end, &self.opening, options, deadline)?)
             }
-            Unconnected::CmTarget(listener) => {
+            Unconnected::CmTarget(requests) => {
                 let fail = |error| cm_error(Stage::Connect, &error);
-                let end = listener.next(deadline).map_err(fail)?;
-                Way::Cm(establish(end, &self.opening, to.retries, deadline)?)
+                let [listener, client] = proofs(&self.opening)?;
+                let end = requests.next(client, deadline).map_err(fail)?;
+                let options = options(to.retries, listener, client);
+                Way::Cm(establish(end, &self.opening, options, deadline)?)
             }
         };
         Ok(ConnectedEnd { purpose, way })
@@ -241,7 +245,7 @@ fn serve<T: Connected>(
 fn establish(
     mut end: Endpoint,
     opening: &Opening,
-    retries: u8,
+    options: ConnectOptions,
     deadline: Deadline,
 ) -> Result<Box<Connection>, StepError> {
     let fail = |error| cm_error(Stage::Connect, &error);
@@ -249,8 +253,20 @@ fn establish(
         parts(end.device(), opening).map_err(|error| verbs_error(Stage::Connect, &error))?;
     let qp = end.queue_pair(parts, capacity(opening.purpose)).map_err(fail)?;
     prepare(qp, opening.purpose).map_err(|error| verbs_error(Stage::Connect, &error))?;
-    let options = ConnectOptions { retry_count: retries, rnr_retry: retries };
     Ok(Box::new(end.establish(options, deadline).map_err(fail)?))
+}
+
+/// Returns the proofs of a pair: that of the listening end, that of the connecting end.
+fn proofs(opening: &Opening) -> Result<[Proof; 2], StepError> {
+    let proof = opening.proof.ok_or_else(|| StepError {
+        detail: "an rdma_cm connection was requested without the numbers of the pair".into(),
+        ..StepError::new(Stage::Connect, Cause::Order)
+    })?;
+    Ok(proof.map(u64::to_le_bytes))
+}
+
+fn options(retries: u8, proof: Proof, proof_of_peer: Proof) -> ConnectOptions {
+    ConnectOptions { retry_count: retries, rnr_retry: retries, proof, proof_of_peer }
 }
 
 /// A queue pair in INIT, with its receives posted.

@@ -52,7 +52,9 @@ pub(super) fn cm_error(stage: Stage, error: &CmError) -> StepError {
         CmError::Call { step: Step::Connect, errno: Errno::HOST_UNREACHABLE, .. } => {
             errno(&Errno::TIMED_OUT)
         }
-        CmError::TimedOut { .. }
+        // As if nobody had replied: the peer did not.
+        CmError::NotThePeer { .. }
+        | CmError::TimedOut { .. }
         | CmError::Call { step: Step::Connect, errno: Errno::TIMED_OUT, .. } => Cause::Timeout,
         CmError::Call { errno: code, .. } => errno(code),
         CmError::Event { event, .. } => match (event.kind, event.status) {

@@ -109,8 +109,8 @@ pub(super) fn run(
     effort: &Effort,
     mads: Option<&Result<MadPlan, NoMads>>,
 ) -> Outcome {
-    let (seen, tcp_proof) = (Seen::default(), tcp_proof());
-    let mut talk = Talk { source, target, connection, route, effort, tcp_proof, seen };
+    let (seen, proof) = (Seen::default(), proof());
+    let mut talk = Talk { source, target, connection, route, effort, proof, seen };
     if let Some(mads) = mads.filter(|_| effort.is_mad_alone()) {
         talk.run_mads(mads);
         return talk.outcome();
@@ -129,8 +129,8 @@ pub(super) fn run(
     talk.outcome()
 }
 
-/// Makes the numbers of one pair. Without random numbers there is no TCP test.
-fn tcp_proof() -> Option<[u64; 2]> {
+/// Makes the numbers of one pair. Without random numbers, no TCP and no `rdma_cm` connection is made.
+fn proof() -> Option<[u64; 2]> {
     Some([getrandom::u64().ok()?, getrandom::u64().ok()?])
 }
 
@@ -157,8 +157,8 @@ struct Talk<'a> {
     connection: u32,
     route: &'a Route,
     effort: &'a Effort,
-    /// Numbers by which both ends of a TCP connection know each other.
-    tcp_proof: Option<[u64; 2]>,
+    /// Numbers by which both ends of a TCP or `rdma_cm` connection know each other.
+    proof: Option<[u64; 2]>,
     seen: Seen,
 }
 
@@ -268,7 +268,7 @@ impl Talk<'_> {
                 method: self.route.method,
                 purpose,
                 qkey: (is_first && self.route.unreliable).then(|| self.effort.qkey()),
-                tcp_proof: self.tcp_proof.filter(|_| is_first),
+                proof: self.proof,
                 tcp_stream: is_first && self.effort.wants(Test::TcpBandwidth),
                 role,
             })

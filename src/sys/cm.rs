@@ -16,7 +16,7 @@ mod id;
 mod listener;
 
 pub use connection::Connection;
-pub use endpoint::{ConnectOptions, Endpoint};
+pub use endpoint::{ConnectOptions, Endpoint, Proof};
 pub use error::{CmError, Step};
 pub use event::{Event, EventKind, EventStatus};
 pub use listener::Listener;

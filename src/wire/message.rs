@@ -12,8 +12,8 @@ use crate::model::probe::{Step, StepError, StepResult};
 /// 5: [`Probing::status_ms`](crate::model::probe::Probing::status_ms).
 /// 6: [`Act::PingMad`](crate::model::probe::Act::PingMad).
 /// 7: [`Loss::Expired`], and how a worker ended in [`Loss::Ended`].
-/// 8: [`Opening::tcp_proof`](crate::model::probe::Opening::tcp_proof), and the numbers that both
-/// ends of a TCP connection send first.
+/// 8: [`Opening::proof`](crate::model::probe::Opening::proof), the numbers that both ends of a TCP
+/// or `rdma_cm` connection send first.
 pub const PROTOCOL: u32 = 8;
 
 /// How long an agent keeps a worker without a message from the operator.

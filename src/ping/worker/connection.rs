@@ -85,7 +85,7 @@ fn attend<W: Write>(
     // TCP is only compared: without it the RDMA probe goes on.
     let is_for_messages = opening.role == Role::Target && opening.purpose == Purpose::Messages;
     let listens_at = opening.tcp_address.filter(|_| is_for_messages);
-    let proof = opening.tcp_proof.map(Proof::from);
+    let proof = opening.proof.map(Proof::from);
     let listens_at = listens_at.zip(proof);
     let echo = listens_at.and_then(|(address, proof)| tcp::start_echo(address, proof).ok());
     let reader = listens_at

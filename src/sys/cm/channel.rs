@@ -25,6 +25,9 @@ pub(super) struct Taken {
     pub(super) event: Event,
     /// The id of a peer's request: not owned by anybody yet. Null for every other event.
     pub(super) request: *mut ffi::rdma_cm_id,
+    /// Private data of the peer: of its request, or of its reply to ours. On InfiniBand and RoCE,
+    /// zeros follow what the peer sent.
+    pub(super) private_data: Vec<u8>,
 }
 
 impl Channel {
@@ -90,11 +93,29 @@ impl Channel {
         let fields = unsafe { raw.read() };
         let kind = EventKind::from_code(fields.event);
         let event = Event { kind, status: EventStatus::from_code(fields.status) };
+        let private_data = match kind {
+            EventKind::ConnectRequest | EventKind::Established => {
+                // SAFETY: these events carry the parameters of a reliable connection.
+                let of_peer = unsafe { fields.param.conn };
+                private_data(&of_peer)
+            }
+            _ => Vec::new(),
+        };
         // SAFETY: taken above, acknowledged once.
         let _ = unsafe { (self.calls.rdma_ack_cm_event)(raw) };
         let request = if kind == EventKind::ConnectRequest { fields.id } else { ptr::null_mut() };
-        Ok(Some(Taken { event, request }))
+        Ok(Some(Taken { event, request, private_data }))
     }
+}
+
+/// Copies the private data of an event that is not acknowledged yet.
+fn private_data(of_peer: &ffi::rdma_conn_param) -> Vec<u8> {
+    let length = usize::from(of_peer.private_data_len);
+    if of_peer.private_data.is_null() || length == 0 {
+        return Vec::new();
+    }
+    // SAFETY: librdmacm keeps the bytes within the event, which is not acknowledged yet.
+    unsafe { std::slice::from_raw_parts(of_peer.private_data.cast::<u8>(), length) }.to_vec()
 }
 
 impl Drop for Channel {

@@ -34,7 +34,7 @@ impl Connection {
     /// Ends the connection, and waits until the kernel says so.
     pub fn disconnect(self, deadline: Deadline) -> Result<(), CmError> {
         self.id.disconnect()?;
-        self.id.expect(Step::Disconnect, EventKind::Disconnected, deadline)
+        self.id.expect(Step::Disconnect, EventKind::Disconnected, deadline).map(drop)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::connection::Connection;
 use super::error::{CmError, Step};
 use super::event::EventKind;
-use super::id::{Id, QueuePairOf, conn_param};
+use super::id::{Id, QueuePairOf};
 use crate::clock::Deadline;
 use crate::sys::errno::Errno;
 use crate::sys::verbs::{Capacity, Device, Maker, Parts, QueuePair, Reliable};
@@ -27,19 +27,29 @@ enum Side {
     Peer,
 }
 
-/// How often the device of the connecting end tries again.
+/// Bytes of a proof.
+pub(super) const PROOF: u8 = 8;
+
+/// Private data by which one end of a connection proves that it is the requested peer.
+pub type Proof = [u8; PROOF as usize];
+
+/// Options of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectOptions {
     /// Retries without an acknowledgement; 7 never ends on soft-RoCE. Without meaning on iWARP.
     pub retry_count: u8,
     /// Retries after "receiver not ready"; 7 is for ever. Without meaning on iWARP.
     pub rnr_retry: u8,
+    /// Proof that this end sends.
+    pub proof: Proof,
+    /// Proof of the listening end: without it, no connection. The listening end compares the
+    /// proof of its peer before (`Listener::next`).
+    pub proof_of_peer: Proof,
 }
 
-impl Default for ConnectOptions {
-    fn default() -> Self {
-        Self { retry_count: 3, rnr_retry: 3 }
-    }
+/// True if private data begin with a proof.
+pub(super) fn proves(private_data: &[u8], proof: Proof) -> bool {
+    private_data.starts_with(&proof)
 }
 
 impl Endpoint {
@@ -96,7 +106,8 @@ impl Endpoint {
 
     /// Connects to the peer, or accepts the peer's request, whichever this end is for.
     ///
-    /// EINVAL when it has no queue pair yet.
+    /// EINVAL when it has no queue pair yet. A connection with a listener that does not send the
+    /// proof of the peer is ended, before any message.
     pub fn establish(
         self,
         options: ConnectOptions,
@@ -104,12 +115,14 @@ impl Endpoint {
     ) -> Result<Connection, CmError> {
         let step = self.step();
         let qp = self.qp.ok_or_else(|| self.id.error(step, Errno::INVALID))?;
-        let options = conn_param(options.retry_count, options.rnr_retry);
         match self.side {
-            Side::Here => self.id.connect(options)?,
-            Side::Peer => self.id.accept(options)?,
+            Side::Here => self.id.connect(&options)?,
+            Side::Peer => self.id.accept(&options)?,
         }
-        self.id.expect(step, EventKind::Established, deadline)?;
+        let private_data = self.id.expect(step, EventKind::Established, deadline)?;
+        if self.side == Side::Here && !proves(&private_data, options.proof_of_peer) {
+            return Err(CmError::NotThePeer { object: self.id.object.clone() });
+        }
         Ok(Connection::new(qp, self.id))
     }
 

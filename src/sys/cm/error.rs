@@ -36,6 +36,14 @@ pub enum CmError {
         /// The answer.
         event: Event,
     },
+    /// The program that listens at the address does not send the proof of the peer.
+    #[error(
+        "cannot connect to {object}: the listener is not the peer: it sent no number of this run"
+    )]
+    NotThePeer {
+        /// The address.
+        object: String,
+    },
     /// No answer came in time.
     #[error("cannot {step} {object}: timed out")]
     TimedOut {
@@ -63,6 +71,7 @@ impl CmError {
     pub fn step(&self) -> Option<Step> {
         match self {
             Self::Load(_) | Self::Verbs(_) => None,
+            Self::NotThePeer { .. } => Some(Step::Connect),
             Self::Call { step, .. } | Self::Event { step, .. } | Self::TimedOut { step, .. } => {
                 Some(*step)
             }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::address::CAddress;
 use super::calls::Calls;
 use super::channel::{Channel, Taken};
+use super::endpoint::{ConnectOptions, PROOF};
 use super::error::{CmError, Step};
 use super::event::{Event, EventKind, EventStatus};
 use crate::clock::Deadline;
@@ -110,7 +111,7 @@ impl Id {
         // SAFETY: the id is alive and has an address.
         let answer = unsafe { resolve(self.raw(), milliseconds(deadline)) };
         Errno::check(answer).map_err(|errno| self.error(Step::ResolveRoute, errno))?;
-        self.expect(Step::ResolveRoute, EventKind::RouteResolved, deadline)
+        self.expect(Step::ResolveRoute, EventKind::RouteResolved, deadline).map(drop)
     }
 
     /// The device that the id has come to, kept open by the id.
@@ -130,18 +131,20 @@ impl Id {
     }
 
     /// Starts to connect.
-    pub(super) fn connect(&self, mut options: ffi::rdma_conn_param) -> Result<(), CmError> {
+    pub(super) fn connect(&self, options: &ConnectOptions) -> Result<(), CmError> {
         let _guard = self.qp_guard();
-        // SAFETY: the id is alive, and the options carry no private data.
-        let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut options) };
+        let mut parameters = parameters(options);
+        // SAFETY: the id is alive, and the private data outlives the call, which copies them.
+        let answer = unsafe { (self.calls().rdma_connect)(self.raw(), &raw mut parameters) };
         Errno::check(answer).map_err(|errno| self.error(Step::Connect, errno))
     }
 
     /// Starts to accept.
-    pub(super) fn accept(&self, mut options: ffi::rdma_conn_param) -> Result<(), CmError> {
+    pub(super) fn accept(&self, options: &ConnectOptions) -> Result<(), CmError> {
         let _guard = self.qp_guard();
-        // SAFETY: the id is alive, and the options carry no private data.
-        let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut options) };
+        let mut parameters = parameters(options);
+        // SAFETY: the id is alive, and the private data outlives the call, which copies them.
+        let answer = unsafe { (self.calls().rdma_accept)(self.raw(), &raw mut parameters) };
         Errno::check(answer).map_err(|errno| self.error(Step::Accept, errno))
     }
 
@@ -158,19 +161,23 @@ impl Id {
         self.channel.next(deadline, &self.qp_in_use).map_err(|errno| self.error(step, errno))
     }
 
-    /// Waits for one event; any other but a change of address is the answer instead.
+    /// Waits for one event; any other but a change of address is an error.
+    ///
+    /// Returns the private data of the peer.
     pub(super) fn expect(
         &self,
         step: Step,
         kind: EventKind,
         deadline: Deadline,
-    ) -> Result<(), CmError> {
+    ) -> Result<Vec<u8>, CmError> {
         loop {
             let Some(taken) = self.next(step, deadline)? else {
                 return Err(CmError::TimedOut { step, object: self.object.clone() });
             };
             match taken.event {
-                event if event.kind == kind && event.status == EventStatus::Good => return Ok(()),
+                event if event.kind == kind && event.status == EventStatus::Good => {
+                    return Ok(taken.private_data);
+                }
                 Event { kind: EventKind::AddressChange, .. } => {}
                 event => return Err(CmError::Event { step, object: self.object.clone(), event }),
             }
@@ -235,12 +242,14 @@ fn milliseconds(deadline: Deadline) -> i32 {
     i32::try_from(left).unwrap_or(i32::MAX)
 }
 
-/// The options of a connection: without private data.
-pub(super) fn conn_param(retry_count: u8, rnr_retry: u8) -> ffi::rdma_conn_param {
-    let mut options = ffi::rdma_conn_param::zeroed();
-    options.responder_resources = 1;
-    options.initiator_depth = 1;
-    options.retry_count = retry_count;
-    options.rnr_retry_count = rnr_retry;
-    options
+/// Returns the parameters of a connection. They point to the private data of the options.
+fn parameters(options: &ConnectOptions) -> ffi::rdma_conn_param {
+    let mut parameters = ffi::rdma_conn_param::zeroed();
+    parameters.private_data = options.proof.as_ptr().cast();
+    parameters.private_data_len = PROOF;
+    parameters.responder_resources = 1;
+    parameters.initiator_depth = 1;
+    parameters.retry_count = options.retry_count;
+    parameters.rnr_retry_count = options.rnr_retry;
+    parameters
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Proof, proves};
 use super::error::{CmError, Step};
 use super::event::EventKind;
 use super::id::Id;
@@ -29,8 +29,8 @@ impl Listener {
         self.id.local_port()
     }
 
-    /// Waits for a peer's request.
-    pub fn next(&self, deadline: Deadline) -> Result<Endpoint, CmError> {
+    /// Waits for the request of the peer that sends `proof`; requests without it are rejected.
+    pub fn next(&self, proof: Proof, deadline: Deadline) -> Result<Endpoint, CmError> {
         loop {
             let object = || self.id.object.clone();
             let Some(taken) = self.id.next(Step::Receive, deadline)? else {
@@ -38,7 +38,11 @@ impl Listener {
             };
             match taken.event.kind {
                 EventKind::ConnectRequest => {
-                    return Endpoint::requested(Id::from_request(&self.id, &taken)?);
+                    let id = Id::from_request(&self.id, &taken)?;
+                    if proves(&taken.private_data, proof) {
+                        return Endpoint::requested(id);
+                    }
+                    // The end of the identifier rejects the request.
                 }
                 EventKind::DeviceRemoval => {
                     let (step, event) = (Step::Receive, taken.event);
