@@ -226,7 +226,7 @@ fn a_plan_tells_what_would_be_done() {
     assert_valid("ping-plan", &plan);
     assert_eq!(plan["coverage"]["planned"], 160_000);
     assert_eq!(plan["coverage"]["least_peers"], 16);
-    assert_eq!(plan["roster_bytes"], 6_400_000_000_u64);
+    assert_eq!(plan["memory_bytes"], 509_862_912_u64);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod pairs;
 mod sample;
 mod tally;
 
-pub use cost::{Estimate, Load, Way};
+pub use cost::{Estimate, Load};
 pub use pairs::Pairs;
 pub use tally::Tally;
 

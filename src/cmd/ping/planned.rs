@@ -3,7 +3,7 @@
 use crate::cli::{Format, Global, PingArgs};
 use crate::cmd::{Advice, Outcome};
 use crate::model::ping::{PlannedRun, Topology};
-use crate::ping::plan::{Plan, Way};
+use crate::ping::plan::Plan;
 use crate::render::{PingPlanDocument, render_plan, to_json, to_json_lines};
 use crate::term::Term;
 
@@ -77,8 +77,8 @@ fn told(
             0
         },
         time_ms: args.budget.map_or(time_ms, |budget| time_ms.min(ms(budget))),
-        relay_bytes: part(estimate.bytes(Way::Relay)),
-        roster_bytes: estimate.bytes(Way::Roster),
+        relay_bytes: part(estimate.relay_bytes),
+        memory_bytes: estimate.memory_bytes,
         simulated,
         coverage,
     }

@@ -28,7 +28,7 @@ impl<'a> PingPlanDocument<'a> {
     #[must_use]
     pub fn new(plan: &'a PlannedRun) -> Self {
         let tool = concat!("rdmactl ", env!("CARGO_PKG_VERSION"));
-        Self { schema: "rdmactl.ping-plan/1", tool, plan }
+        Self { schema: "rdmactl.ping-plan/2", tool, plan }
     }
 }
 
@@ -50,7 +50,7 @@ pub fn render_plan(plan: &PlannedRun) -> String {
     let assumed = if plan.simulated.is_some() {
         ""
     } else {
-        " assumed: the hosts are not asked; each further rail adds as much"
+        " each (the hosts are not queried); two rails double the pairs, the time and the traffic"
     };
     let _ = writeln!(text, "hosts  {hosts}, {rails}{assumed}");
     let _ = writeln!(text, "pairs  {tested} in {}", counted(rounds, "round"));
@@ -65,13 +65,19 @@ pub fn render_plan(plan: &PlannedRun) -> String {
         _ => format!("{} h", seconds / 3_600),
     };
     let _ = writeln!(text, "time   at least {time} on RDMA hardware, agent startup excluded");
-    let mut data = format!("up to {} of RDMA messages for each pair", Value::Size(plan.pair_bytes));
+    let all_data = plan.pair_bytes.saturating_mul(tested);
+    let mut data = format!(
+        "up to {} of RDMA messages between the hosts: {} for each pair",
+        Value::Size(all_data),
+        Value::Size(plan.pair_bytes)
+    );
     if plan.stream_ms > 0 {
         let _ = write!(data, "; a bandwidth test fills the link for {} ms", plan.stream_ms);
     }
     let _ = writeln!(text, "data   {data}");
     let relayed = Value::Size(plan.relay_bytes);
-    let _ = writeln!(text, "bytes  {relayed} through this host, relayed for each pair");
+    let _ = writeln!(text, "SSH    {relayed} in all between this host and the agents");
+    let _ = writeln!(text, "memory about {} on this host", Value::Size(plan.memory_bytes));
     text
 }
 
