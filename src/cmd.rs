@@ -11,6 +11,7 @@ mod configure;
 mod connections;
 mod counters;
 mod devices;
+mod down_ports;
 mod fabric;
 mod fabric_clear;
 mod flags;
@@ -35,6 +36,7 @@ mod upload_notes;
 mod usage;
 mod view;
 mod watch;
+mod way_flags;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -93,6 +95,7 @@ fn terminal(global: &Global) -> Term {
 /// Reads the configuration, then runs the command.
 fn run(cli: &mut Cli, given: &Given) -> anyhow::Result<Outcome> {
     let typed = cli.global.clone();
+    way_flags::keep(&typed);
     let config = configure::apply(cli, given)?;
     let (global, term) = (&cli.global, terminal(&cli.global));
     if let Some(path) = &global.save {

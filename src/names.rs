@@ -7,8 +7,10 @@ mod excerpt;
 mod fold;
 mod natural;
 mod replace;
+mod shell;
 
 pub use excerpt::{around, shortened};
 pub use fold::fold;
 pub use natural::compare;
 pub use replace::replace;
+pub use shell::in_shell;

@@ -14,6 +14,7 @@ mod json;
 mod notes;
 mod ping;
 mod plain;
+mod problems;
 mod prom;
 mod settings;
 mod table;
@@ -23,7 +24,7 @@ pub use column_help::column_help;
 pub use connections::render_connections;
 pub use csv::csv;
 pub use escape::escape;
-pub use fabric::{FabricDocument, fabric_dot, fabric_schema, fabric_tree, render_fabric_findings};
+pub use fabric::{FabricDocument, fabric_dot, fabric_schema, fabric_tree};
 pub use hosts::{HostEntry, HostsDocument, hosts_csv};
 pub use json::{
     ConnectionsDocument, PingDocument, ReportDocument, connections_schema, hosts_schema,
@@ -36,6 +37,7 @@ pub use ping::{
     render_origin, render_plan, render_svg,
 };
 pub use plain::plain;
+pub use problems::render_problems;
 pub use prom::prom;
 pub use settings::SettingsDocument;
 pub use table::table;

@@ -208,7 +208,8 @@ fn duplicate_guid(names: &[&str], guid: &str, places: &BTreeSet<Place>) -> Warni
         format!("the node GUID {guid} is that of {}", told(names, places)),
         format!(
             "give each device a GUID of its own: a cloned virtual machine needs a new MAC address, a \
-             card its own firmware configuration; compare: rdmactl devices -v -H {hosts}"
+             card its own firmware configuration; compare: rdmactl devices -v -H {}",
+            names::in_shell(&hosts)
         ),
     )
 }

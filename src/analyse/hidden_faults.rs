@@ -96,7 +96,8 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
                     listed(names, pairs)
                 ),
                 format!(
-                    "find the port whose error counters grow: rdmactl counters -H {set} --watch -w 'delta>0'"
+                    "find the port whose error counters grow: rdmactl counters -H {} --errors --watch 10 -w 'delta>0'",
+                    names::in_shell(&set)
                 ),
             )
         }

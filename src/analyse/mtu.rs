@@ -203,6 +203,7 @@ impl Rail<'_> {
         let set = self.set(hosts);
         let mtu = normal.and_then(|normal| normal.netdev_mtu);
         let (Some(mtu), Some(netdev)) = (mtu, group.netdev) else {
+            let set = names::in_shell(&set);
             return format!("compare the MTUs that the ports support: rdmactl ports -v -H {set}");
         };
         let netdev = plain_or(netdev, "NETDEV");

@@ -20,8 +20,8 @@ pub struct ConnectionsArgs {
     pub only: Option<Only>,
     /// Exit with 1 if a verdict reaches this level
     ///
-    /// Connections that --only and -w hide count as well. rdma_available needs the data of the
-    /// server, so query the server, too.
+    /// Only listed connections count: --only and -w select them. rdma_available needs the data of
+    /// the server, so query the server, too.
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = FailOn::Never)]
     pub fail_on: FailOn,
 }
@@ -55,6 +55,9 @@ impl Only {
 pub enum FailOn {
     /// No verdict
     Never,
+    /// Only fallback_confirmed
+    #[value(name = "fallback_confirmed")]
+    FallbackConfirmed,
     /// fallback_confirmed, degraded and down
     Fail,
     /// The verdicts of fail, plus mixed and rdma_available
@@ -69,8 +72,11 @@ impl FailOn {
     /// Returns true if a verdict is a problem at this level.
     #[must_use]
     pub fn is_reached(self, verdict: ConnectionVerdict) -> bool {
-        if self == Self::Fallback {
-            return verdict.is_telling();
+        match self {
+            Self::Never => return false,
+            Self::Fallback => return verdict.is_telling(),
+            Self::FallbackConfirmed => return verdict == ConnectionVerdict::FallbackConfirmed,
+            Self::Fail | Self::Warn | Self::Suspected => {}
         }
         let level = match verdict {
             _ if verdict.is_fault() => Self::Fail,
@@ -78,7 +84,7 @@ impl FailOn {
             ConnectionVerdict::Suspected => Self::Suspected,
             _ => return false,
         };
-        self != Self::Never && level <= self
+        level <= self
     }
 }
 

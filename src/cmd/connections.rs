@@ -28,7 +28,10 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
         is_per_host: false,
         nothing: "no connection uses RDMA, and no RDMA-capable application uses TCP",
         rows: &|reports, _| reading.rows(reports),
-        footer: &render_connections,
+        footer: &|rows, hosts_named| {
+            reading.judge(rows.iter().filter_map(|row| row.connection.as_deref()));
+            render_connections(rows, hosts_named)
+        },
         json: &|taken_ns, reports| {
             to_json(&ConnectionsDocument::new(taken_ns, reports, reading.wanted(reports)))
         },
@@ -66,14 +69,11 @@ struct Reading<'args> {
 }
 
 impl Reading<'_> {
-    /// The connections of each host; `--fail-on` is about all of them.
-    fn judge(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
-        let all = connections(reports);
-        let is_problem = |connection: &Connection| self.args.fail_on.is_reached(connection.verdict);
-        if all.iter().flatten().any(is_problem) {
+    /// Compares the verdicts of listed connections with the level of `--fail-on`.
+    fn judge<'listed>(&self, mut listed: impl Iterator<Item = &'listed Connection>) {
+        if listed.any(|connection| self.args.fail_on.is_reached(connection.verdict)) {
             self.is_problem.set(true);
         }
-        all
     }
 
     fn is_wanted(&self, connection: &Connection) -> bool {
@@ -82,15 +82,16 @@ impl Reading<'_> {
 
     /// Those that are wanted.
     fn wanted(&self, reports: &[HostReport]) -> Vec<Vec<Connection>> {
-        let mut all = self.judge(reports);
+        let mut all = connections(reports);
         for of_host in &mut all {
             of_host.retain(|connection| self.is_wanted(connection));
         }
+        self.judge(all.iter().flatten());
         all
     }
 
     fn rows<'report>(&self, reports: &'report [HostReport]) -> Vec<ConnectionRow<'report>> {
-        let mut rows = connection_rows(reports, self.judge(reports));
+        let mut rows = connection_rows(reports, connections(reports));
         let mut before = self.before.borrow_mut();
         let mut now: HashMap<&str, HashMap<String, Standing>> = HashMap::new();
         for report in reports.iter().filter(|report| report.failure.is_none()) {

@@ -5,9 +5,9 @@ use crate::model::Part;
 use crate::query::{Devices, device_rows};
 use crate::term::Term;
 
-use super::Outcome;
 use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
+use super::{Outcome, down_ports};
 
 /// Lists the devices of what the flags name.
 pub(super) fn run(global: &Global, args: &DevicesArgs, term: Term) -> anyhow::Result<Outcome> {
@@ -15,6 +15,7 @@ pub(super) fn run(global: &Global, args: &DevicesArgs, term: Term) -> anyhow::Re
     let recipe = Recipe::<Devices> {
         document: [Part::Details, Part::PciLinks, Part::Gids].into(),
         given: peers.parts(),
+        footer: &down_ports::below,
         ..Recipe::of(&device_rows)
     };
     listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))

@@ -20,7 +20,7 @@ use crate::query::{
     manager_rows, partition_rows, subnet_rows, subnets,
 };
 use crate::render::{
-    FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_fabric_findings, to_json,
+    FabricDocument, Note, escape, fabric_dot, fabric_tree, notes, render_problems, to_json,
     to_json_lines,
 };
 use crate::source::set_mad_window;
@@ -187,7 +187,7 @@ impl Fabric<'_> {
                     Some(findings(fabric, &row.place.report.host))
                 };
                 let found: Vec<_> = rows.iter().filter_map(of_row).flatten().collect();
-                let text = render_fabric_findings(&found);
+                let text = render_problems(&found, false, "rdmactl fabric problems");
                 if text.is_empty() { text } else { format!("\n{text}") }
             },
             ..self.recipe(&|reports, _| subnet_rows(reports))

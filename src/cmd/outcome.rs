@@ -8,6 +8,8 @@ use crate::names;
 use crate::render::{Note, escape};
 use crate::term::{Style, Term};
 
+use super::way_flags;
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -112,7 +114,8 @@ pub(super) fn short_words(line: &str) -> String {
 pub(super) fn say(term: Term, note: &Note) {
     let mut text = format!("{} {}\n", term.style_talk(Style::Bad, "rdmactl:"), note.text);
     if let Some(fix) = &note.fix {
-        text.extend(["  ", &term.style_talk(Style::Fix, "fix:"), " ", fix, "\n"]);
+        let fix = way_flags::in_fix(fix);
+        text.extend(["  ", &term.style_talk(Style::Fix, "fix:"), " ", &fix, "\n"]);
     }
     term.talk(&text);
 }

@@ -7,7 +7,7 @@ use crate::term::Term;
 
 use super::link_peers::LinkPeers;
 use super::listing::{self, Recipe};
-use super::{Advice, Outcome};
+use super::{Advice, Outcome, down_ports};
 
 /// Lists the ports of what the flags name.
 ///
@@ -38,6 +38,7 @@ pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Resu
         parts: [Part::Netdevs].into(),
         document: [Part::Details, Part::Gids, Part::Ethernet].into(),
         given: peers.parts(),
+        footer: &down_ports::below,
         ..Recipe::of(&device_rows)
     };
     listing::run(&peers.add_columns(global), term, &recipe, |report| peers.fill(report))

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::cli::{FANOUT, Global, Launcher, TIMEOUT};
 use crate::model::{HostReport, Parts, Port, PortState};
-use crate::query::{Devices, device_rows};
+use crate::query::{DeviceRow, Devices, device_rows};
 use crate::render::{escape, notes};
 use crate::term::Term;
 
-use super::Outcome;
 use super::listing::read;
 use super::outcome::say;
 use super::view::{Hosts, View};
+use super::{Outcome, down_ports};
 
 /// A command and what it does. `HOSTS` stands for the flags that name the hosts and the way to
 /// them.
@@ -33,7 +33,9 @@ const SOME_HOSTS: &str = "-H 'n[1-4]'";
 pub(super) fn run(global: &Global, typed: &Global, term: Term) -> anyhow::Result<Outcome> {
     let reports = read(global, &Parts::default())?;
     let rows = device_rows(&reports.hosts, reports.hosts_named);
-    let devices = View::<Devices>::new(global, term)?.print(rows, Hosts::of(&reports))?;
+    let footer = |rows: &[DeviceRow<'_>]| down_ports::below(rows, reports.hosts_named);
+    let view = View::<Devices>::new(global, term)?;
+    let devices = view.print_with(rows, Hosts::of(&reports), &footer)?;
     let mut text = heading(&reports.hosts);
     if !devices.is_empty() {
         text.push('\n');
@@ -153,7 +155,7 @@ fn kernels(hosts: &[HostReport]) -> String {
     match all.as_slice() {
         [] => String::new(),
         [_] | [_, _] => escape(&format!(", Linux {}", all.join(" and "))).into_owned(),
-        [_, _, _, ..] => format!(", {} kernels (list them: -o +kernel)", all.len()),
+        [_, _, _, ..] => format!(", {} kernels (list them: rdmactl devices -o +kernel)", all.len()),
     }
 }
 

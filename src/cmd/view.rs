@@ -13,8 +13,8 @@ use crate::query::{
 use crate::render::{Note, blocks, csv, plain, prom, table};
 use crate::term::Term;
 
-use super::Advice;
 use super::local::Reports;
+use super::{Advice, way_flags};
 
 /// Of which hosts rows are.
 #[derive(Clone, Copy)]
@@ -206,7 +206,7 @@ impl<'global, L: Listing> View<'global, L> {
                 let cells = if self.folds(hosts) { fold(&columns, cells) } else { cells.collect() };
                 let text = table(&columns, &cells, header);
                 let text = if self.is_too_wide(&text) { blocks(&columns, &cells) } else { text };
-                text + &footer
+                text + &way_flags::in_fixes(&footer)
             }
         })
     }

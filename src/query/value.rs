@@ -217,15 +217,19 @@ fn write_age(out: &mut fmt::Formatter<'_>, ns: u64) -> fmt::Result {
     }
 }
 
-/// `512 B`, `1.5 GiB`: at most one decimal, in whole numbers.
+/// Writes a size, rounded to at most one decimal: `512 B`, `1.5 GiB`.
 fn write_size(out: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let Some((unit, shift)) = units.into_iter().find(|(_, shift)| bytes >> shift > 0) else {
+    if bytes < 1 << 10 {
         return write!(out, "{bytes} B");
-    };
-    match ((bytes % (1 << shift)) * 10) >> shift {
-        0 => write!(out, "{} {unit}", bytes >> shift),
-        tenth => write!(out, "{}.{tenth} {unit}", bytes >> shift),
+    }
+    let tenths = |shift: u32| (u128::from(bytes) * 10 + (1 << (shift - 1))) >> shift;
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)].into_iter();
+    let fitting = units.map(|(unit, shift)| (unit, tenths(shift)));
+    let (unit, tenths) =
+        fitting.into_iter().find(|(_, tenths)| *tenths < 10_240).unwrap_or(("TiB", tenths(40)));
+    match tenths % 10 {
+        0 => write!(out, "{} {unit}", tenths / 10),
+        tenth => write!(out, "{}.{tenth} {unit}", tenths / 10),
     }
 }
 
@@ -238,7 +242,8 @@ fn ages_and_sizes_are_short() {
     );
     let size = |bytes: u64| Value::Size(bytes).to_string();
     assert_eq!([size(1_023), size(1_536), size(3 << 30)], ["1023 B", "1.5 KiB", "3 GiB"]);
-    assert_eq!(size(u64::MAX), "16777215.9 TiB");
+    assert_eq!([size(4_501_494_000), size((1 << 20) - 1)], ["4.2 GiB", "1 MiB"]);
+    assert_eq!(size(u64::MAX), "16777216 TiB");
 }
 
 #[test]

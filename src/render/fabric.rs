@@ -7,10 +7,7 @@ use serde::Serialize;
 
 use super::escape;
 use super::json::schema_of;
-use crate::model::{Fabric, FabricEnd, Finding, HostFailure, HostReport, Problems, Severity, Via};
-
-/// Most findings below a table.
-const MOST: usize = 20;
+use crate::model::{Fabric, FabricEnd, Finding, HostFailure, HostReport, Problems, Via};
 
 /// The JSON of `rdmactl fabric`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -108,32 +105,6 @@ impl<'reports> FabricDocument<'reports> {
 #[must_use]
 pub fn fabric_schema() -> serde_json::Value {
     schema_of::<FabricDocument<'_>>()
-}
-
-/// Returns findings as lines, each with its fix.
-#[must_use]
-pub fn render_fabric_findings(findings: &[Finding]) -> String {
-    let mut text = String::new();
-    for finding in findings.iter().take(MOST) {
-        let mark = match finding.severity {
-            Severity::Fail => "!",
-            Severity::Unknown => "?",
-            Severity::Warn => "~",
-            // A sweep has no past.
-            Severity::Past => "-",
-        };
-        let subject = finding.subject.to_string();
-        let _ = writeln!(text, "{mark} {}: {}", escape(&subject), finding.code);
-        let _ = writeln!(text, "    {}", escape(&finding.what));
-        if let Some(fix) = &finding.fix {
-            let _ = writeln!(text, "    fix: {}", escape(fix));
-        }
-    }
-    if findings.len() > MOST {
-        let more = findings.len() - MOST;
-        let _ = writeln!(text, "{more} more findings: rdmactl fabric problems");
-    }
-    text
 }
 
 /// Returns each switch with the ends of its links, the leaf switches first.

@@ -1,6 +1,7 @@
 //! What is to be said of one port.
 
 use super::Rates;
+use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, HostReport, Port, PortState, Protocol, Severity};
 
 /// A port and what it belongs to.
@@ -45,7 +46,7 @@ fn state(place: Place<'_>) -> Option<Said> {
                 .map_or(String::new(), |reason| format!(": {reason}"));
             let fix = match (port.phys_state.as_deref(), netdev) {
                 (Some("Disabled"), Some(name)) if !has_subnet => {
-                    format!("on {host}: ip link set dev {name} up")
+                    FIX_SET_UP.replace("{host}", host).replace("{netdev}", name)
                 }
                 (_, Some(name)) if !has_subnet => {
                     format!(

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::model::WantedGid;
 use crate::model::ping::{Schedule, Topology};
 use crate::names;
-use crate::ping::plan::{Choice, Load, Pairs, Plan, Way};
+use crate::ping::plan::{Choice, Load, Pairs, Plan};
 use crate::query::Value;
 use crate::render::escape;
 
@@ -274,7 +274,7 @@ pub(super) fn refuse_too_much(args: &PingArgs, plan: &Plan) -> anyhow::Result<()
             "set a time limit for the load: --budget 1m; or test fewer hosts",
         ));
     }
-    let relayed = plan.estimate(load(args, 1)).bytes(Way::Relay);
+    let relayed = plan.estimate(load(args, 1)).relay_bytes;
     if relayed <= MOST_RELAYED {
         return Ok(());
     }
