@@ -21,7 +21,7 @@ pub struct Duplicates {
     gids: BTreeSet<GidValue>,
     /// Hosts with one of these GIDs.
     hosts: BTreeSet<usize>,
-    /// For each host the first host that is the same machine: mostly the host itself.
+    /// For each host the index of the first host on the same machine; usually its own index.
     machines: Vec<usize>,
     /// Findings to report.
     pub warnings: Vec<Warning>,

@@ -1,6 +1,5 @@
 //! Findings of hosts, worst first: unresponsive hosts, ports that are down or degraded, fallbacks
-//! to TCP, unreadable data. `connections` and `rate` supply the facts; `top`, `watch` and
-//! `doctor` show the findings.
+//! to TCP, unreadable data. `connections` and `rate` supply the facts; `tui` shows the findings.
 
 mod changed;
 pub(super) mod folded;

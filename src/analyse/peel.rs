@@ -1,7 +1,8 @@
 //! Explains failures between nodes by as few nodes as possible: names the worst node, removes it
 //! with all its links, and repeats.
 //!
-//! Nodes are numbers. `culprit` and `hidden_faults` number hosts and leaf switches.
+//! A node is a number. `analyse::culprit` and `hidden_faults` map hosts and leaf switches to
+//! numbers.
 
 use std::cmp::Reverse;
 use std::mem;

@@ -11,7 +11,7 @@ const SECOND: u128 = 1_000_000_000;
 
 /// Counters of one sample, kept to compute the rates of the next sample.
 ///
-/// Nothing else is kept, because a run may have a thousand hosts.
+/// It contains nothing else, because a run may have a thousand hosts.
 #[derive(Debug, Default)]
 pub struct Counted {
     /// Counters by host and device.

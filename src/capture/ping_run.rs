@@ -1,5 +1,5 @@
 //! Ping runs in files: the JSON that `rdmactl ping` prints with `--json` and writes with
-//! `--save`. `cmd` and `tui` read runs through this module.
+//! `--save`. `cmd` reads runs through this module.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};

@@ -95,8 +95,8 @@ fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     builder.make_in(path.parent().unwrap_or(Path::new("/")), create)
 }
 
-/// Returns the absolute path of the file that a path leads to. Follows links in the last
-/// component only.
+/// Returns the absolute path of the file to replace. If the last component is a link, the link
+/// stays and its target is returned.
 ///
 /// # Errors
 /// The path has too many links, or [`is_redirected`] is true.

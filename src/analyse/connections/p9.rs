@@ -25,7 +25,7 @@ fn judge_mount(mount: &P9Mount) -> Option<Connection> {
             row.is(Transport::Tcp, up, ConnectionVerdict::TcpConfigured)
                 .requests(Transport::Tcp, "option trans=tcp"),
         ),
-        // Other transports (virtio, Xen) stay within one machine.
+        // Other transports, for example virtio, stay within one machine.
         _ => None,
     }
 }

@@ -73,8 +73,8 @@ impl Redactor {
         self.ipv6(gid)
     }
 
-    /// Flips each bit by a function of the key and the bits before it. Keeps a bit at which a
-    /// range begins or ends, so that the kind of the address stays.
+    /// Flips each bit by a function of the key and the bits before it. Keeps a bit whose two
+    /// values lead to addresses of different kinds.
     fn prefix(&self, kind: &'static str, ip: u64, length: u32, ranges: &[(u64, u32, bool)]) -> u64 {
         let leading = |number: u64, bits: u32| number.checked_shr(length - bits).unwrap_or(0);
         let stays = |range: &&(u64, u32, bool)| {
