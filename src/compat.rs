@@ -219,7 +219,6 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
 /// Omits tools of the fabric, because a capture of a host sends no requests to other nodes. Omits
 /// data that only root can read and that is not about RDMA: the product data of cards, which
 /// `ibdev2netdev -v` prints.
-/// product data of the cards, which `ibdev2netdev -v` prints.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);

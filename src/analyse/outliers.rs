@@ -1,10 +1,10 @@
 //! Slow hosts, rails, leaf switches, paths and pairs in a latency matrix.
 //!
-//! Each rail is judged alone, on logarithms. The latency of two leaf switches is subtracted
-//! first, then the share of each host as source and as target. Medians estimate the parts
-//! repeatedly (median polish), so that no host is accused for its peer; the rest belongs to the
-//! pair. Each part is compared with comparable parts: it is an outlier if its modified z-score
-//! exceeds 3.5 and it exceeds a floor.
+//! Each rail is judged alone, on logarithms. The share of two leaf switches is subtracted first,
+//! then the share of each host as source and as target. The rest belongs to the pair. Medians
+//! estimate the shares repeatedly (median polish), so that a slow host does not change the share
+//! of its peers. Each share is compared with comparable shares. It is an outlier if its modified
+//! z-score exceeds 3.5 and it exceeds a floor.
 //!
 //! One measurement is not enough: [`Judgement::retest`] returns the pairs to measure again, and
 //! [`Judgement::confirm`] keeps the outliers that are slow again.

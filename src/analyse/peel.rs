@@ -60,11 +60,11 @@ impl Peel {
         }
     }
 
-    /// Returns the node with the most failed links: at least two, at least half of its links, and
-    /// more than one of the peers has.
+    /// Returns the node with the most failed links. The node has at least two failed links, and
+    /// at least half of its links failed. At least one of its peers has fewer failed links.
     ///
-    /// With exactly half, the node must exceed all its unnamed peers. Otherwise two fabrics
-    /// without a path between them would accuse every node of both.
+    /// If exactly half of the links failed, the node must exceed all its unnamed peers. Otherwise
+    /// two fabrics without a path between them would accuse every node of both.
     pub(super) fn worst(&self) -> Option<usize> {
         let is_bad =
             |node: &Node| !node.is_named && node.failing >= 2 && 2 * node.failing >= node.open;

@@ -20,8 +20,8 @@ const FEWEST_PAIRS: usize = 8;
 /// Minimum number of hosts; with fewer, a host cannot be compared with the others.
 const FEWEST_HOSTS: usize = 4;
 
-/// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs,
-/// for a lack of better data.
+/// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs.
+/// Used if there are too few pairs to measure the variation.
 const USUAL_NOISE: f32 = 0.05;
 
 /// Minimum uncertainty of a difference of medians: 0.2 %.
@@ -140,9 +140,9 @@ impl Both<'_> {
         diff.hosts_broken = self.hosts_broken(&worked, &broke, &broken);
     }
 
-    /// Returns the broken hosts: at least half of their pairs broke, and more than one of their
-    /// peers has. The worst host comes first; the pairs that it explains do not count against
-    /// other hosts.
+    /// Returns the broken hosts. At least half of the pairs of a broken host broke, and one of
+    /// its peers has fewer broken pairs. The worst host comes first; the pairs that it explains
+    /// do not count against other hosts.
     fn hosts_broken(
         &self,
         worked: &[u64],

@@ -198,7 +198,7 @@ pub fn one_machine(ends: &Ends<'_>) -> Verdict {
     Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
 }
 
-/// Returns the verdict on a pair during whose test this process was not scheduled. The result
+/// Returns the verdict on a pair if this process was not scheduled during the test. The result
 /// proves nothing about the hosts.
 #[must_use]
 pub fn interrupted(seen: &Verdict) -> Verdict {
@@ -212,7 +212,8 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
     Verdict { code: Code::NotTested, stage, error: None, detail, hint: None, side: Side::Path }
 }
 
-/// Returns the verdict on every pair with a host whose agent does not run.
+/// Returns the verdict on every pair with a host whose agent does not run; `None` if the agent is
+/// alive.
 #[must_use]
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
     let (code, special, detail) = match life {

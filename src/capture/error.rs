@@ -1,4 +1,5 @@
-//! Errors of capture files, with path and line. All modules of `capture` return them.
+//! Errors of capture files and recordings, with path and line. `Capture` and `Recording` return
+//! them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! Recordings: samples of many hosts over time, in one file of JSON lines.
 //!
-//! Unlike a capture, a recording has reports instead of raw answers, which would be too large for
-//! every second. The first line is the header. A sample has one line, followed by a line for each
-//! host with new data: the whole report or its changes. Samples at a fixed interval are complete,
-//! so that a reader can seek without reading the whole file. `top` writes and plays recordings.
+//! Unlike a capture, a recording has reports. Raw answers would be too large for every second.
+//! The first line is the header. A sample has one line, followed by a line for each host with new
+//! data: the whole report or its changes. Samples at a fixed interval are complete, so that a
+//! reader can seek without reading the whole file. `top` writes and plays recordings.
 
 mod line;
 mod player;

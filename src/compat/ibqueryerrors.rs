@@ -170,7 +170,7 @@ fn suppressed(own: &[(char, String)]) -> Vec<&'static str> {
     suppressed
 }
 
-/// Maximum values of counters without a report.
+/// Highest counter values that are not reported.
 struct Thresholds {
     values: Vec<(String, u64)>,
     /// Text in the summary.

@@ -49,7 +49,7 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
 
 /// Prints the last messages of a tool that finds no subnet manager.
 fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcript) -> Halt {
-    // The original prints the device name only if there is none.
+    // The original prints "(null)" without a device name, and nothing with a device name.
     let name = if device.is_some() { "" } else { "(null)" };
     let pid = job.call.pid;
     out.warn(format!(

@@ -28,7 +28,7 @@ pub struct FieldValue {
 pub trait Attribute: Sized {
     /// Name in the specification.
     const NAME: &'static str;
-    /// Attribute id in the header of a MAD.
+    /// Attribute ID in the header of a MAD.
     const ID: u16;
     /// Size of the attribute in bytes.
     const BYTES: usize;

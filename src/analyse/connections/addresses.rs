@@ -24,8 +24,7 @@ impl Hosts {
         Self { by_address }
     }
 
-    /// Returns the index of the host with this address; `None` if no host or several hosts have
-    /// it.
+    /// Returns the index of the only host with this address; `None` without one.
     pub(super) fn at(&self, address: IpAddr) -> Option<usize> {
         *self.by_address.get(&address)?
     }

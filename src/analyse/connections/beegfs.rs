@@ -3,7 +3,6 @@
 //! The fallback mark of the client is unreliable in both directions. The client shows the mark
 //! only for an idle connection, and never without RDMA support. The verdict rests on settings,
 //! interfaces, connection counts and the kernel log.
-//! log decide.
 
 mod filter;
 mod log;

@@ -9,7 +9,7 @@ use crate::model::{Connection, End, Role};
 type Row = (usize, usize);
 
 /// Joins the two ends of a connection into the row of the client. Without a client, the row of
-/// the first host stays. A row stays too if the other end of one of its channels has no row.
+/// the first host stays. A row also stays if the remote end of one of its channels has no row.
 pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     for connection in all.iter_mut().flatten() {
         let peer = &mut connection.peer;

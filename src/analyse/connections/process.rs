@@ -14,7 +14,7 @@ use crate::model::{
     TcpSocket, Transport,
 };
 
-/// Bytes; setup and keepalive of connections need less.
+/// Minimum size of bulk data in bytes; setup and keepalive of connections need less.
 const BULK: u64 = 100 * 1024 * 1024;
 /// Port of sshd. The agents of this program use it too.
 const SSH: u16 = 22;

@@ -2,8 +2,8 @@
 
 use super::robust::{median, spread};
 
-/// Minimum modified z-score of an outlier: the usual bound of Iglewicz and Hoaglin for 0.6745 (x
-/// - median) / MAD.
+/// Minimum modified z-score of an outlier, `0.6745 * (x - median) / MAD`; 3.5 is the usual bound
+/// of Iglewicz and Hoaglin.
 const LEAST_Z: f32 = 3.5;
 
 /// Minimum excess in nanoseconds; a smaller excess is not worth a report. Light travels 40 m of

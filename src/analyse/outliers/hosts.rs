@@ -110,8 +110,8 @@ fn own_parts(
     })
 }
 
-/// True if the suspects are slow with all other hosts but not with each other. They are then
-/// behind another leaf switch that the topology does not contain, and not faulty.
+/// True if the host is slow with most hosts, but not with the other suspects. The suspects are
+/// then behind another leaf switch that the topology does not contain, and not faulty.
 fn is_far_away(
     fit: &Fit,
     logs: &Logs,

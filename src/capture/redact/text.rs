@@ -35,7 +35,7 @@ impl Redactor {
         format!("{found}{tail}")
     }
 
-    /// Redacts a word that is an address as a whole; `None` for any other word.
+    /// Returns the pseudonym of a word that is an address; `None` for any other word.
     fn address(&self, word: &str) -> Option<String> {
         if let Ok(ip) = word.parse::<Ipv4Addr>() {
             return Some(self.ip4_text(ip));
@@ -75,8 +75,8 @@ impl Redactor {
         Some(if zone.is_empty() { other } else { format!("{other}%{}", self.token(zone)) })
     }
 
-    /// Redacts the name of a target, subsystem or initiator, which contains the domain of its
-    /// owner.
+    /// Returns the pseudonym of the name of a target, subsystem or initiator, which contains the
+    /// domain of its owner; `None` for any other word.
     fn qualified(&self, word: &str) -> Option<String> {
         let (kind, _) = word.split_once('.')?;
         QUALIFIED.contains(&kind).then(|| {

@@ -53,8 +53,8 @@ impl<'report> Server<'report> {
     }
 }
 
-/// Assigns channels to an address that no server list shows. A server has such channels if all
-/// its connections are busy, or if it has more than one address.
+/// Assigns channels whose address is in no server list to the servers that must own them. A
+/// server has such channels if all its connections are busy, or if it has more than one address.
 pub(super) fn attach_channels<'report>(
     index: &'report Index<'_>,
     log: &Log<'_>,
