@@ -1,8 +1,7 @@
 //! Explains failures between nodes by as few nodes as possible: names the worst node, removes it
 //! with all its links, and repeats.
 //!
-//! A node is a number. `analyse::culprit` and `hidden_faults` map hosts and leaf switches to
-//! numbers.
+//! A node is a number. The callers map hosts and leaf switches to numbers.
 
 use std::cmp::Reverse;
 use std::mem;

@@ -102,8 +102,8 @@ impl<'report> Index<'report> {
         self.claim(candidates, |channel| channel.is_of(modules) && is_port(channel.remote, port))
     }
 
-    /// Claims and returns the channels at ports with RDMA listeners that belong to an owner, at
-    /// one port if given.
+    /// Claims and returns the channels of an owner at ports with RDMA listeners, or at one of
+    /// these ports.
     pub(super) fn channels_at(
         &self,
         is_owner: impl Fn(&Channel<'_>) -> bool,
