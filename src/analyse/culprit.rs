@@ -91,8 +91,8 @@ const MOST_SINGLE: usize = 10_000;
 ///    packets come first. The finding explains every failed pair of the host. Explained pairs are
 ///    no evidence against the peers.
 /// 2. If the leaf switches are known, a leaf switch gets a finding if nearly all its pairs with
-///    at least half of the other leaf switches fail. Then each path between two leaf switches gets
-///    a finding if nearly all pairs on it fail.
+///    at least half of the other leaf switches fail. Then each path between two leaf switches
+///    gets a finding if nearly all pairs on it fail.
 /// 3. A remaining host gets a finding if it fails with at least two of its peers, with at least
 ///    half of them, and if one of these peers fails with fewer hosts. The worst host comes first.
 /// 4. Each remaining pair gets a finding.

@@ -9,7 +9,7 @@ pub struct Share {
     pub rdma: u32,
     /// Connections over TCP.
     pub tcp: u32,
-    /// Connections over TCP that fell back from RDMA.
+    /// Connections with a confirmed fallback from RDMA.
     pub fallen: u32,
 }
 

@@ -62,9 +62,9 @@ impl<'reports> Mirrors<'reports> {
     }
 }
 
-/// True if two queue pairs with mirrored numbers are the ends of one connection. Hosts choose
-/// equal numbers often, so the addresses of the connection manager have to match too. Without a
-/// connection manager at both ends, the packet sequence numbers have to match.
+/// True if two queue pairs with mirrored numbers are the ends of one connection. Many hosts
+/// choose equal numbers, so the remote address of each end must not contradict. If no remote
+/// address is known, the packet sequence numbers have to match.
 fn is_mirror(one: &Known<'_, '_>, other: &Known<'_, '_>, hosts: &Hosts) -> bool {
     if one.end.0 == other.end.0 {
         return false;
