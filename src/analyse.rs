@@ -1,4 +1,5 @@
-//! What readings mean: pure functions from `model` to `model`, without I/O and without a clock.
+//! Analysis: pure functions from `model` types to `model` types, without I/O and without a clock.
+//! The modules here judge what `collect` and `capture` read. Rendering belongs to other modules.
 
 pub mod congestion;
 pub mod connections;

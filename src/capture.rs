@@ -1,9 +1,9 @@
 //! Captures: the raw answers of one or more hosts in one file of JSON lines.
 //!
-//! The first line is the header; every other line is one answer with the places of the hosts that
-//! gave it in the header, so that what many hosts say alike is stored once. It never holds decoded
-//! values, so that an old capture gains from a mended parser. Read back, each host is a
-//! [`Recorded`] source for the same collectors.
+//! The first line is the header. Every other line is one answer with the header indices of the
+//! hosts that gave the answer, so equal answers of many hosts are stored once. A capture never
+//! contains decoded values, so that a fixed parser works on old captures. When read, each host is
+//! a [`Recorded`] source for the collectors.
 
 mod error;
 mod line;
@@ -30,48 +30,48 @@ pub use ping_run::{PingRun, PingRunError};
 pub use recording::{Recording, RecordingWriter, Sighting, SightingRef};
 pub use save::{check_place, replace_file};
 
-/// Kind and version of the file.
+/// Schema of the file: kind and version.
 const SCHEMA: &str = "rdmactl.capture/2";
-/// The version before it, in which each line had one host.
+/// Previous schema, with one host per line.
 const FIRST_SCHEMA: &str = "rdmactl.capture/1";
-/// The most hosts of one file.
+/// Maximum number of hosts in one file.
 const MAX_HOSTS: usize = 65_536;
-/// The most bytes of answers that a file may hold for all its hosts: one line can stand for many.
+/// Maximum size in bytes of the answers of all hosts: one line may belong to many hosts.
 const MAX_ANSWERS: usize = 4 << 30;
-/// What an answer takes beside its bytes, about.
+/// Approximate memory of an answer besides its bytes.
 const ENTRY: usize = size_of::<Entry>();
 
 /// One host of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedHost {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// How its answers came when they were recorded.
+    /// Transport over which the answers came.
     pub via: Via,
-    /// Its own clock when the reading began, in nanoseconds since 1970 UTC.
+    /// Clock of the host at the start of the collection, in nanoseconds since 1970 UTC.
     pub taken_ns: Option<u64>,
-    /// How many of its answers were left out, because together they were over a limit.
+    /// Number of answers that were omitted because of a size limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Why it gave no answer; `None` for a host that did.
+    /// Reason why the host gave no answer; `None` if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<HostFailure>,
 }
 
 impl CapturedHost {
-    /// A host whose answers follow.
+    /// Returns a host with answers.
     #[must_use]
     pub fn new(host: impl Into<String>, via: Via, taken_ns: Option<u64>) -> Self {
         Self { host: host.into(), via, taken_ns, left_out: 0, failure: None }
     }
 
-    /// A host that gave no answer.
+    /// Returns a host that gave no answer.
     #[must_use]
     pub fn failed(host: impl Into<String>, failure: HostFailure) -> Self {
         Self { failure: Some(failure), ..Self::new(host, Via::None, None) }
     }
 
-    /// What is to be told of a host whose answers were too many.
+    /// Returns the problem of omitted answers; `None` if all were recorded.
     #[must_use]
     pub fn incomplete(&self) -> Option<Problem> {
         (self.left_out > 0).then(|| Problem {
@@ -93,12 +93,12 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The answers of some hosts.
+/// Answers of the captured hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// When it was taken, by the clock of the machine that took it.
+    /// Time of the capture by the local clock, in nanoseconds since 1970 UTC.
     pub taken_ns: u64,
-    /// The hosts with their answers, in the order they were recorded.
+    /// Hosts with their answers, in the order of recording.
     pub hosts: Vec<(CapturedHost, Vec<Entry>)>,
 }
 
@@ -111,11 +111,11 @@ struct Header {
 }
 
 impl Capture {
-    /// Writes the header and every answer; of several answers of a host to one question only the
-    /// first, which is the one that counts.
+    /// Writes the header and every answer. Of several answers of a host to one question, only the
+    /// first counts and is written.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Writing to `out` fails.
     pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let header = Header {
             schema: SCHEMA.into(),
@@ -148,16 +148,17 @@ impl Capture {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is no capture of a known version; with its line.
+    /// The file cannot be read, or is no capture of a known version. The error has the line
+    /// number.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
         let file = Input::open(path).map_err(|error| CaptureError::open(path, error))?;
         Self::parse(BufReader::new(file), path)
     }
 
-    /// Reads what a file of that name holds.
+    /// Parses the content of a capture file; `path` appears in errors.
     ///
     /// # Errors
-    /// As for [`Capture::read`].
+    /// See [`Capture::read`].
     pub fn parse(input: impl BufRead, path: &Path) -> Result<Self, CaptureError> {
         let mut lines = Lines::new(input, path);
         let Some(text) = lines.next()? else { return Err(lines.fault("the file is empty")) };
@@ -185,7 +186,7 @@ impl Capture {
         Ok(Self { taken_ns: header.taken_ns, hosts })
     }
 
-    /// Each host as a source.
+    /// Returns each host as a source.
     #[must_use]
     pub fn into_sources(self) -> Vec<(CapturedHost, Recorded)> {
         self.hosts

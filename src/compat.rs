@@ -1,9 +1,9 @@
-//! The older tools' output, byte for byte: what `ibstat` and its kin would print here.
+//! Output of older tools, byte for byte: what `ibstat` and similar tools print on this host.
 //!
-//! One file for each tool. A tool asks a [`Source`] for raw answers, as the original asks the
-//! kernel, and makes text, text for stderr and an exit code of them; nothing is printed here. Formats,
-//! bugs included, were learnt by running the originals and by reading which bytes they print; see
-//! docs/compat.md for what is offered.
+//! Each tool has a file. A tool reads raw answers from a [`Source`], as the original reads from
+//! the kernel, and produces stdout, stderr and an exit code; nothing is printed here. Formats,
+//! bugs included, come from runs of the originals and from their output code; docs/compat.md
+//! lists the supported tools and options.
 
 mod beegfs_net;
 mod diags;
@@ -39,12 +39,12 @@ pub use transcript::Transcript;
 
 use reading::Reading;
 
-/// Where the kernel lists RDMA devices.
+/// Directory of RDMA devices.
 const CLASS: &str = "/sys/class/infiniband";
-/// Where the kernel lists network interfaces.
+/// Directory of network interfaces.
 const NETS: &str = "/sys/class/net";
 
-/// A tool whose output can be had.
+/// A tool whose output this program can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// `ibstat` of infiniband-diags.
@@ -86,7 +86,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Every tool.
+    /// All tools.
     pub const ALL: [Self; 18] = [
         Self::Ibstat,
         Self::Ibstatus,
@@ -108,7 +108,7 @@ impl Tool {
         Self::Saquery,
     ];
 
-    /// The name of the original.
+    /// Returns the name of the original.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -148,32 +148,32 @@ impl Tool {
         !local.contains(&self)
     }
 
-    /// The tool of that name.
+    /// Returns the tool with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 }
 
-/// How a tool is called.
+/// Call of a tool.
 #[derive(Debug, Clone)]
 pub struct Call<'call> {
-    /// The tool.
+    /// Tool to run.
     pub tool: Tool,
-    /// The name it goes by in its own messages, as in `argv[0]`.
+    /// Program name in messages, as in `argv[0]`.
     pub program: &'call str,
-    /// Its arguments.
+    /// Arguments without the program name.
     pub args: &'call [String],
-    /// The release of rdma-core whose output is wanted; `None` for the one installed there.
+    /// Release of rdma-core whose output is requested; `None` for the installed release.
     pub release: Option<Release>,
-    /// The process that some messages name.
+    /// Process ID in some messages.
     pub pid: u32,
 }
 
-/// What the original would have said.
+/// Returns the output of the original.
 ///
 /// # Errors
-/// An option that is not offered; answers that are not recorded; no libibverbs.
+/// The option is not supported, an answer is not recorded, or libibverbs is missing.
 pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatError> {
     let reading = Reading::new(source);
     let release = match &call.release {
@@ -207,18 +207,18 @@ pub fn run(call: &Call<'_>, source: &dyn Source) -> Result<Transcript, CompatErr
         Tool::Ibtracert => ibtracert::run(&job, &mut out),
         Tool::Saquery => saquery::run(&job, &mut out),
     }?;
-    // Half an answer would look like a whole one.
+    // Incomplete output would look complete.
     match reading.into_missing() {
         missing if missing.is_empty() => Ok(out),
         missing => Err(CompatError::NotRecorded { tool: call.tool.name(), missing }),
     }
 }
 
-/// Asks everything that the tools ask, so that a recording can answer in their place.
+/// Asks every question of the local tools, so that a recording contains their answers.
 ///
-/// Tools of the fabric are left out: a capture of a host sends no requests to other nodes. Left
-/// out is also what only root may read and what says more of a machine than its RDMA: the
-/// product data of the cards, which `ibdev2netdev -v` prints.
+/// Omits tools of the fabric, because a capture of a host sends no requests to other nodes. Omits
+/// data that only root can read and that is not about RDMA: the product data of cards, which
+/// `ibdev2netdev -v` prints.
 pub fn ask_everything(source: &dyn Source) {
     let source = WithoutProductData(source);
     let _ = Release::installed(&source);
@@ -228,15 +228,15 @@ pub fn ask_everything(source: &dyn Source) {
             Tool::IbvDevinfo | Tool::Ibdev2netdev => &verbose[..],
             _ => &[],
         };
-        // The newest release asks all that the older ones ask.
+        // The newest release asks every question of the older releases.
         let release = Some(Release::newest());
         let call = Call { tool, program: tool.name(), args, release, pid: 0 };
-        // What cannot be answered has been asked, and that is all that is wanted.
+        // Only the questions matter; failures are ignored.
         let _ = run(&call, &source);
     }
 }
 
-/// A source that is not asked for the product data of cards.
+/// A source without the product data of cards.
 struct WithoutProductData<'source>(&'source dyn Source);
 
 impl Source for WithoutProductData<'_> {
@@ -256,7 +256,7 @@ impl Source for WithoutProductData<'_> {
     }
 }
 
-/// A call with what it needs.
+/// A call, its source and its release.
 struct Job<'job> {
     call: &'job Call<'job>,
     reading: &'job Reading<'job>,
@@ -264,7 +264,7 @@ struct Job<'job> {
 }
 
 impl Job<'_> {
-    /// Whether the wanted release is this one or a later one.
+    /// True if the requested release is this one or a later one.
     fn since(&self, major: u32) -> bool {
         self.release.major >= major
     }

@@ -1,10 +1,10 @@
 //! Codecs of management datagrams (MADs): headers and attributes as bytes and back.
 //!
-//! Everything here is pure: this module opens no device and sends nothing. A decoder never fails on
-//! a value: unknown codes stay numbers. It refuses only bytes that are too short.
+//! This module opens no device and sends nothing. A decoder accepts every value: unknown codes
+//! stay numbers. It rejects only bytes that are too short.
 //!
-//! Layouts: InfiniBand Architecture Specification, volume 1, chapters 13 to 16. A test compares the
-//! place of every field with libibmad.
+//! Layouts: InfiniBand Architecture Specification, volume 1, chapters 13 to 16. A test compares
+//! the position of every field with libibmad.
 
 mod attribute;
 mod bits;
@@ -39,5 +39,5 @@ pub use table::{RecordTable, RecordTableError};
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a MAD. Omni-Path has MADs of 2,048 bytes, which these codecs do not read.
+/// Size of a MAD in bytes. Omni-Path has MADs of 2,048 bytes, which these codecs do not read.
 pub const MAD_BYTES: usize = 256;

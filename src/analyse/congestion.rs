@@ -1,22 +1,24 @@
-//! What drivers count of congestion control, under their different names.
+//! Congestion control counters. Each driver has its own names for the counters; this module maps
+//! one event to the names of all drivers.
 
 use crate::model::{Counter, CounterGroup};
 
-/// A thing that several drivers count.
+/// Event that several drivers count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
-    /// Congestion notifications sent, because packets came in marked.
+    /// Congestion notification packets (CNP) sent in reply to marked packets.
     CnpSent,
-    /// Congestion notifications that made this end send slower.
+    /// Congestion notification packets (CNP) that reduced the send rate of this host.
     CnpHandled,
-    /// Packets that a switch had marked.
+    /// Received packets with a congestion mark (ECN) from a switch.
     EcnMarked,
-    /// Packets that came out of order: one before was lost, or took another way.
+    /// Packets received out of order. An earlier packet was lost or took another path.
     OutOfSequence,
 }
 
 impl Congestion {
-    /// The names of mlx5, `bnxt_re` (before and since Linux 7), irdma, hns, mana and rxe, in that order.
+    /// Returns the counter names of mlx5, `bnxt_re` (before and since Linux 7), irdma, hns, mana
+    /// and rxe, in that order.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::CnpSent => {
@@ -34,7 +36,7 @@ impl Congestion {
         }
     }
 
-    /// The driver's counter of it, if it has one.
+    /// Returns the counter of this event; `None` if the driver has none.
     #[must_use]
     pub fn find(self, counters: &[Counter]) -> Option<&Counter> {
         self.names().iter().find_map(|name| {

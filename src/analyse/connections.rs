@@ -1,7 +1,9 @@
-//! Who uses RDMA, who TCP, and what was wanted: connections made of the facts of all hosts.
+//! Connections of RDMA consumers: the transport in use, the requested transport and a verdict.
+//! The facts of all hosts are combined.
 //!
-//! A fallback is called confirmed only where the software itself says so, or where what was asked for is
-//! written and what is used is seen. What only fits is suspected. TCP that somebody configured is no fault.
+//! A fallback is confirmed only if the software reports it, or if the requested transport is
+//! configured and the transport in use was observed. Weaker evidence gives the verdict
+//! "suspected". TCP that an administrator configured is not a fault.
 
 mod addresses;
 mod beegfs;
@@ -31,8 +33,8 @@ use crate::model::{Connection, HostReport};
 use fleet::Fleet;
 use index::Index;
 
-/// The connections of each host, in the order of the reports. An end that another host's row shows is
-/// not shown again.
+/// Returns the connections of each host, in the order of the reports. A connection between two of
+/// the hosts has one row.
 #[must_use]
 pub fn connections(reports: &[HostReport]) -> Vec<Vec<Connection>> {
     let numbered = reports.iter().enumerate();
@@ -57,7 +59,7 @@ fn judge(index: &Index<'_>, fleet: &Fleet<'_>) -> Vec<Connection> {
     lustre::judge(index, &mut all);
     smb::judge(index, &mut all);
     p9::judge(index, &mut all);
-    // Last: what nobody else has claimed is a process's own.
+    // The last step: a channel that no other consumer claimed belongs to a process.
     process::judge(index, fleet, &mut all);
     draft::name(&index.report.host, &mut all);
     all

@@ -1,4 +1,5 @@
-//! Who is to blame when many pairs fail: a leaf or a host is named once, not once for each pair.
+//! Probable causes of failed pairs. A faulty leaf switch or host is one finding, not one per
+//! pair. `ping` calls this module after each matrix.
 
 mod across;
 mod leaves;
@@ -10,16 +11,16 @@ use super::peel::Peel;
 use crate::model::ping::{Code, Finding, Pair, Side, Topology, Verdict};
 use crate::model::probe::Stage;
 
-/// A pair that was asked for, as far as blame needs it.
+/// A tested pair: the input of the search for causes.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
-    /// Index of the host that asks.
+    /// Index of the host that sends requests.
     pub source: usize,
-    /// Index of the host that answers.
+    /// Index of the host that replies.
     pub target: usize,
-    /// What came of it.
+    /// Result of the pair.
     pub verdict: &'a Verdict,
-    /// Whether a route was found, so that messages could be sent.
+    /// True if a route was found, so that messages could be sent.
     pub was_tried: bool,
 }
 
@@ -33,14 +34,15 @@ impl<'a> Trial<'a> {
         self.verdict.code.is_failure()
     }
 
-    /// A pair that does not apply, or was not tested, tells nothing of its hosts.
+    /// True if the pair is evidence about its hosts: it applies and was tested.
     fn tells_something(&self) -> bool {
         !matches!(self.verdict.code, Code::NoTransport | Code::NotTested)
     }
 
-    /// The host that the verdict accuses: it said so itself, or nobody answers there.
+    /// Returns the host that the verdict accuses by direct evidence: the host reported the fault
+    /// itself, or did not respond.
     ///
-    /// Of other codes the side tells only where a fault was seen.
+    /// Other codes only show the side at which a fault was observed.
     fn accused(&self) -> Option<usize> {
         let is_direct = matches!(
             self.verdict.code,
@@ -67,33 +69,35 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// True if the host saw its own packet filter drop what it sends: only that is found out before a
-    /// connection is made.
+    /// True if the host observed that its own packet filter drops its packets. Only this check
+    /// runs before a connection is made.
     fn drops_own(&self) -> bool {
         self.verdict.code == Code::Udp4791Blocked && self.verdict.stage == Some(Stage::Connect)
     }
 
-    /// The finding that names nothing but this pair.
+    /// Returns the finding of this pair alone.
     fn finding(&self) -> Finding {
         Finding::of_verdict(self.source, self.target, self.verdict)
     }
 }
 
-/// Single pairs that are told of for each rail; a rail on which more fail for no common cause has
-/// them in the summary.
+/// Limit of findings for single pairs per rail. The summary has the others.
 const MOST_SINGLE: usize = 10_000;
 
-/// Explains all failed pairs with as few names as can be, leaves and hosts before pairs.
+/// Explains all failed pairs with as few findings as possible: leaf switches and hosts before
+/// pairs.
 ///
-/// 1. A host that verdicts accuse by direct evidence is named, hosts that drop their own packets
-///    first. Every failed pair with it is then explained, and counts no more against its peers.
-/// 2. Where leaves are known: one is named of which next to all pairs fail with at least half of the
-///    other leaves, then each path between two leaves on which next to all pairs fail.
-/// 3. Of the others, a host is named that fails with two or more of its peers, with at least half
-///    of them, and with more than one of these peers does; the worst first.
-/// 4. The pairs that are left are named one by one.
+/// 1. A host gets a finding if verdicts accuse it by direct evidence. Hosts that drop their own
+///    packets come first. The finding explains every failed pair of the host. Explained pairs are
+///    no evidence against the peers.
+/// 2. If the leaf switches are known, a leaf switch gets a finding if nearly all its pairs with
+///    at least half of the other leaf switches fail. Then each path between two leaf switches
+///    gets a finding if nearly all pairs on it fail.
+/// 3. A remaining host gets a finding if it fails with at least two of its peers, with at least
+///    half of them, and if one of these peers fails with fewer hosts. The worst host comes first.
+/// 4. Each remaining pair gets a finding.
 ///
-/// Rails are looked at one by one. What is named on all of them is named once.
+/// Each rail is judged alone. A finding on all rails is reported once.
 #[must_use]
 pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     let rails = pairs.iter().map(|pair| pair.rail + 1).max().unwrap_or(0);
@@ -105,7 +109,7 @@ pub fn findings(pairs: &[Pair], topology: Option<&Topology>) -> Vec<Finding> {
     findings_over((0..rails).map(on_rail).collect())
 }
 
-/// What was found on each rail, in their order, as findings over all of them.
+/// Returns the findings of all rails. `rails` has the findings of each rail, in order.
 #[must_use]
 pub fn findings_over(rails: Vec<Vec<Finding>>) -> Vec<Finding> {
     let mut all = Rails::new(rails.len());
@@ -131,7 +135,7 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
             is_named[host] = true;
         }
     }
-    // A rule that was seen to drop packets is the most certain cause, and the first to fix.
+    // An observed drop rule is the most certain cause, and the first to fix.
     findings.sort_by_key(|finding| finding.code != Code::Udp4791Blocked);
     let is_open = |trial: &Trial<'_>| !is_named[trial.source] && !is_named[trial.target];
     let mut open: Vec<Trial<'_>> =
@@ -160,8 +164,8 @@ pub fn findings_of_rail(trials: &[Trial<'_>], topology: Option<&Topology>) -> Ve
     findings
 }
 
-/// Returns the findings of pairs that nothing else explains. Both directions of a pair with one
-/// code are one finding.
+/// Returns the findings of pairs without another cause. Both directions of a pair with one code
+/// are one finding.
 fn singles<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut known: HashMap<(usize, usize, Code), usize> = HashMap::new();
@@ -179,8 +183,8 @@ fn singles<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> Vec<Findi
     findings
 }
 
-/// The ordered pairs, source and target, whose failure chance may explain: they deserve a second
-/// try before anybody is blamed.
+/// Returns the ordered pairs (source, target) that need a second attempt, because random packet
+/// loss may explain the failure.
 #[must_use]
 pub fn second_attempt<'a>(
     pairs: impl IntoIterator<Item = &'a Pair>,
@@ -190,10 +194,11 @@ pub fn second_attempt<'a>(
     second_attempt_of(&trials, &findings_of_rail(&trials, topology), topology)
 }
 
-/// The same for the trials of one rail, and what was found of them.
+/// Returns the pairs that need a second attempt for the trials and findings of one rail.
 ///
-/// A host or a leaf that fails with all of its pairs does so by no chance, and more failures than two for
-/// each host are too many for it: to try these again would only take long.
+/// A host or leaf switch with only failed pairs does not fail randomly. The set is empty if it
+/// had more than two pairs per host: random loss does not cause so many, and the retry would take
+/// long.
 #[must_use]
 pub fn second_attempt_of(
     trials: &[Trial<'_>],
@@ -217,19 +222,19 @@ pub fn second_attempt_of(
     if doubtful.len() > 2 * hosts(trials) { BTreeSet::new() } else { doubtful }
 }
 
-/// How many hosts these trials number.
+/// Returns the number of hosts: the highest index plus one.
 fn hosts(trials: &[Trial<'_>]) -> usize {
     trials.iter().map(|trial| trial.source.max(trial.target) + 1).max().unwrap_or(0)
 }
 
-/// What a host took part in.
+/// Pairs of one host.
 #[derive(Default)]
 struct Record<'a> {
-    /// Pairs that tell something.
+    /// Number of pairs that are evidence.
     pairs: usize,
-    /// Pairs with the host as source.
+    /// Number of pairs with the host as source.
     as_source: usize,
-    /// Those that failed.
+    /// Failed pairs.
     failed: Vec<Trial<'a>>,
 }
 
@@ -247,8 +252,8 @@ fn records<'a>(trials: &[Trial<'a>]) -> Vec<Record<'a>> {
     records
 }
 
-/// The finding of a host by that of some trials whose verdict is the most common one; by one that
-/// was tried, and seen from a peer, if possible. `None` without trials.
+/// Returns the finding of a host. The example is a trial with the most frequent code, and if
+/// possible one that was tried and observed by a peer. `None` without trials.
 fn story<'t, 'a: 't>(
     record: &Record<'_>,
     host: usize,
@@ -261,14 +266,15 @@ fn story<'t, 'a: 't>(
     peers.sort_unstable();
     peers.dedup();
     let host_pairs_failed = peers.len();
-    // Plans test both directions of a pair, or a host in one role.
+    // A plan tests both directions of a pair, or a host in one role.
     let host_pairs = record.as_source.max(of - record.as_source).max(host_pairs_failed);
     let of_pair = example.finding();
     let host = Some(host);
     Some(Finding { host, failed, of, host_pairs_failed, host_pairs, ..of_pair })
 }
 
-/// The trial that tells best what most of these are about.
+/// Returns a trial with the most frequent code. Prefers trials that were tried, then trials with
+/// `target`.
 fn example<'t, 'a: 't>(
     trials: impl Iterator<Item = &'t Trial<'a>>,
     target: Option<usize>,
@@ -297,7 +303,7 @@ mod tests {
         super::second_attempt(pairs, None)
     }
 
-    /// Every ordered pair, each with what the function says of it: a code and the side.
+    /// Returns every ordered pair. `judge` returns code and side of a pair.
     fn matrix(hosts: usize, judge: impl Fn(usize, usize) -> (Code, Side)) -> Vec<Pair> {
         let ordered = (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b)));
         let pair = |(source, target)| {
@@ -310,13 +316,13 @@ mod tests {
         ordered.filter(|(a, b)| a != b).map(pair).collect()
     }
 
-    /// The same with a firewall on some pairs, seen as always at the source.
+    /// Returns a matrix with a firewall on some pairs; every failure is observed at the source.
     fn filtered(hosts: usize, fails: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
         let code = |fails| if fails { Code::Udp4791Blocked } else { Code::Ok };
         matrix(hosts, |a, b| (code(fails(a, b)), Side::Source))
     }
 
-    /// What `filtered` makes of the living, and direct evidence at each of the dead.
+    /// Returns a matrix with direct evidence at each dead host; all other pairs pass.
     fn dead(hosts: usize, is_dead: impl Fn(usize) -> bool) -> Vec<Pair> {
         matrix(hosts, |a, b| match (is_dead(a), is_dead(b)) {
             (_, true) => (Code::PeerDead, Side::Target),
@@ -451,10 +457,10 @@ mod tests {
 
     #[test]
     fn the_peers_of_dead_hosts_are_innocent() {
-        // Host 0 fails with three of its four peers, but for what these are.
+        // Host 0 fails with three of its four peers, but the peers are the cause.
         let pairs = dead(5, |host| (1..4).contains(&host));
         assert_eq!(hosts(&findings(&pairs)), [1, 2, 3].map(Some));
-        // And with the fourth for a reason of that pair.
+        // Host 0 fails with the fourth peer for a reason of that pair.
         let both = matrix(5, |a, b| match (a, b) {
             (_, 1..4) => (Code::PeerHung, Side::Target),
             (1..4, _) => (Code::PeerHung, Side::Source),
@@ -465,7 +471,7 @@ mod tests {
 
     #[test]
     fn where_a_fault_was_seen_is_not_yet_who_is_to_blame() {
-        // Every source sees that host 1 does not acknowledge: the sources are not accused.
+        // Every source observes that host 1 does not acknowledge: the sources are not accused.
         let pairs = matrix(4, |_, b| (if b == 1 { Code::NoAck } else { Code::Ok }, Side::Source));
         assert_eq!(hosts(&findings(&pairs)), [Some(1)]);
     }
@@ -522,7 +528,7 @@ mod tests {
     fn what_chance_may_explain_is_tried_again() {
         let single = filtered(4, |a, b| (a, b) == (0, 1));
         assert_eq!(second_attempt(&single), [(0, 1)].into());
-        // Beside a host that fails with every other one, which needs no second attempt.
+        // Next to a host that fails with every peer, which needs no second attempt.
         let beside = filtered(4, |a, b| (a, b) == (0, 1) || a == 2 || b == 2);
         assert_eq!(second_attempt(&beside), [(0, 1)].into());
         // A host that only some pairs accuse may be innocent.

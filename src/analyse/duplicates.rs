@@ -1,8 +1,7 @@
-//! Finds what two hosts must not have in common: addresses (GIDs), GUIDs and LIDs. Finds hosts that
-//! have two names.
+//! Duplicate addresses (GIDs), GUIDs and LIDs of two hosts, and hosts with two names.
 //!
-//! A packet to a duplicate address arrives at either host, so that verdicts on its pairs accuse
-//! cables and switches. `ping::matrix` does not use such GIDs. Link-local GIDs of RoCE are not
+//! A packet to a duplicate address arrives at either host, so verdicts on its pairs accuse cables
+//! and switches. `ping::matrix` does not use duplicate GIDs. Link-local GIDs of RoCE are not
 //! compared: they are valid on one link only.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,27 +11,27 @@ use crate::model::ping::{Warning, WarningCode};
 use crate::model::{GidValue, HostReport, Protocol};
 use crate::names;
 
-/// Warnings of one kind; more are counted in the last one.
+/// Maximum number of warnings of one kind; the last one has the number of the others.
 const MOST: usize = 20;
 
-/// Values that hosts of a run have in common, and must not.
+/// Duplicate values of the hosts of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Duplicates {
-    /// The GIDs that more than one host has.
+    /// GIDs that more than one host has.
     gids: BTreeSet<GidValue>,
-    /// The hosts that have one of these GIDs.
+    /// Hosts with one of these GIDs.
     hosts: BTreeSet<usize>,
-    /// For each host the first host that is the same machine: mostly itself.
+    /// For each host the index of the first host on the same machine; usually its own index.
     machines: Vec<usize>,
-    /// The findings to report.
+    /// Findings to report.
     pub warnings: Vec<Warning>,
 }
 
-/// The place of a value: index of the host, device, and network interface or port.
+/// Place of a value: index of the host, device, and network interface or port.
 type Place = (usize, String);
 
 impl Duplicates {
-    /// Compares the inventories of hosts with these names; a host that was not reached has none.
+    /// Compares the inventories of the named hosts; an unreached host has no inventory.
     #[must_use]
     pub fn of(names: &[&str], inventories: &[Option<&HostReport>]) -> Self {
         let machines = machines(inventories);
@@ -59,19 +58,19 @@ impl Duplicates {
         Self { gids: addresses.into_keys().collect(), hosts, machines, warnings }
     }
 
-    /// The GIDs that more than one host has.
+    /// Returns the GIDs that more than one host has.
     #[must_use]
     pub fn gids(&self) -> &BTreeSet<GidValue> {
         &self.gids
     }
 
-    /// True if a host has an address that another host has as well.
+    /// True if another host has an address of this host too.
     #[must_use]
     pub fn has_shared_address(&self, host: usize) -> bool {
         self.hosts.contains(&host)
     }
 
-    /// True if two names of the run belong to one machine.
+    /// True if two host names belong to one machine.
     #[must_use]
     pub fn are_one_machine(&self, a: usize, b: usize) -> bool {
         let machine = |host: usize| self.machines.get(host).copied().unwrap_or(host);
@@ -79,16 +78,16 @@ impl Duplicates {
     }
 }
 
-/// Returns for each host the first host that has the same device GUIDs and the same GIDs.
+/// Returns for each host the first host with equal device GUIDs and equal GIDs.
 ///
-/// Clones of a virtual machine may have equal GUIDs; they have no equal addresses.
+/// Clones of a virtual machine may have equal GUIDs, but not equal addresses.
 fn machines(inventories: &[Option<&HostReport>]) -> Vec<usize> {
     let mut first = BTreeMap::new();
     let of = |(at, report): (usize, Option<&HostReport>)| {
         let Some(report) = report else { return at };
         let nodes: BTreeSet<String> = guids(at, report).map(|(guid, _)| guid).collect();
         let addresses: BTreeSet<GidValue> = gids(at, report).map(|(gid, _)| gid).collect();
-        // Without both, nothing distinguishes one host from another.
+        // Without GUIDs and GIDs, hosts cannot be distinguished.
         if nodes.is_empty() || addresses.is_empty() {
             return at;
         }
@@ -136,9 +135,9 @@ fn guids(host: usize, report: &HostReport) -> impl Iterator<Item = (String, Plac
     known.map(move |(device, guid)| (guid.to_string(), (host, device.name.clone())))
 }
 
-/// A LID: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may
-/// have equal LIDs; ports with equal names are taken for ports of one subnet if their subnet
-/// manager has one LID.
+/// LID key: subnet prefix, LID of the subnet manager, device, port and LID. Different subnets may
+/// have equal LIDs. Ports with equal names count as ports of one subnet if the LID of their
+/// subnet manager is equal.
 type LidKey = (u64, u32, String, u32, u32);
 
 fn lids(host: usize, report: &HostReport) -> impl Iterator<Item = (LidKey, Place)> {
@@ -229,7 +228,7 @@ fn duplicate_lid(names: &[&str], key: &LidKey, places: &BTreeSet<Place>) -> Warn
     )
 }
 
-/// `eth1 on n1 and eth1 on n2`.
+/// Formats places: `eth1 on n1 and eth1 on n2`.
 fn told(names: &[&str], places: &BTreeSet<Place>) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
     let mut told: Vec<String> = places
@@ -252,7 +251,7 @@ fn warning(code: WarningCode, places: &BTreeSet<Place>, detail: String, hint: St
     Warning { code, hosts: hosts.into_iter().collect(), rails: Vec::new(), detail, hint }
 }
 
-/// Returns the first warnings of a kind; the last one says how many there are.
+/// Returns the first warnings of a kind; the last one has the number of the others.
 fn limited(warnings: impl Iterator<Item = Warning>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = warnings.collect();
     let more = warnings.len().saturating_sub(MOST);

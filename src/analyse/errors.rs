@@ -1,36 +1,36 @@
-//! Which counters tell of something that should not happen, and what helps against each kind.
+//! Error counters: recognizes them by name, classifies them and returns a fix for each class.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::model::{Counter, CounterGroup, CounterUnit, Port};
 
-/// What a counter of errors counted while somebody looked.
+/// Increase of an error counter while `top` runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// Its name, which copies share.
+    /// Name of the counter; copies share it.
     pub name: Arc<str>,
-    /// How much between the last two readings.
+    /// Increase between the last two samples.
     pub last: u64,
-    /// How much in all.
+    /// Total increase.
     pub sum: u64,
 }
 
-/// What a counter of errors is about, whatever driver gave it its name.
+/// Class of an error counter, independent of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The link: cable, connector, transceiver, the other end.
+    /// Link error: cable, connector, transceiver or the remote port.
     Link,
-    /// A receiver that is slower than who sends to it.
+    /// A receiver that is slower than its senders.
     Receiver,
-    /// Packets that are lost on the way, and sent again.
+    /// Packets that were lost in the network and sent again.
     Loss,
-    /// Requests that were refused: a program's mistake, or somebody's who should not ask.
+    /// Rejected requests: a faulty program, or a requester without permission.
     Request,
 }
 
 impl ErrorKind {
-    /// Of a counter's name; `None` for what is no error.
+    /// Returns the class of a counter by its name; `None` if the counter counts no errors.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         const RECEIVER: [&str; 3] = ["rnr", "out_of_buffer", "vl15_dropped"];
@@ -50,7 +50,7 @@ impl ErrorKind {
         })
     }
 
-    /// What to do about it.
+    /// Returns the fix for this class.
     #[must_use]
     pub fn fix(self) -> &'static str {
         match self {
@@ -69,13 +69,13 @@ impl ErrorKind {
     }
 }
 
-/// Whether a name tells of something that should not happen.
+/// True if a counter with this name counts errors.
 #[must_use]
 pub fn is_error(name: &str) -> bool {
     tells_of_error(&lowered(name))
 }
 
-/// The counters of errors that counted since the reading before.
+/// Returns the error counters that increased since the previous sample.
 pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
     let has_counted = |counter: &&Counter| {
         let delta = counter.rate.and_then(|rate| rate.delta);
@@ -84,7 +84,7 @@ pub fn errors(port: &Port) -> impl Iterator<Item = &Counter> {
     port.counters.as_deref().unwrap_or_default().iter().filter(has_counted)
 }
 
-/// Whether it counts events on the wire.
+/// True if the counter counts events on the wire.
 pub(super) fn counts_events(counter: &Counter) -> bool {
     let is_of_traffic = matches!(counter.group, CounterGroup::Pma | CounterGroup::Hardware);
     is_of_traffic && counter.unit == CounterUnit::Events
@@ -113,12 +113,12 @@ fn tells_of_error(name: &str) -> bool {
         "oos",
         "nak",
     ];
-    // Not rxe's ack_deferred.
+    // Excludes `ack_deferred` of rxe.
     let has_error = name.match_indices("err").any(|(at, _)| {
         let rest = &name[at + 3..];
         rest.is_empty() || rest.starts_with(['o', 's', '_', ' '])
     });
-    // Whoever closes a queue pair has its requests flushed: nothing is wrong with that.
+    // A closed queue pair flushes its requests, which is no error.
     (has_error || TELLING.iter().any(|word| name.contains(word))) && !name.contains("flush")
 }
 

@@ -1,7 +1,8 @@
-//! Findings of an InfiniBand subnet: what is wrong with its links, addresses, managers and routes.
+//! Findings of an InfiniBand subnet: faults of its links, addresses, managers and routes.
 //!
-//! Pure functions over a [`Fabric`]. `links` judges links, `routes` walks the forwarding tables,
-//! `errors` compares counters with thresholds, `search` finds a node by what people type.
+//! Pure functions over a [`Fabric`]. `links` judges links, `routes` follows the forwarding
+//! tables, `errors` compares counters with thresholds, `search` finds a port by name, GUID or
+//! LID.
 
 pub mod errors;
 mod links;
@@ -17,7 +18,7 @@ use crate::model::{
 
 pub use search::{SearchError, find_port};
 
-/// Returns the findings of a subnet, the worst first. `host` is the host that swept the subnet.
+/// Returns the findings of a subnet, worst first. `host` is the host that swept the subnet.
 #[must_use]
 pub fn findings(fabric: &Fabric, host: &str) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -55,7 +56,7 @@ impl Found {
     }
 }
 
-/// Returns `leaf003 port 17`.
+/// Returns node and port, for example `leaf003 port 17`.
 pub(super) fn title(fabric: &Fabric, end: FabricEnd) -> String {
     let node = fabric.nodes.get(end.node);
     format!("{} port {}", node.map(FabricNode::title).unwrap_or_default(), end.port)
@@ -73,7 +74,8 @@ pub fn subnet_managers(fabric: &Fabric) -> impl Iterator<Item = (FabricEnd, &Sub
     ports(fabric).filter_map(|(end, port)| Some((end, port.subnet_manager.as_ref()?)))
 }
 
-/// An imported fabric has no subnet managers, which says nothing about the subnet.
+/// Adds findings of subnet managers. An imported fabric has none, which proves nothing about the
+/// subnet.
 fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
     use crate::model::SweepMethod::{Sa, Smp};
 
@@ -123,7 +125,7 @@ fn managers(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// Duplicate port GUIDs and LIDs.
+/// Adds findings of duplicate port GUIDs and LIDs.
 fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
     let mut guids: BTreeMap<u64, Vec<FabricEnd>> = BTreeMap::new();
     for (end, port) in ports(fabric) {
@@ -182,14 +184,14 @@ fn addresses(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns the LIDs of a port: 2^LMC from the first one on; none of a port without a LID.
+/// Returns the LIDs of a port: 2^LMC LIDs from the first one on; none for a port without a LID.
 pub fn lids_of(port: &FabricPort) -> impl Iterator<Item = u16> + use<> {
     let first = u32::from(port.lid);
     let count = if first == 0 { 0 } else { 1 << port.lmc.min(7) };
     (first..first + count).map_while(|lid| u16::try_from(lid).ok())
 }
 
-/// Node descriptions that no administrator has set.
+/// Adds a finding of node descriptions that no administrator has set.
 fn descriptions(fabric: &Fabric, found: &mut Vec<Found>) {
     let is_default = |name: &str| {
         name.is_empty()
@@ -244,7 +246,7 @@ fn unanswered(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns where a request went: the node, or the port behind which the node is unknown.
+/// Returns the destination of a request: the node, or the last known port before an unknown node.
 fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
     if request.lid != 0 {
         let node = fabric.nodes.iter().find(|node| node.lid() == Some(request.lid));
@@ -262,7 +264,7 @@ fn place(fabric: &Fabric, request: &UnansweredRequest) -> String {
     fabric.nodes.get(node).map(FabricNode::title).unwrap_or_default()
 }
 
-/// Returns true if any switch reported its forwarding table.
+/// True if a switch reported its forwarding table.
 pub(super) fn has_tables(fabric: &Fabric) -> bool {
     let tables = fabric.nodes.iter().filter_map(|node| node.forwarding.as_ref());
     tables.into_iter().any(|ForwardingTable(ports)| !ports.is_empty())

@@ -1,4 +1,5 @@
-//! What somebody should know of some hosts, worst first: what is down, degraded, fallen back, unreadable.
+//! Findings of hosts, worst first: unresponsive hosts, ports that are down or degraded, fallbacks
+//! to TCP, unreadable data. `connections` and `rate` supply the facts; `tui` shows the findings.
 
 mod changed;
 pub(super) mod folded;
@@ -17,18 +18,19 @@ use rates::Rates;
 
 use super::vanished::removal;
 
-/// What is known of one host.
+/// Facts about one host.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts<'facts> {
-    /// Its last answer.
+    /// Last report of the host.
     pub report: &'facts HostReport,
-    /// Why it is silent since then; `None` for one that is there.
+    /// Reason why the host does not respond since the report; `None` if it responds.
     pub failure: Option<&'facts HostFailure>,
-    /// Its connections.
+    /// Connections of the host.
     pub connections: &'facts [Connection],
 }
 
-/// The findings of all hosts, the worst first; equal ones of several hosts are one.
+/// Returns the findings of all hosts, worst first. Equal findings of several hosts are one
+/// finding.
 #[must_use]
 pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) -> Vec<Finding> {
     let is_there = |facts: &HostFacts<'_>| facts.failure.is_none();
@@ -40,8 +42,8 @@ pub fn findings<'facts>(hosts: impl Iterator<Item = HostFacts<'facts>> + Clone) 
     worst_first(all.into_findings())
 }
 
-/// Puts findings in order: by severity; hosts before devices, connections and ports; those of
-/// many hosts first. What is over comes last, in its own order.
+/// Sorts findings: by severity; hosts before devices, connections and ports; findings of many
+/// hosts first. Past findings come last and keep their order.
 #[must_use]
 pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let rank = |code: &str| match code.split('.').next() {
@@ -51,14 +53,14 @@ pub fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
         _ => 3,
     };
     findings.sort_by_key(|one| match one.severity {
-        // What is over comes in the order of time.
+        // Past findings keep their order, which is the order of time.
         Severity::Past => (Severity::Past, 0, Reverse(0)),
         severity => (severity, rank(one.code), Reverse(one.hosts.len())),
     });
     findings
 }
 
-/// What a finding says, wherever it is found.
+/// A finding without host, severity and code.
 struct Found {
     subject: Subject,
     what: String,
@@ -69,13 +71,13 @@ fn of_host(facts: &HostFacts<'_>, rates: &Rates<'_>, all: &mut Folded) {
     let report = facts.report;
     let host = report.host.as_str();
     if let Some(failure) = facts.failure {
-        // Whoever is still being connected is not missed yet.
+        // A host that is still being connected is not a failure yet.
         if failure.reason != Reason::Connecting {
             let (what, fix) = (failure.detail.clone(), failure.fix.clone());
             let found = Found { subject: Subject::Host, what, fix };
             all.push(host, Severity::Fail, "host.silent", found);
         }
-        // What it said before is no news.
+        // The last report of an unresponsive host is stale.
         return;
     }
     for connection in facts.connections {

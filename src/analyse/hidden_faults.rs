@@ -1,5 +1,5 @@
-//! Finds faults that fail no pair: packets whose loss is hidden by retransmissions, and TCP that
-//! does not pass where RDMA does.
+//! Faults that fail no pair: lost packets that retransmissions hide, and TCP that does not pass
+//! where RDMA does.
 //!
 //! Only pairs whose messages all passed are compared. `ping::matrix` calls this module.
 
@@ -11,12 +11,12 @@ use super::verdict::plain_or;
 use crate::model::ping::{Code, Packets, Pair, PairTransport, RoutePort, Warning, WarningCode};
 use crate::names;
 
-/// Names that a warning lists.
+/// Maximum number of names in a warning.
 const MOST_PAIRS: usize = 4;
 
-/// Returns the warnings of a run; `names` are those of all hosts. TCP between hosts with a
-/// duplicate address may go to the wrong host, and TCP of hosts that lose packets may only be too
-/// slow: neither shows that TCP is blocked.
+/// Returns the warnings of a run; `names` has the names of all hosts. TCP between hosts with a
+/// duplicate address may go to the wrong host. TCP of hosts that lose packets may only be too
+/// slow. Neither proves that TCP is blocked.
 #[must_use]
 pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warning> {
     let mut warnings = lossy(names, pairs);
@@ -27,7 +27,7 @@ pub fn find(names: &[&str], pairs: &[Pair], duplicates: &Duplicates) -> Vec<Warn
     warnings
 }
 
-/// The place of a fault.
+/// Place of a fault.
 enum Place<'a> {
     /// A host, and its pairs with the fault.
     Host(usize, Vec<&'a Pair>),
@@ -35,7 +35,7 @@ enum Place<'a> {
     Pairs(Vec<&'a Pair>),
 }
 
-/// Explains the pairs with a fault by as few hosts as possible, as failed pairs are explained.
+/// Explains the pairs with a fault by as few hosts as possible, with the method for failed pairs.
 fn places(pairs: &[Pair], has_fault: impl Fn(&Pair) -> bool) -> Vec<Place<'_>> {
     let passed: Vec<&Pair> = pairs.iter().filter(|pair| pair.verdict.code == Code::Ok).collect();
     let hosts = passed.iter().map(|pair| pair.source.max(pair.target) + 1).max().unwrap_or(0);
@@ -105,7 +105,8 @@ fn lossy_at(names: &[&str], place: &Place<'_>) -> Warning {
     Warning { code: WarningCode::Lossy, hosts, rails: Vec::new(), detail, hint }
 }
 
-/// Numbers of lost packets and of all packets in one direction; `None` where ports do not count packets.
+/// Number of lost packets and of all packets in one direction; `None` if the ports do not count
+/// packets.
 type Lost = Option<(u64, u64)>;
 
 fn lost(host: usize, pairs: &[&Pair]) -> (Lost, Lost) {
@@ -132,7 +133,7 @@ fn retransmissions(pairs: &[&Pair]) -> u64 {
     counts.fold(0, |sum, packets| sum.saturating_add(packets.retransmissions))
 }
 
-/// `12 of 400 packets`; `12 packets` if the sum is not known.
+/// Formats `12 of 400 packets`, or `12 packets` if the total is unknown.
 fn packets((part, of): (u64, u64)) -> String {
     if of == 0 { format!("{part} packets") } else { format!("{part} of {of} packets") }
 }
@@ -179,7 +180,7 @@ fn hosts(pairs: &[&Pair]) -> Vec<usize> {
     ends.into_iter().collect()
 }
 
-/// `n1 and n2, n3 and n4`.
+/// Formats host pairs: `n1 and n2, n3 and n4`.
 fn listed(names: &[&str], pairs: &[&Pair]) -> String {
     let name = |host: usize| names.get(host).copied().unwrap_or("?");
     let ends: BTreeSet<(usize, usize)> = pairs

@@ -1,38 +1,38 @@
-//! Who holds resources of a host, and how many.
+//! RDMA resources by owner: counts per process or kernel module.
 
 use std::collections::HashMap;
 
 use crate::model::{HostReport, Object, Owner, Resource};
 
-/// Who holds resources of a host, and how many.
+/// Number of RDMA objects of one owner on a host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Holding {
-    /// Who; `None` where the kernel does not say.
+    /// Owner; `None` if the kernel does not report one.
     pub owner: Option<Owner>,
-    /// The devices, each once.
+    /// Devices of the objects, each once.
     pub devices: Vec<String>,
-    /// Queue pairs.
+    /// Number of queue pairs.
     pub qps: u32,
-    /// Those of them that are in error.
+    /// Number of queue pairs in an error state.
     pub failed_qps: u32,
-    /// Completion queues.
+    /// Number of completion queues.
     pub cqs: u32,
-    /// Memory regions.
+    /// Number of memory regions.
     pub mrs: u32,
-    /// Their bytes; `None` where no size was told.
+    /// Size of all memory regions in bytes; `None` if no size was reported.
     pub mr_bytes: Option<u64>,
-    /// Protection domains.
+    /// Number of protection domains.
     pub pds: u32,
-    /// User contexts.
+    /// Number of user contexts.
     pub ctxs: u32,
-    /// Shared receive queues.
+    /// Number of shared receive queues.
     pub srqs: u32,
-    /// Connection identifiers.
+    /// Number of connection identifiers.
     pub cm_ids: u32,
 }
 
 impl Holding {
-    /// The holders of a host's resources, in the order in which they are first met.
+    /// Returns the owners of the resources of a host, in the order of their first resource.
     #[must_use]
     pub fn all_of(report: &HostReport) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
@@ -47,7 +47,7 @@ impl Holding {
         all
     }
 
-    /// Whether a resource is among them.
+    /// True if the resource belongs to this owner.
     #[must_use]
     pub fn has(&self, resource: &Resource) -> bool {
         who(resource.owner.as_ref()) == who(self.owner.as_ref())
@@ -77,7 +77,7 @@ impl Holding {
     }
 }
 
-/// What tells one holder from another: a process is itself whatever its name is.
+/// Returns the key of an owner. Processes are compared by PID, not by name.
 fn who(owner: Option<&Owner>) -> (Option<u32>, Option<&str>) {
     match owner {
         None => (None, None),

@@ -1,29 +1,29 @@
-//! Whether the `RoCE` traffic of a port travels in a class that loses nothing.
+//! Judges if the `RoCE` traffic of a port travels in a lossless traffic class.
 //!
-//! A connection's type of service gives the DSCP, the DSCP its priority, and the priority flow
-//! control, or not. Nothing unreadable is a pass. Lossy `RoCE` with ECN alone is a valid design: the
-//! verdict says how it is, not how it should be.
+//! The type of service of a connection gives the DSCP, the DSCP gives the priority, and the
+//! priority has flow control or not. Unreadable data never gives "lossless". Lossy `RoCE` with
+//! only ECN is a valid design, so the verdict is no error.
 
 use crate::model::{
     Dcb, DcbApp, DcbSelector, Device, Ethernet, GidKind, HostReport, Netdev, Pause, Pfc, Port,
     Protocol, key,
 };
 
-/// How it is.
+/// Verdict on the traffic of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Losslessness {
-    /// The link cannot lose packets to full buffers, by its nature or because it is not Ethernet.
+    /// The link is not Ethernet, or its protocol handles loss.
     NotApplicable,
-    /// Flow control covers it.
+    /// Flow control covers the traffic.
     Lossless,
-    /// Something that decides it is not known.
+    /// A necessary fact is unknown.
     Unknown,
-    /// No flow control covers it.
+    /// No flow control covers the traffic.
     Lossy,
 }
 
 impl Losslessness {
-    /// The word of the LOSSLESS column.
+    /// Returns the word in the LOSSLESS column.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -35,22 +35,22 @@ impl Losslessness {
     }
 }
 
-/// What is found of one port.
+/// Verdict on one port with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// How it is.
+    /// Verdict.
     pub verdict: Losslessness,
-    /// Why, in one sentence.
+    /// Reason in one sentence.
     pub why: String,
-    /// What to type to make it lossless.
+    /// Command that makes the traffic lossless.
     pub fix: Option<String>,
-    /// Default type of service of the traffic itself; `None` where it does not matter.
+    /// Default type of service of the traffic; `None` if it does not matter.
     pub tos: Option<u32>,
-    /// The DSCP in it.
+    /// DSCP in the type of service.
     pub dscp: Option<u32>,
-    /// The priority that the interface gives that DSCP.
+    /// Priority that the interface assigns to the DSCP.
     pub priority: Option<u8>,
-    /// The traffic class of that priority.
+    /// Traffic class of the priority.
     pub class: Option<u8>,
 }
 
@@ -65,7 +65,7 @@ impl Judgement {
     }
 }
 
-/// Judges a port by its host's report.
+/// Judges a port from the report of its host.
 #[must_use]
 pub fn judge(report: &HostReport, device: &Device, port: &Port) -> Judgement {
     let not_applicable = |why: &str| Judgement::new(Losslessness::NotApplicable, why);
@@ -92,16 +92,16 @@ pub fn judge(report: &HostReport, device: &Device, port: &Port) -> Judgement {
         Err(why) => return unknown(why),
     };
     let judged = links.into_iter().map(|link| judge_link(report, link, &traffic));
-    // A bond is as good as its worst member; of equal ones the first.
+    // The verdict of a bond is the worst verdict of its members; the first of equal ones.
     judged
         .reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })
         .unwrap_or_else(|| unknown("the bond has no member".into()))
 }
 
-/// What connections send that choose nothing themselves.
+/// Traffic of connections that set no type of service.
 struct Traffic {
     tos: u32,
-    /// Where to write another one.
+    /// Command that sets another type of service.
     knob: String,
 }
 
@@ -117,7 +117,7 @@ impl Traffic {
                 "rdma_cm uses RoCE v1 on this port, and RoCE v1 packets have no DSCP".into()
             );
         }
-        // What the kernel starts with; its configfs directory need not be there.
+        // The default of the kernel. The configfs directory does not exist without configuration.
         let tos = port.default_roce_tos.unwrap_or(0);
         let folder = format!("/sys/kernel/config/rdma_cm/{}", device.name);
         let knob = format!("{folder}/ports/{}/default_roce_tos", port.number);
@@ -129,7 +129,7 @@ impl Traffic {
     }
 }
 
-/// The interfaces with a link of their own: the port's, or the members of its bond.
+/// Returns the physical interfaces of a port: its interface or the members of its bond.
 fn links<'report>(
     report: &'report HostReport,
     port: &Port,
@@ -189,9 +189,9 @@ fn judge_priority(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> Judgem
     Judgement { tos: Some(tos), dscp: Some(dscp), priority: Some(priority), class, ..judgement }
 }
 
-/// How to bring the traffic into a priority that has flow control.
+/// Returns a command that moves the traffic to a priority with flow control.
 fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
-    // A DSCP has six bits: no packet has what is above them.
+    // A DSCP has six bits, so a rule for a larger value matches no packet.
     let leads = dcb.apps.iter().find(|app| {
         let is_dscp = app.selector == DcbSelector::Dscp && app.protocol < 64;
         is_dscp && pfc.enabled.contains(&app.priority)
@@ -205,19 +205,19 @@ fn move_traffic(name: &str, dcb: &Dcb, pfc: &Pfc, traffic: &Traffic) -> String {
     }
 }
 
-/// The priority of untagged traffic with that DSCP.
+/// Returns the priority of untagged traffic with this DSCP.
 fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     let by = |selector: DcbSelector, protocol: u32| {
         let matches =
             |app: &&DcbApp| app.selector == selector && u32::from(app.protocol) == protocol;
-        // Of several rules for one value the highest priority counts (net/dcb/dcbnl.c).
+        // The highest priority of several rules for one value applies (net/dcb/dcbnl.c).
         dcb.apps.iter().filter(matches).map(|app| app.priority).max()
     };
     let default = by(DcbSelector::Ethertype, 0).unwrap_or(0);
     let has_map = dcb.apps.iter().any(|app| app.selector == DcbSelector::Dscp);
     let trusts_dscp = match &dcb.trust {
         Some(trust) => trust.iter().any(|word| word == DcbSelector::Dscp.word()),
-        // Before 6.3 there was no word for it: drivers trust the DSCP once there is a map.
+        // Before Linux 6.3 no attribute reported trust; drivers trust the DSCP once a map exists.
         None => has_map,
     };
     let priority = if trusts_dscp { by(DcbSelector::Dscp, dscp) } else { None };
@@ -227,7 +227,7 @@ fn priority_of(dcb: &Dcb, dscp: u32) -> Result<u8, String> {
     }
 }
 
-/// Without priorities, all traffic is held up or none.
+/// Judges pause, which stops all traffic independent of its priority.
 fn judge_pause(name: &str, ethernet: &Ethernet, traffic: &Traffic) -> Judgement {
     // DSCP 26 in the upper six bits of the type of service.
     let tos = traffic.knob.replace("TOS", "104");

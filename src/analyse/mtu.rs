@@ -1,8 +1,8 @@
-//! Finds ports whose MTU differs from that of the other ports on their rail.
+//! Ports whose MTU differs from that of the other ports on their rail.
 //!
-//! A pair with such a port works with the smaller path MTU of both ends, so that no verdict
-//! reports the difference. Only ports of tested pairs are compared. `cmd::ping` and
-//! `ping::simulation` call this module.
+//! A pair with such a port works with the smaller path MTU of both ends, so no verdict reports
+//! the difference. Only ports of tested pairs are compared. `cmd::ping` and `ping::simulation`
+//! call this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::model::Protocol;
 use crate::model::ping::{Pair, Route, RoutePort, Warning, WarningCode};
 use crate::names;
 
-/// Most bytes that RoCE adds to the payload of a packet (`iboe_get_mtu`,
+/// Maximum number of bytes that RoCE adds to the payload of a packet (`iboe_get_mtu`,
 /// `include/rdma/ib_addr.h`).
 pub const ROCE_HEADERS: u32 = 96;
 
-/// Groups of ports that one warning lists.
+/// Maximum number of port groups in a warning.
 const MOST_GROUPS: usize = 4;
 
-/// A port that pairs used.
+/// A port that a pair used.
 #[derive(Debug, Clone, Copy)]
 pub struct UsedPort<'a> {
     /// Rail of the port.
@@ -40,10 +40,10 @@ pub fn used_ports(pairs: &[Pair]) -> impl Iterator<Item = UsedPort<'_>> {
     })
 }
 
-/// Compares the RDMA MTUs of the ports of each rail; `names` are those of all hosts.
+/// Compares the RDMA MTUs of the ports of each rail; `names` has the names of all hosts.
 ///
-/// The value of more than half of the ports is normal, and the other ports are reported. Without
-/// such a value, one warning lists all groups of ports.
+/// A value of more than half of the ports is normal, and the other ports are reported. Without a
+/// normal value, one warning lists all groups of ports.
 #[must_use]
 pub fn differences<'a>(
     names: &[&str],
@@ -51,7 +51,7 @@ pub fn differences<'a>(
 ) -> Vec<Warning> {
     let mut rails: BTreeMap<usize, BTreeMap<Group<'a>, BTreeSet<usize>>> = BTreeMap::new();
     for one in ports {
-        // iWARP runs over TCP, which agrees on a segment size.
+        // iWARP uses TCP, which negotiates a segment size.
         let Some(group) = Group::of(&one).filter(|_| one.protocol != Protocol::Iwarp) else {
             continue;
         };
@@ -79,14 +79,14 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     fn of(one: &UsedPort<'a>) -> Option<Self> {
         let RoutePort { device, port, netdev, .. } = one.port;
-        // On InfiniBand, the MTU of the IPoIB interface says nothing of RDMA.
+        // On InfiniBand, the MTU of the IPoIB interface does not affect RDMA.
         let netdev_mtu = one.port.netdev_mtu.filter(|_| one.protocol == Protocol::Roce);
         let active_mtu = one.port.active_mtu.or_else(|| path_mtu(netdev_mtu?))?;
         let netdev = netdev.as_deref();
         Some(Self { active_mtu, netdev_mtu, device, port: *port, netdev })
     }
 
-    /// `MTU 1500 (RDMA path MTU 1024)`.
+    /// Formats `MTU 1500 (RDMA path MTU 1024)`.
     fn mtus(&self) -> String {
         match self.netdev_mtu {
             Some(mtu) => format!("MTU {mtu} (RDMA path MTU {})", self.active_mtu),
@@ -94,7 +94,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// `mlx5_1/1 on eth1`.
+    /// Formats `mlx5_1/1 on eth1`.
     fn place(&self) -> String {
         let place = format!("{}/{}", self.device, self.port);
         match self.netdev {
@@ -111,10 +111,10 @@ pub fn path_mtu(netdev_mtu: u32) -> Option<u32> {
     [4_096, 2_048, 1_024, 512, 256].into_iter().find(|mtu| *mtu <= room)
 }
 
-/// The ports of one rail.
+/// Ports of one rail.
 struct Rail<'a> {
     names: &'a [&'a str],
-    /// Number of the rail; `None` if the run has one.
+    /// Number of the rail; `None` if the run has only one.
     number: Option<usize>,
     groups: &'a BTreeMap<Group<'a>, BTreeSet<usize>>,
 }
@@ -193,7 +193,7 @@ impl Rail<'_> {
         groups.max_by_key(|(_, hosts)| hosts.len()).map(|(group, _)| group)
     }
 
-    /// Returns what gives the ports of a group the normal MTU.
+    /// Returns the fix that gives the ports of a group the normal MTU.
     fn fix(
         &self,
         group: &Group<'_>,
@@ -291,7 +291,7 @@ mod tests {
     fn only_what_rdma_notices_is_reported() {
         assert_eq!(compare(Protocol::Roce, [9_000, 9_216, 9_000, 4_200], None), []);
         assert_eq!(compare(Protocol::Iwarp, [9_000, 9_000, 9_000, 1_500], None), []);
-        // IPoIB interfaces have MTUs of their own.
+        // The MTU of an IPoIB interface differs from the RDMA MTU.
         let same = compare(Protocol::Ib, [2_044, 65_520, 2_044, 2_044], Some([4_096; 4]));
         assert_eq!(same, []);
         let one = compare(Protocol::Ib, [2_044; 4], Some([4_096, 2_048, 4_096, 4_096]));

@@ -1,21 +1,21 @@
-//! What the work requests of a port's users ask for, under the drivers' different names.
+//! Rates of RDMA operations of a port. Each driver has its own counter names.
 
 use crate::model::{Counter, CounterGroup, PerSecond};
 
-/// A kind of work request, counted where it was asked for or where it was answered.
+/// Kind of work request, counted at the requester or at the responder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// RDMA reads.
+    /// RDMA read.
     Read,
-    /// RDMA writes.
+    /// RDMA write.
     Write,
-    /// Sends and receives.
+    /// Send or receive.
     Send,
 }
 
 impl Operation {
-    /// The names of mlx5 and mana, `bnxt_re`, irdma (before and since Linux 7), EFA and rxe, in that order: of
-    /// each kind none has two names of one count.
+    /// Returns the counter names of mlx5 and mana, `bnxt_re`, irdma (before and since Linux 7),
+    /// EFA and rxe, in that order. No driver counts one event under two of the names.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::Read => &[
@@ -54,8 +54,8 @@ impl Operation {
         }
     }
 
-    /// How many there were each second, in all directions that the driver counts; `None` where it counts
-    /// none of them, and in a first reading.
+    /// Returns operations per second, summed over the directions that the driver counts. `None`
+    /// if the driver counts none, and in the first sample.
     #[must_use]
     pub fn rate(self, counters: &[Counter]) -> Option<PerSecond> {
         let ours = |counter: &&Counter| {

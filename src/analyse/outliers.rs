@@ -1,13 +1,13 @@
-//! Who is slow: from a matrix of latencies to hosts, rails, leaves, paths and pairs that are out of
-//! what their likes vary by.
+//! Slow hosts, rails, leaf switches, paths and pairs in a latency matrix.
 //!
-//! All is done on logarithms, rail by rail: what two leaves have in common is taken away, then what
-//! each host adds as a source and as a target, by medians again and again (median polish), so that
-//! neither of them is blamed for the other and what is left is the pair's own. Each of these parts
-//! is held against its likes: it stands out when its robust z is over 3.5 and it is over a floor.
+//! Each rail is judged alone, on logarithms. The share of two leaf switches is subtracted first,
+//! then the share of each host as source and as target. The rest belongs to the pair. Medians
+//! estimate the shares repeatedly (median polish), so that a slow host does not change the share
+//! of its peers. Each share is compared with comparable shares. It is an outlier if its modified
+//! z-score exceeds 3.5 and it exceeds a floor.
 //!
-//! Nobody is blamed for one measurement: [`Judgement::retest`] tells which pairs to measure again,
-//! and [`Judgement::confirm`] keeps who is slow again.
+//! One measurement is not enough: [`Judgement::retest`] returns the pairs to measure again, and
+//! [`Judgement::confirm`] keeps the outliers that are slow again.
 
 pub(super) mod excess;
 mod fit;
@@ -25,20 +25,20 @@ use self::fit::{Fit, Logs};
 use self::robust::median;
 use crate::model::ping::{Grid, Metric, Outlier, OutlierKind, Topology};
 
-/// Of fewer hosts than these nobody can be told from his peers.
+/// Minimum number of hosts; with fewer, a host cannot be compared with its peers.
 const FEWEST_HOSTS: usize = 4;
 
-/// Who stands out of a grid, and what the others are held to take.
+/// Outliers of a grid, and the expected latencies.
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
     outliers: Vec<Outlier>,
-    /// One for each rail.
+    /// One fit per rail.
     fits: Vec<Fit>,
-    /// The names of the leaves.
+    /// Names of the leaf switches.
     leaves: Vec<String>,
 }
 
-/// Judges all pairs of a run by their medians: leaves, then paths, hosts and pairs.
+/// Judges the medians of all pairs of a run: leaf switches, then paths, hosts and pairs.
 #[must_use]
 pub fn judge(grid: &Grid) -> Judgement {
     if grid.hosts() < FEWEST_HOSTS {
@@ -73,23 +73,25 @@ pub fn judge(grid: &Grid) -> Judgement {
     Judgement { outliers, fits, leaves }
 }
 
-/// Leaves that all have one host, or a single leaf, are as good as none.
+/// True if the topology groups hosts: not one leaf switch per host, and more than one leaf
+/// switch.
 fn tells_something(topology: &Topology) -> bool {
     let leaves = topology.leaves.len();
     leaves > 1 && leaves < topology.leaf_of.len()
 }
 
-/// How slow something is on all the rails on which it is.
+/// Slowness of an item over all rails on which it is slow.
 struct Slow {
-    /// The natural logarithm of how many times longer it takes.
+    /// Natural logarithm of the factor by which the item is slower.
     log: f32,
     z: f32,
-    /// None where it is slow on all.
+    /// Rails on which the item is slow; empty if it is slow on all rails.
     rails: Vec<usize>,
 }
 
 impl Slow {
-    /// Of what was seen on one rail after the other, of so many on which it could be; `None` of nothing.
+    /// Combines the rails. `known_on` is the number of rails on which the item was measured.
+    /// `None` without values.
     fn across(seen: impl IntoIterator<Item = (usize, Excess)>, known_on: usize) -> Option<Self> {
         let (mut rails, seen): (Vec<usize>, Vec<Excess>) = seen.into_iter().unzip();
         rails.sort_unstable();
@@ -107,7 +109,8 @@ impl Slow {
         self.rails.is_empty()
     }
 
-    /// The outlier of which only that is known; with what is usual there, in nanoseconds.
+    /// Returns an outlier without hosts and leaf switches. `usual_ns` is the usual latency in
+    /// nanoseconds.
     fn told(self, kind: OutlierKind, usual_ns: f32) -> Outlier {
         let (slower_permille, slower_ns) = slower(self.log, usual_ns);
         Outlier {
@@ -129,13 +132,13 @@ impl Slow {
     }
 }
 
-/// How much slower that is, in thousandths and in nanoseconds.
+/// Returns the excess in thousandths and in nanoseconds.
 fn slower(log: f32, usual_ns: f32) -> (u64, u64) {
     let slower = log.exp_m1();
     (whole(slower * 1_000.0), whole(slower * usual_ns))
 }
 
-/// The nearest whole number; 0 of what is below it, or no number.
+/// Returns the nearest integer; 0 for negative numbers and NaN.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,35 +1,35 @@
-//! Things that fail with each other, and which of them explain it: the worst is named, taken away
-//! with all its links, and the rest looked at again.
+//! Explains failures between nodes by as few nodes as possible: names the worst node, removes it
+//! with all its links, and repeats.
 //!
-//! It knows neither hosts nor leaves: whoever calls it numbers them.
+//! A node is a number. The callers map hosts and leaf switches to numbers.
 
 use std::cmp::Reverse;
 use std::mem;
 
-/// Nodes, which of them were tried with which, and which have a name already.
+/// Nodes, their tested links and their state.
 pub(super) struct Peel {
     nodes: Vec<Node>,
 }
 
 #[derive(Default)]
 struct Node {
-    /// Its peers, each once, and whether the link to that peer failed.
+    /// Peers, each once, with true if the link to the peer failed.
     peers: Vec<(usize, bool)>,
-    /// How many of its peers are not named,
+    /// Number of peers that are not named.
     open: usize,
-    /// and with how many of these it fails.
+    /// Number of unnamed peers with a failed link.
     failing: usize,
-    /// It is named: no link with it counts any more.
+    /// True if the node is named: its links no longer count.
     is_named: bool,
 }
 
 impl Peel {
-    /// So many nodes, and what was tried between them: two different ends each, and whether it
-    /// failed. A link that is there twice, or in both directions, fails when either does.
+    /// Builds the graph from tested links: two different ends, and true if the link failed. A
+    /// link that occurs several times or in both directions failed if one occurrence failed.
     pub(super) fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, bool)>) -> Self {
         let mut links: Vec<(usize, usize, bool)> =
             links.map(|(a, b, failed)| (a.min(b), a.max(b), !failed)).collect();
-        // The failed direction sorts first, and is the one that stays.
+        // A failed occurrence sorts first, and `dedup_by_key` keeps it.
         links.sort_unstable();
         links.dedup_by_key(|&mut (a, b, _)| (a, b));
         let mut peel = Self { nodes: (0..nodes).map(|_| Node::default()).collect() };
@@ -44,12 +44,12 @@ impl Peel {
         peel
     }
 
-    /// Whether a node is named.
+    /// True if the node is named.
     pub(super) fn is_named(&self, node: usize) -> bool {
         self.nodes[node].is_named
     }
 
-    /// Takes a node and all its links out of what is left to explain.
+    /// Names a node: removes the node and all its links.
     pub(super) fn name(&mut self, node: usize) {
         self.nodes[node].is_named = true;
         for (peer, fails) in mem::take(&mut self.nodes[node].peers) {
@@ -59,11 +59,11 @@ impl Peel {
         }
     }
 
-    /// The node that fails with the most peers: with two or more, with at least half of them, and
-    /// with more than one of these peers does.
+    /// Returns the node with the most failed links. The node has at least two failed links, and
+    /// at least half of its links failed. At least one of its peers has fewer failed links.
     ///
-    /// Exactly half is enough only for one that none of its failing peers equals: else two fabrics
-    /// that cannot talk to each other would accuse all of both.
+    /// If exactly half of the links failed, the node must exceed all its unnamed peers. Otherwise
+    /// two fabrics without a path between them would accuse every node of both.
     pub(super) fn worst(&self) -> Option<usize> {
         let is_bad =
             |node: &Node| !node.is_named && node.failing >= 2 && 2 * node.failing >= node.open;
@@ -75,7 +75,7 @@ impl Peel {
                 open.any(|&(peer, _)| self.nodes[peer].failing < node.failing)
             }
         };
-        // Only the worst are held against their peers, which takes longer.
+        // Only the worst nodes are compared with their peers, because the comparison is slow.
         let mut bad: Vec<_> =
             self.nodes.iter().enumerate().filter(|(_, one)| is_bad(one)).collect();
         bad.sort_by_key(|(_, node)| Reverse(node.failing));

@@ -1,17 +1,17 @@
-//! The kernel modules that own the queue pairs of the RDMA connection manager.
+//! Kernel modules that own the queue pairs of the RDMA connection manager.
 //!
-//! The kernel names `rdma_cm` as the owner of every queue pair that a module creates with it. The
-//! connection identifier of the queue pair names the module, and has the addresses. Used by
-//! `rdmactl resources` and `top`.
+//! The kernel reports `rdma_cm` as the owner of every queue pair that a module creates with the
+//! connection manager. The connection identifier of the queue pair has the module and the
+//! addresses. Used by `rdmactl resources` and `top`.
 
 use std::collections::HashMap;
 
 use crate::model::{CmId, HostReport, Object, Owner, Resource};
 
-/// Name that the kernel gives as the owner of queue pairs of the connection manager.
+/// Owner of the queue pairs of the connection manager in kernel reports.
 const MANAGER: &str = "rdma_cm";
 
-/// Connection identifiers of a host with their owners, by device and number of their queue pair.
+/// Connection identifiers of a host with their owners, by device and queue pair number.
 #[derive(Debug, Default)]
 pub struct ConnectionIds<'report>(
     HashMap<(&'report str, u32), (&'report CmId, Option<&'report Owner>)>,
@@ -34,8 +34,8 @@ impl<'report> ConnectionIds<'report> {
         self.find(resource).map(|(id, _)| id)
     }
 
-    /// Returns the module that owns a queue pair of the connection manager; `None` for every other
-    /// object.
+    /// Returns the module that owns a queue pair of the connection manager; `None` for every
+    /// other object.
     fn owner(&self, resource: &Resource) -> Option<&'report Owner> {
         match &resource.owner {
             Some(Owner::Kernel { name }) if name == MANAGER => self.find(resource)?.1,
@@ -49,8 +49,7 @@ impl<'report> ConnectionIds<'report> {
     }
 }
 
-/// Replaces the connection manager as the owner of the queue pairs of a host by the modules that
-/// own their connection identifiers.
+/// Replaces the owner `rdma_cm` of queue pairs by the module that owns the connection identifier.
 pub fn name_owners(report: &mut HostReport) {
     let resources = report.resources.as_deref_mut().unwrap_or_default();
     let ids = ConnectionIds::of(resources);

@@ -1,4 +1,4 @@
-//! What counters counted between two readings of the same hosts, by the hosts' own clocks.
+//! Rates of counters between two samples of the same hosts, by the clocks of the hosts.
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -9,22 +9,22 @@ use crate::model::{
 
 const SECOND: u128 = 1_000_000_000;
 
-/// The counters of one reading: what the rates of the next one are made of.
+/// Counters of one sample, kept to compute the rates of the next sample.
 ///
-/// Nothing else is kept, as there may be a thousand hosts.
+/// It contains nothing else, because a run may have a thousand hosts.
 #[derive(Debug, Default)]
 pub struct Counted {
-    /// Of the devices, by the host.
+    /// Counters by host and device.
     hosts: HashMap<String, HashMap<String, Banks>>,
-    /// Of the ports of subnets, by the GUID of the node.
+    /// Counters of subnet ports, by node GUID and port number.
     nodes: HashMap<(u64, u8), Vec<Counter>>,
 }
 
-/// The counters of a device, and of each of its ports.
+/// Counters of a device (`None`) and of each of its ports.
 type Banks = HashMap<Option<u32>, Vec<Counter>>;
 
 impl Counted {
-    /// Of hosts without counters nothing is kept.
+    /// Copies the counters of the hosts. Keeps nothing for a host without counters.
     #[must_use]
     pub fn of(hosts: &[HostReport]) -> Self {
         let banks = |host: &HostReport| {
@@ -42,7 +42,7 @@ impl Counted {
         Self { hosts: hosts.filter(|(_, banks)| !banks.is_empty()).collect(), nodes }
     }
 
-    /// Adds the rates to the later of two readings, where a counter is in both.
+    /// Adds rates to the later sample, for counters that both samples have.
     pub fn add_rates(&self, now: &mut [HostReport]) {
         for host in now {
             for node in host.fabrics.iter_mut().flatten().flat_map(|fabric| &mut fabric.nodes) {
@@ -72,7 +72,7 @@ fn banks(device: &Device) -> Banks {
 
 fn add(before: Option<&[Counter]>, now: Option<&mut [Counter]>) {
     let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
-    // Drivers list them in the same order each time: the map is made only where one does not.
+    // Drivers list counters in a fixed order, so the map is rarely built.
     let by_name: LazyCell<HashMap<_, _>, _> = LazyCell::new(|| {
         before.iter().rev().map(|known| ((known.group, known.name.as_str()), known)).collect()
     });
@@ -84,8 +84,8 @@ fn add(before: Option<&[Counter]>, now: Option<&mut [Counter]>) {
     }
 }
 
-/// What a counter counted between two readings; `None` where one of them has no value or no time, or
-/// the clock did not go forward, or a level was read, which rises and falls.
+/// Returns the change of a counter between two samples. `None` if a value or a time is missing,
+/// if the clock did not advance, and for a level, which rises and falls.
 fn derive_rate(before: &Counter, now: &Counter) -> Option<CounterRate> {
     if now.unit == CounterUnit::Level {
         return None;
@@ -96,13 +96,13 @@ fn derive_rate(before: &Counter, now: &Counter) -> Option<CounterRate> {
         |change| CounterRate { change, interval_ns, delta: None, rate_per_s: None, rate_bps: None };
     let Some(delta) = new.checked_sub(old) else { return Some(unknown(CounterChange::Reset)) };
     if now.saturated {
-        // It stands still whatever happens.
+        // A saturated counter no longer changes.
         return Some(unknown(CounterChange::Saturated));
     }
     let scaled = |factor: u128| {
         let rate = u128::from(delta) * factor * SECOND;
         let interval = u128::from(interval_ns);
-        // What counts at all is never shown as nothing.
+        // A nonzero increase never has rate 0.
         u64::try_from((rate / interval).max(u128::from(delta > 0))).ok()
     };
     Some(CounterRate {
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(derive_rate(&one, &Counter { value: None, ..two.clone() }), None);
         assert_eq!(derive_rate(&one, &Counter { read_ns: None, ..two.clone() }), None);
         assert_eq!(derive_rate(&one, &Counter { unit: CounterUnit::Level, ..two }), None);
-        // Whatever a node says, nothing overflows.
+        // Values from a host never cause an overflow.
         let rate = derive_rate(&counter(0, 1), &counter(u64::MAX, 2)).unwrap();
         assert_eq!((rate.rate_per_s, rate.rate_bps), (None, None));
     }

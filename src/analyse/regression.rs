@@ -1,9 +1,9 @@
-//! What has changed between two runs: what broke, was mended, or became slower or faster by more than pairs
-//! and hosts vary by.
+//! Differences between two `ping` runs: pairs that broke or were repaired, and pairs and hosts
+//! that became slower or faster.
 //!
-//! Speeds are compared as logarithms of what medians were before and are after. What all have in common is
-//! the drift; a host is held against the other hosts, and a pair against the other pairs once its hosts'
-//! changes are taken away, by the bounds of `outliers`.
+//! Speeds are compared as logarithms of the medians before and after. The common change of all
+//! pairs is the drift. A host is compared with the other hosts. A pair is compared with the other
+//! pairs after the changes of its hosts are subtracted. The bounds are those of `outliers`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -14,23 +14,23 @@ use crate::model::ping::{
     Cell, Code, Grid, HostChange, PairChange, PingDiff, PingReport, RunFacts,
 };
 
-/// Of fewer pairs nobody can tell how much they vary by themselves.
+/// Minimum number of pairs; with fewer, the variation between pairs is unknown.
 const FEWEST_PAIRS: usize = 8;
 
-/// Of fewer hosts nobody can be told from the others.
+/// Minimum number of hosts; with fewer, a host cannot be compared with the others.
 const FEWEST_HOSTS: usize = 4;
 
-/// What the median of a thousand round trips varies by from run to run where nothing else is known, as a
-/// logarithm: 5 %.
+/// Logarithm of the usual variation (5 %) of the median of a thousand round trips between runs.
+/// Used if there are too few pairs to measure the variation.
 const USUAL_NOISE: f32 = 0.05;
 
-/// A difference of medians that vary by this is told no more exactly: 0.2 %.
+/// Minimum uncertainty of a difference of medians: 0.2 %.
 const FINEST: f32 = 0.002;
 
 /// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
 const MEDIAN_ERROR: f32 = 1.2533;
 
-/// Changes that are told of each kind; all are counted.
+/// Maximum number of reported changes of each kind; the counts include all.
 const MOST: usize = 10_000;
 
 /// Compares two runs.
@@ -40,7 +40,8 @@ pub fn between(old: &PingReport, new: &PingReport) -> PingDiff {
         new.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
     let old_names: HashMap<&str, usize> =
         old.hosts.iter().enumerate().rev().map(|(at, host)| (host.name.as_str(), at)).collect();
-    // Where each host of the old run stands in the new one; of two of one name only the first.
+    // Index in the new run of each host of the old run; for two hosts with one name only the
+    // first.
     let place = |(at, name): (usize, &str)| {
         numbers.get(name).copied().filter(|_| old_names.get(name) == Some(&at))
     };
@@ -74,19 +75,19 @@ fn facts(report: &PingReport) -> RunFacts {
     }
 }
 
-/// Both runs as numbers.
+/// Both runs as grids.
 struct Both<'a> {
     old: &'a PingReport,
     before: Grid,
     after: Grid,
-    /// Where each host of the old run stands in the new one.
+    /// Index in the new run of each host of the old run.
     places: Vec<Option<usize>>,
-    /// By how much the pairs changed that work in both: a logarithm.
+    /// Logarithmic change of each pair that works in both runs.
     shifts: Vec<(Cell, f32)>,
 }
 
 impl Both<'_> {
-    /// The same pair in the later run.
+    /// Returns the pair in the later run.
     fn later(&self, cell: Cell) -> Option<Cell> {
         let place = |host: usize| self.places.get(host).copied().flatten();
         let (source, target) = (place(cell.source)?, place(cell.target)?);
@@ -95,7 +96,8 @@ impl Both<'_> {
 
     fn compare_codes(&mut self, diff: &mut PingDiff) {
         let hosts = self.places.len();
-        // Of each host: pairs that worked before and were tested again, and what came of those that broke.
+        // Per host: the number of pairs that worked before and were tested again, and the new
+        // codes of broken pairs.
         let mut worked = vec![0_u64; hosts];
         let mut broke: Vec<BTreeMap<Code, u64>> = vec![BTreeMap::new(); hosts];
         let mut broken = Vec::new();
@@ -138,8 +140,9 @@ impl Both<'_> {
         diff.hosts_broken = self.hosts_broken(&worked, &broke, &broken);
     }
 
-    /// The hosts that broke with at least half of their pairs, and with more of them than their peers: the
-    /// worst is named, and what it explains counts against nobody else.
+    /// Returns the broken hosts. At least half of the pairs of a broken host broke, and one of
+    /// its peers has fewer broken pairs. The worst host comes first; the pairs that it explains
+    /// do not count against other hosts.
     fn hosts_broken(
         &self,
         worked: &[u64],
@@ -195,7 +198,7 @@ impl Both<'_> {
             let excess = likes.excess(own(cell, shift), noise);
             let usual = self.before.half_rtt_ns(cell).map_or(0.0, as_ns);
             let is_slower = excess.stands_out(Floor::SINGLE, usual);
-            // What became faster by so much would be slower by so much the other way round.
+            // A decrease is judged like the equal increase in the opposite direction.
             let now = usual * shift.exp();
             let is_faster = excess.reversed().stands_out(Floor::SINGLE, now);
             if is_slower || is_faster {
@@ -212,7 +215,7 @@ impl Both<'_> {
         }
     }
 
-    /// By how much hosts changed beside the drift that stand out of the others; 0 of all others.
+    /// Returns the change of each outlier host beside the drift; 0 for all other hosts.
     fn compare_hosts(&self, drift: f32, diff: &mut PingDiff) -> Vec<f32> {
         let hosts = self.places.len();
         let mut parts: Vec<Vec<f32>> = vec![Vec::new(); hosts];
@@ -262,7 +265,7 @@ impl Both<'_> {
         changes
     }
 
-    /// By how much a pair changed, where both medians are known.
+    /// Returns the logarithmic change of a pair if both medians are known.
     fn shift(&self, cell: Cell, later: Cell) -> Option<(Cell, f32)> {
         let (was, is) = (self.before.half_rtt_ns(cell)?, self.after.half_rtt_ns(later)?);
         Some((cell, (as_ns(is) / as_ns(was)).ln()))
@@ -287,7 +290,7 @@ impl Both<'_> {
     }
 }
 
-/// What does not apply, or was not tested, is neither well nor broken.
+/// True if the pair applies and was tested: only then it works or is broken.
 fn tells(code: Code) -> bool {
     code == Code::Ok || code.is_failure()
 }
@@ -297,7 +300,7 @@ fn as_ns(ns: u32) -> f32 {
     ns as f32
 }
 
-/// A logarithm as a change in thousandths.
+/// Converts a logarithm to a change in thousandths.
 #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and makes 0 of no number")]
 fn permille(log: f32) -> i64 {
     (log.exp_m1() * 1_000.0).round() as i64

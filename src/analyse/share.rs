@@ -1,20 +1,20 @@
-//! How much goes by RDMA, and how much by TCP.
+//! Number of connections over RDMA and over TCP.
 
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
-/// What carries some connections.
+/// Number of connections by transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// By RDMA alone.
+    /// Connections over RDMA only.
     pub rdma: u32,
-    /// By TCP.
+    /// Connections over TCP.
     pub tcp: u32,
-    /// Those of them that should be RDMA.
+    /// Connections with a confirmed fallback from RDMA.
     pub fallen: u32,
 }
 
 impl Share {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl Share {
         }
     }
 
-    /// The share of some connections.
+    /// Counts the connections.
     #[must_use]
     pub fn of(connections: &[Connection]) -> Self {
         let count = |is_it: &dyn Fn(&&Connection) -> bool| {

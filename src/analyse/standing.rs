@@ -1,27 +1,27 @@
-//! How a connection stands, to be held against a later reading.
+//! State of a connection, to be compared with later samples.
 
 use std::fmt;
 
 use crate::model::{Connection, ConnectionVerdict, Transport};
 
-/// What carries a connection, and what is to be made of it: when either is another, it has changed.
+/// Transport and verdict of a connection. A connection changed if one of them differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// What carries it.
+    /// Transport in use.
     pub transport: Transport,
-    /// What is to be made of it.
+    /// Verdict.
     pub verdict: ConnectionVerdict,
 }
 
 impl Standing {
-    /// That of a connection.
+    /// Returns the state of a connection.
     #[must_use]
     pub fn of(connection: &Connection) -> Self {
         Self { transport: connection.transport, verdict: connection.verdict }
     }
 }
 
-/// `RDMA, ok`
+/// Formats `RDMA, ok`.
 impl fmt::Display for Standing {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}", self.transport.word(), self.verdict.word())

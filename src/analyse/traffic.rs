@@ -1,25 +1,25 @@
-//! How much goes through a port, and what goes wrong there, under the drivers' different names.
+//! Throughput and errors of a port. Each driver has its own counter names.
 
 use super::errors::{counts_events, is_error};
 use crate::model::{Counter, CounterGroup, PerSecond, Port};
 
-/// What went through a port between two readings.
+/// Traffic of a port between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Bits received for each second; `None` in a first reading, and where the driver counts no bytes.
+    /// Received bits per second; `None` in the first sample, and if the driver counts no bytes.
     pub rx_bps: Option<u64>,
-    /// Bits sent; `None` as above.
+    /// Sent bits per second; `None` in the first sample, and if the driver counts no bytes.
     pub tx_bps: Option<u64>,
-    /// Packets received for each second; `None` where nothing counts them.
+    /// Received packets per second; `None` if no counter counts packets.
     pub rx_packets: Option<PerSecond>,
-    /// Packets sent; `None` as above.
+    /// Sent packets per second; `None` if no counter counts packets.
     pub tx_packets: Option<PerSecond>,
-    /// Errors of all kinds for each second; `None` while no counter of errors has a rate.
+    /// Errors of all kinds per second; `None` if no error counter has a rate.
     pub errors: Option<PerSecond>,
 }
 
 impl Traffic {
-    /// The traffic of a port, as far as its counters have rates.
+    /// Returns the traffic of a port from the rates of its counters.
     #[must_use]
     pub fn of(port: &Port) -> Self {
         port.counters.as_deref().map(Self::of_counters).unwrap_or_default()
@@ -27,7 +27,8 @@ impl Traffic {
 
     fn of_counters(counters: &[Counter]) -> Self {
         let mut all = Self::default();
-        // A driver may count the same in both groups: the specification's counters go first.
+        // A driver may count one event in both groups; the counters of the specification have
+        // precedence.
         let (mut own, mut packets) = (Self::default(), Self::default());
         for counter in counters {
             let Some(rate) = &counter.rate else { continue };
@@ -36,7 +37,8 @@ impl Traffic {
                 (CounterGroup::Pma, "port_xmit_data") => all.tx_bps = rate.rate_bps,
                 (CounterGroup::Pma, "port_rcv_packets") => all.rx_packets = rate.rate_per_s,
                 (CounterGroup::Pma, "port_xmit_packets") => all.tx_packets = rate.rate_per_s,
-                // bnxt_re, EFA and mana; erdma; ionic; rxe; irdma counts both versions of IP.
+                // `bnxt_re`, EFA and mana; erdma; ionic; rxe; irdma counts IPv4 and IPv6
+                // separately.
                 (
                     CounterGroup::Hardware,
                     "rx_bytes"
@@ -72,7 +74,7 @@ impl Traffic {
                     | "multicast_rcv_packets"
                     | "multicast_xmit_packets",
                 ) => {}
-                // Names are many and looked at long: once there is a sum, 0 adds nothing to it.
+                // The name check is slow. Once a sum exists, a rate of 0 does not need it.
                 _ if counts_events(counter)
                     && (all.errors.is_none() || rate.rate_per_s.is_some_and(|rate| rate.0 > 0))
                     && is_error(&counter.name) =>
@@ -91,7 +93,7 @@ impl Traffic {
         }
     }
 
-    /// The sum of what goes through ports.
+    /// Returns the sum of the traffic of ports.
     #[must_use]
     pub fn total(ports: impl Iterator<Item = Self>) -> Self {
         ports.fold(Self::default(), |all, port| Self {
@@ -103,12 +105,12 @@ impl Traffic {
         })
     }
 
-    /// The busier direction in percent of the port's rate.
+    /// Returns the load of the busier direction in percent of the port rate.
     #[must_use]
     pub fn use_percent(&self, rate_bps: Option<u64>) -> Option<u32> {
         let rate = u128::from(rate_bps.filter(|rate| *rate > 0)?);
         let most = u128::from(self.rx_bps.into_iter().chain(self.tx_bps).max()?);
-        // What flows at all uses something.
+        // Any traffic counts as at least 1 %.
         let percent = (most * 100 / rate).max(u128::from(most > 0));
         u32::try_from(percent).ok()
     }
@@ -166,7 +168,7 @@ mod tests {
         let traffic = Traffic::of_counters(&counters);
         assert_eq!(traffic.errors, Some(PerSecond(2_000)));
         assert_eq!(traffic.tx_packets, Some(PerSecond(9_000)));
-        // Where nothing counts errors, nobody knows of any.
+        // Without error counters the number of errors is unknown.
         let others = [counter(CounterGroup::Hardware, "np_cnp_sent", unit, 9)];
         assert_eq!(Traffic::of_counters(&others).errors, None);
         let none = [counter(CounterGroup::Pma, "symbol_error", unit, 0)];

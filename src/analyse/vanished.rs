@@ -1,8 +1,8 @@
-//! Devices that are removed, or come back, from one sample to the next.
+//! Devices that are removed, or come back, between samples.
 //!
-//! A report lists the devices that exist. After a removal it would show nothing, and look well.
-//! This module keeps the identity of each device, and adds a removed device to the next reports.
-//! It knows neither how samples are taken nor how they are shown. `--watch` and `top` use it.
+//! A report lists only devices that exist, so a removal would be invisible. This module keeps the
+//! identity of each device and adds removed devices to the next reports. `--watch` and `top` use
+//! this module.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,14 +14,14 @@ use crate::names;
 
 use super::findings::folded;
 
-/// Limit of the removed devices of one host.
+/// Maximum number of removed devices of one host.
 const MOST: usize = 256;
 
-/// The devices of always the same hosts, by the place of the host.
+/// Devices of a fixed list of hosts, by index of the host.
 #[derive(Debug, Default)]
 pub struct Vanished(Vec<BTreeMap<String, Device>>);
 
-/// A device that was removed, or that is back.
+/// A device that was removed or is back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     /// Name of the host.
@@ -30,16 +30,16 @@ pub struct Move {
     pub device: String,
     /// Time of the first sample without the device.
     pub since_ns: u64,
-    /// Time of the first sample with the device again; `None` for a device that was removed.
+    /// Time of the first sample with the device again; `None` for a removed device.
     pub back_ns: Option<u64>,
 }
 
 impl Vanished {
-    /// Adds the removed devices to the report of a host, and returns what changed since its last
-    /// report.
+    /// Adds the removed devices to the report of a host. Returns the changes since the last
+    /// report of the host.
     ///
-    /// `place` is the place of the host among all hosts. A host that gave no report, or whose devices
-    /// could not be listed, does not change.
+    /// `place` is the index of the host. A host without a report, or whose devices could not be
+    /// listed, does not change.
     pub fn note(&mut self, place: usize, report: &mut HostReport, now_ns: u64) -> Vec<Move> {
         let is_listed = report.rdma_core.is_some() && !report.problems.has("devices");
         if report.failure.is_some() || !is_listed {
@@ -79,7 +79,7 @@ impl Vanished {
             gone.push(device.clone());
         }
         if !gone.is_empty() {
-            // Of a host that names its devices anew in each report, the last ones are kept.
+            // Keeps the last removals of a host that renames its devices in each report.
             gone.sort_by_key(|device| std::cmp::Reverse(device.gone_since_ns));
             for left_out in gone.drain(MOST.min(gone.len())..) {
                 known.remove(&left_out.name);
@@ -91,7 +91,7 @@ impl Vanished {
     }
 }
 
-/// Returns what is wrong with a removed device, and the fix; `None` for a device that exists.
+/// Returns text and fix for a removed device; `None` for a device that exists.
 pub(super) fn removal(report: &HostReport, device: &Device) -> Option<(String, Option<String>)> {
     Some(told_removed(&report.host, &device.name, device.gone_since_ns?))
 }
@@ -105,7 +105,7 @@ fn told_removed(host: &str, device: &str, since_ns: u64) -> (String, Option<Stri
     (what, Code::DeviceGone.fixes().first().map(fill))
 }
 
-/// Returns changes as findings; equal changes of several hosts are one.
+/// Returns changes as findings; equal changes of several hosts are one finding.
 #[must_use]
 pub fn findings(moves: &[Move]) -> Vec<Finding> {
     let mut all = folded::Folded::default();
@@ -148,7 +148,7 @@ mod tests {
     /// A device of a report: name, time of the removal, number of ports.
     type Shown = (String, Option<u64>, usize);
 
-    /// The devices of the report after a note.
+    /// Returns the devices of the report after `note`, and the changes.
     fn noted(
         vanished: &mut Vanished,
         mut report: HostReport,
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((severity, subject.as_str()), (Severity::Fail, "rxe0"));
         assert_eq!(what, "the device was removed; first missing at 00:00:02Z");
         assert!(fix.unwrap().contains("on n1, ") && findings(&moves)[0].code == "device.gone");
-        // It is told once, and stays.
+        // A removed device is reported once and stays in the report.
         let (devices, moves) = noted(&mut vanished, report(&["rxe1"]), 3);
         assert_eq!((devices[0].1, moves.len()), (Some(2 * SECOND), 0));
         let (devices, moves) = noted(&mut vanished, report(&both), 14);

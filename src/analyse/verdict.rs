@@ -1,7 +1,7 @@
-//! From the evidence of one pair to its verdict.
+//! Verdict on one pair from its evidence.
 //!
-//! The texts come from the table of verdicts ([`Code`]). Which hosts explain many failed pairs is
-//! decided by [`super::culprit`].
+//! The texts come from the table of verdicts ([`Code`]). [`super::culprit`] finds the hosts that
+//! explain many failed pairs.
 
 mod fix;
 
@@ -53,8 +53,7 @@ pub fn judge(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     }
 }
 
-/// Returns the fix that the failed end knows, else the one of the table; with the names of the
-/// pair.
+/// Returns the fix from the failed end, else the fix from the table, with the names of the pair.
 fn hint(
     code: Code,
     known: Option<&str>,
@@ -66,7 +65,7 @@ fn hint(
     Some(ends.fill(known.or_else(of_table)?, side))
 }
 
-/// Returns the failure as a clause that names the host if its packets never left it.
+/// Returns the failure as a clause. Names the host if its own filter dropped the packets.
 fn describe(failure: &StepError, side: Side, ends: &Ends<'_>) -> String {
     if failure.cause != Cause::Filtered {
         return failure.detail.clone();
@@ -88,7 +87,7 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
         Stage::Open => judge_local(&failure.cause),
         Stage::Connect => judge_connect(&failure.cause, evidence),
         stage => judge_status(&failure.cause).unwrap_or_else(|| match stage {
-            // Messages of this kind passed before: a later one that fails is lost, not blocked.
+            // Earlier messages of this kind passed, so a later failure is loss, not a block.
             Stage::FirstMessage if failure.done == 0 => judge_first_message(failure, evidence),
             Stage::FullMtu if failure.done == 0 => judge_full_mtu(&failure.cause),
             _ => judge_latency(failure),
@@ -96,8 +95,8 @@ fn code_of(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair whose reliable connection passes: other transports must pass as well if they were
-/// requested.
+/// Judges a pair with a working reliable connection. Other requested transports must pass as
+/// well.
 fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     let side = Side::Path;
     if let Some(failure) = &evidence.unreliable {
@@ -131,7 +130,7 @@ fn judge_passed(evidence: &Evidence, ends: &Ends<'_>) -> Verdict {
     Verdict { code: Code::Ok, stage: None, side, error: None, detail, hint: None }
 }
 
-/// Judges management datagrams (MADs), if they failed or if nothing else was tested.
+/// Judges management datagrams (MADs) if they failed or if nothing else was tested.
 fn judge_mads(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
     let seen = evidence.mad.as_ref()?;
     let Some((failure, side)) = first_cause(seen.source.as_ref(), seen.target.as_ref()) else {
@@ -179,7 +178,7 @@ fn datagram_clause(seen: &Datagrams, ends: &Ends<'_>) -> String {
     }
 }
 
-/// Returns the verdict on a pair that was not tried.
+/// Returns the verdict on a pair that was not tested.
 #[must_use]
 pub fn not_tested() -> Verdict {
     Verdict {
@@ -192,15 +191,15 @@ pub fn not_tested() -> Verdict {
     }
 }
 
-/// Returns the verdict on a pair of two names of one host.
+/// Returns the verdict on a pair whose two names belong to one host.
 #[must_use]
 pub fn one_machine(ends: &Ends<'_>) -> Verdict {
     let Ends { source, target, .. } = ends;
     Verdict { detail: format!("{source} and {target} are names of one host"), ..not_tested() }
 }
 
-/// Returns the verdict on a pair during whose test this process did not run: it says nothing of the
-/// hosts.
+/// Returns the verdict on a pair if this process was not scheduled during the test. The result
+/// proves nothing about the hosts.
 #[must_use]
 pub fn interrupted(seen: &Verdict) -> Verdict {
     let detail = format!(
@@ -213,7 +212,8 @@ pub fn interrupted(seen: &Verdict) -> Verdict {
     Verdict { code: Code::NotTested, stage, error: None, detail, hint: None, side: Side::Path }
 }
 
-/// Returns the verdict on every pair with a host whose agent does not run.
+/// Returns the verdict on every pair with a host whose agent does not run; `None` if the agent is
+/// alive.
 #[must_use]
 pub fn judge_host(life: &Life, side: Side, stage: Stage, ends: &Ends<'_>) -> Option<Verdict> {
     let (code, special, detail) = match life {
@@ -240,7 +240,7 @@ fn judge_life(evidence: &Evidence, ends: &Ends<'_>) -> Option<Verdict> {
 /// Returns the failure that came first and the side that reported it.
 ///
 /// A timeout or a refusal at the source only repeats an error at the target. If both ends report
-/// the same cause, the end that knows a fix is used.
+/// the same cause, the end with a fix is used.
 fn first_cause<'a>(
     source: Option<&'a StepError>,
     target: Option<&'a StepError>,
@@ -248,7 +248,7 @@ fn first_cause<'a>(
     match (source, target) {
         (Some(mine), Some(theirs)) => {
             let knows_why = |one: &StepError| one.fix.is_some();
-            // The other end of a device that is gone sees only an effect, at any stage.
+            // The peer of a removed device observes only an effect, at any stage.
             let is_gone = |one: &StepError| one.cause == Cause::DeviceGone;
             let is_echo = is_gone(theirs)
                 || matches!(mine.cause, Cause::NoReply | Cause::Timeout | Cause::Refused)
@@ -274,8 +274,8 @@ fn is_secondary(failure: &StepError) -> bool {
     matches!(&failure.cause, Cause::Completion(status) if status == "IBV_WC_WR_FLUSH_ERR")
 }
 
-/// Returns the fix of an object that could not be made for another reason than the adapter's
-/// limits.
+/// Returns the fix for an object that could not be created, unless the cause is a limit of the
+/// adapter.
 fn fix_of_resources(cause: &Cause) -> Option<&'static str> {
     let Cause::Errno(name) = cause else { return None };
     match name.as_str() {
@@ -328,8 +328,8 @@ fn judge_connect(cause: &Cause, evidence: &Evidence) -> Code {
     }
 }
 
-/// Returns the code of a completion status that means the same at every stage; `None` if it only
-/// means that something was lost.
+/// Returns the code of a completion status with one meaning at every stage; `None` if the status
+/// only means loss.
 fn judge_status(cause: &Cause) -> Option<Code> {
     let Cause::Completion(status) = cause else { return None };
     match status.as_str() {
@@ -343,8 +343,7 @@ fn judge_status(cause: &Cause) -> Option<Code> {
 fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     let passage = evidence.datagrams.as_ref().map(Datagrams::passage);
     let is_silence = match &failure.cause {
-        // Soft-RoCE of Linux 6.12 flushes the request if the host's own firewall drops its
-        // packets.
+        // Soft-RoCE of Linux 6.12 flushes the request if the local firewall drops its packets.
         Cause::Completion(status) => status == "IBV_WC_RETRY_EXC_ERR" || is_secondary(failure),
         // Datagrams are not acknowledged.
         Cause::NoCompletion | Cause::Timeout => true,
@@ -371,8 +370,8 @@ fn judge_first_message(failure: &StepError, evidence: &Evidence) -> Code {
     }
 }
 
-/// Judges a pair for which no RDMA packet is known to have passed. TCP distinguishes a filter from
-/// a rail that is down.
+/// Judges a pair without proof of a passed RDMA packet. TCP distinguishes a filter from a rail
+/// that is down.
 fn judge_silence(failure: &StepError, evidence: &Evidence) -> Option<Code> {
     match &evidence.tcp {
         Some(Ok(_)) if evidence.protocol == Protocol::Roce => Some(Code::Udp4791Blocked),
@@ -393,7 +392,7 @@ fn judge_full_mtu(cause: &Cause) -> Code {
 
 fn judge_latency(failure: &StepError) -> Code {
     match &failure.cause {
-        // The adapter retransmits for longer than a stream waits.
+        // The adapter retransmits for longer than the timeout of a stream.
         Cause::NoCompletion if failure.stage == Stage::Bandwidth => Code::Loss,
         Cause::Completion(_) | Cause::NoReply => Code::Loss,
         Cause::WrongBytes => Code::Corrupted,
@@ -511,7 +510,7 @@ mod tests {
         pair.tcp = Some(Ok(trips()));
         pair.protocol = Protocol::Ib;
         assert_eq!(judge(&pair).code, Code::NoAck);
-        // TCP was not tested: the evidence says nothing about the rail.
+        // TCP was not tested, so the state of the rail is unknown.
         pair.tcp = None;
         assert_eq!(judge(&pair).code, Code::NoAck);
     }
@@ -581,7 +580,7 @@ mod tests {
         let verdict = judge(&mad(lost(), None, false));
         assert_eq!((verdict.code, verdict.side), (Code::NoMadReply, Side::Path));
         assert_eq!(verdict.detail, "reliable connections pass; MADs do not: seen");
-        // A target that cannot reply explains the silence.
+        // A target that cannot reply explains the missing replies.
         let filtered = Some(at(Stage::Connect, Cause::Filtered));
         let verdict = judge(&mad(lost(), filtered, true));
         assert_eq!((verdict.code, verdict.side), (Code::Udp4791Blocked, Side::Target));

@@ -1,24 +1,27 @@
+//! Errors of capture files and recordings, with path and line. `Capture` and `Recording` return
+//! them.
+
 use std::path::{Path, PathBuf};
 
-/// Why a capture file cannot be used.
+/// Reason why a capture file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         error: std::io::Error,
     },
-    /// A line cannot be read or is not what it should be.
+    /// A line cannot be read or is invalid.
     #[error("cannot read {}: line {line}: {cause}", path.display())]
     Line {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Description of the fault.
         cause: String,
     },
 }

@@ -1,20 +1,22 @@
+//! Lines of a capture file after the header, in both versions of the file.
+
 use serde::{Deserialize, Serialize};
 
 use crate::source::{Answer, Question, WrittenAnswer};
 
-/// One answer with all hosts that gave it: equal answers stand in the file once.
+/// One answer with all hosts that gave it, so that equal answers are stored once.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Line {
-    /// Places of the hosts in the header.
+    /// Indices of the hosts in the header.
     hosts: Vec<usize>,
-    /// When each of them answered, in the same order.
+    /// Time of the answer of each host, in the order of `hosts`.
     at_ns: Vec<Option<u64>>,
     ask: Question,
     #[serde(flatten)]
     answer: WrittenAnswer,
 }
 
-/// One answer of one host, as the first version of the file had it.
+/// One answer of one host, in the first version of the file.
 #[derive(Deserialize)]
 struct FirstLine {
     host: usize,
@@ -24,9 +26,9 @@ struct FirstLine {
     answer: WrittenAnswer,
 }
 
-/// What a line says.
+/// Content of a line.
 pub(super) struct Said {
-    /// Who gave the answer, and when.
+    /// Hosts that gave the answer, each with the time.
     pub(super) hosts: Vec<(usize, Option<u64>)>,
     pub(super) question: Question,
     pub(super) answer: Answer,
@@ -45,7 +47,7 @@ impl Line {
 }
 
 impl Said {
-    /// Reads a line of the current version.
+    /// Parses a line of the current version.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if line.hosts.len() != line.at_ns.len() {
@@ -55,7 +57,7 @@ impl Said {
         Ok(Self { hosts, question: line.ask, answer: line.answer.into_answer()? })
     }
 
-    /// Reads a line of the first version.
+    /// Parses a line of the first version.
     pub(super) fn parse_first(text: &[u8]) -> Result<Self, String> {
         let line: FirstLine = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let hosts = vec![(line.host, line.at_ns)];

@@ -1,17 +1,21 @@
+//! Reads a file line by line, with a length limit and line numbers for errors. Captures and
+//! recordings use it.
+
 use std::io::{BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::CaptureError;
 
-/// The most bytes of one line: a header with the most hosts, each with its failure.
+/// Maximum length of a line in bytes: a header with the maximum number of hosts, each with a
+/// failure.
 const MAX_LINE: u64 = 32 * 1024 * 1024;
 
-/// The lines of a file, none of which may be longer than is reasonable, with their numbers for faults.
+/// Lines of a file, with a length limit and their numbers.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     pub(super) input: R,
     path: PathBuf,
-    /// The line that was read last, from 1.
+    /// Number of the last line, from 1.
     pub(super) number: u64,
     text: Vec<u8>,
 }
@@ -21,7 +25,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, path: path.to_owned(), number: 0, text: Vec::new() }
     }
 
-    /// The next line, with its end where it has one.
+    /// Returns the next line including its line end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, CaptureError> {
         self.number += 1;
         self.text.clear();
@@ -33,7 +37,7 @@ impl<R: BufRead> Lines<R> {
         Ok((count > 0).then_some(&*self.text))
     }
 
-    /// Something is wrong with the last line.
+    /// Returns an error for the last line.
     pub(super) fn fault(&self, cause: impl Into<String>) -> CaptureError {
         CaptureError::line(&self.path, self.number, cause.into())
     }

@@ -1,4 +1,5 @@
-//! Ping runs in files: the JSON that `rdmactl ping` prints and keeps.
+//! Ping runs in files: the JSON that `rdmactl ping` prints with `--json` and writes with
+//! `--save`. `cmd` reads runs through this module.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -7,37 +8,39 @@ use std::time::UNIX_EPOCH;
 
 use crate::model::ping::{PingReport, Summary};
 
-/// Kind and version of the file.
+/// Schema of the file: kind and version.
 const SCHEMA: &str = "rdmactl.ping/1";
 
-/// The kind, before the version.
+/// Kind, without the version.
 const KIND: &str = "rdmactl.ping/";
 
-/// The most bytes of a file: a thousand hosts have a million pairs on each rail, of some 1,500 bytes each.
+/// Maximum size in bytes: a thousand hosts have a million pairs per rail, of about 1,500 bytes
+/// each.
 const MOST: u64 = 16 << 30;
 
-/// The most bytes of the name of a schema.
+/// Maximum length of a schema name in bytes.
 const LONGEST: usize = 100;
 
-/// The most hosts of a run: with more of them, a column of pairs takes gigabytes.
+/// Maximum number of hosts: with more, one column of pairs takes gigabytes.
 const MOST_HOSTS: usize = 16_384;
 
-/// The most rails of a host.
+/// Maximum number of rails of a host.
 const MOST_RAILS: usize = 256;
 
-/// The most pairs that hosts and rails may have together: 1.6 GB as columns.
+/// Maximum number of pairs over all hosts and rails: 1.6 GB as columns.
 const MOST_CELLS: usize = 1 << 28;
 
-/// A run that was read from a file.
+/// A run from a file.
 #[derive(Debug, Clone)]
 pub struct PingRun {
-    /// What it found.
+    /// Report of the run.
     pub report: PingReport,
-    /// When the file was written, in nanoseconds since 1970 UTC; `None` where the system does not say.
+    /// Modification time of the file in nanoseconds since 1970 UTC; `None` if the file system has
+    /// none.
     pub written_ns: Option<u64>,
 }
 
-/// Why a file cannot be used as a ping run.
+/// Reason why a file cannot be used as a ping run.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {cause}", path.display())]
 pub struct PingRunError {
@@ -45,7 +48,7 @@ pub struct PingRunError {
     cause: Cause,
 }
 
-/// What is wrong with the file.
+/// Fault of the file.
 #[derive(Debug, thiserror::Error)]
 enum Cause {
     #[error("{0}")]
@@ -67,7 +70,7 @@ enum Cause {
 }
 
 impl PingRunError {
-    /// What to type.
+    /// Returns the fix.
     #[must_use]
     pub fn fix(&self) -> &'static str {
         match &self.cause {
@@ -85,7 +88,7 @@ impl PingRunError {
 }
 
 impl PingRun {
-    /// Whether a file begins as a run does, of whatever version; one that cannot be read does not.
+    /// True if the file starts like a run of any version; false for an unreadable file.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {
         let input = open(path).map(BufReader::new);
@@ -95,10 +98,10 @@ impl PingRun {
         })
     }
 
-    /// Reads what `rdmactl ping` kept with `--save`, or printed with `--json` into a file.
+    /// Reads a file that `rdmactl ping` wrote with `--save`, or printed with `--json`.
     ///
     /// # Errors
-    /// The file cannot be read, is something else, of a newer version, or does not fit together.
+    /// The file cannot be read, is no run, has a newer version, or is inconsistent.
     pub fn read(path: &Path) -> Result<Self, PingRunError> {
         let read = || {
             let file = open(path)?;
@@ -111,16 +114,16 @@ impl PingRun {
         read().map_err(|cause| PingRunError { path: path.to_owned(), cause })
     }
 
-    /// Reads what a file of that name holds.
+    /// Parses the content of a run; `path` appears in errors.
     ///
     /// # Errors
-    /// As for [`PingRun::read`].
+    /// See [`PingRun::read`].
     pub fn parse(input: impl BufRead, path: &Path) -> Result<PingReport, PingRunError> {
         parse(input).map_err(|cause| PingRunError { path: path.to_owned(), cause })
     }
 }
 
-/// A pipe would be waited for, and a device has no end.
+/// Opens a regular file. Opening a pipe would block, and a device has no end.
 fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("not a regular file"));
@@ -128,7 +131,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads a run as it comes, so that no text of it is held besides.
+/// Parses a run from the stream, without a copy of its text in memory.
 fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
     match schema(input.fill_buf()?) {
         Some(SCHEMA) => {}
@@ -152,13 +155,14 @@ fn parse(mut input: impl BufRead) -> Result<PingReport, Cause> {
     })?;
     check(&report)?;
     if report.summary == Summary::default() {
-        // The first version of the file had none.
+        // The first version of the file had no summary.
         report.summary = Summary::of(&report.pairs);
     }
     Ok(report)
 }
 
-/// Whoever shows a run counts on its indices: each must be one of a host, and rails few.
+/// Checks the indices of hosts and the number of rails, because the functions that show a run
+/// rely on them.
 fn check(report: &PingReport) -> Result<(), Cause> {
     let hosts = report.hosts.len();
     if hosts > MOST_HOSTS {
@@ -182,7 +186,7 @@ fn check(report: &PingReport) -> Result<(), Cause> {
     Ok(())
 }
 
-/// The name of the schema at the beginning of a document, where it always is the first key.
+/// Returns the schema at the start of a document, where it is always the first key.
 fn schema(start: &[u8]) -> Option<&str> {
     let rest = start.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
     let rest = rest.strip_prefix(br#""schema""#)?.trim_ascii_start().strip_prefix(b":")?;

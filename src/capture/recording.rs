@@ -1,9 +1,9 @@
-//! Recordings: what many hosts told at one moment after another, in one file of JSON lines.
+//! Recordings: samples of many hosts over time, in one file of JSON lines.
 //!
-//! Unlike a capture it holds reports and no raw answers, which would be too many every second. The first
-//! line is the header. A moment is a line of its own and, behind it, one for each host of which there is
-//! something to say: the whole report, or what changed of it. Every so often a moment is whole, so that
-//! another place in the file is reached without reading all before it.
+//! Unlike a capture, a recording has reports. Raw answers would be too large for every second.
+//! The first line is the header. A sample has one line, followed by a line for each host with new
+//! data: the whole report or its changes. Samples at a fixed interval are complete, so that a
+//! reader can seek without reading the whole file. `top` writes and plays recordings.
 
 mod line;
 mod player;
@@ -14,34 +14,34 @@ use crate::model::{HostFailure, HostReport, Reason, Via};
 pub use player::Recording;
 pub use writer::RecordingWriter;
 
-/// Kind and version of the file.
+/// Schema of the file: kind and version.
 pub(super) const SCHEMA: &str = "rdmactl.recording/1";
 
-/// One host at one moment.
+/// One host in one sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
-    /// Its last answer, without rates; of a host that never answered, one in which nothing is.
+    /// Last report of the host, without rates; an empty report if the host never answered.
     pub report: HostReport,
-    /// When it gave that answer, by the clock of the machine that recorded it, in nanoseconds since 1970
-    /// UTC; `None` for a host that never did.
+    /// Time of the report by the clock of the recording machine, in nanoseconds since 1970 UTC;
+    /// `None` if the host never answered.
     pub answered_ns: Option<u64>,
-    /// Why it gave none since; `None` for one that is there.
+    /// Reason why the host has not answered since; `None` for a host that responds.
     pub failure: Option<HostFailure>,
 }
 
-/// The same, as somebody else has it.
+/// Borrowed form of [`Sighting`].
 #[derive(Debug, Clone, Copy)]
 pub struct SightingRef<'told> {
-    /// As [`Sighting::report`].
+    /// See [`Sighting::report`].
     pub report: &'told HostReport,
-    /// As [`Sighting::answered_ns`].
+    /// See [`Sighting::answered_ns`].
     pub answered_ns: Option<u64>,
-    /// As [`Sighting::failure`].
+    /// See [`Sighting::failure`].
     pub failure: Option<&'told HostFailure>,
 }
 
 impl Sighting {
-    /// A host without recorded data.
+    /// Returns a host without recorded data.
     fn none(host: &str) -> Self {
         let failure = HostFailure::new(Reason::Connecting, "no data of the host is recorded");
         Self {

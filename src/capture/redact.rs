@@ -1,10 +1,9 @@
-//! Takes out of a capture what tells whose machines it is of: names, addresses, serial numbers,
-//! paths.
+//! Replaces identifying data in a capture: names, addresses, serial numbers, paths.
 //!
-//! Each becomes a pseudonym of the same kind, by a key that is drawn for this run and forgotten with
-//! it. Equal things have equal pseudonyms in every spelling and on every host, so that what belonged
-//! together still does: the GID of a MAC is the GID of its pseudonym, and networks keep who is in
-//! them. What has no rule is left out: a question that nobody thought of cannot give anybody away.
+//! Each item becomes a pseudonym of the same kind, from a random key that exists only in this
+//! run. Equal items have equal pseudonyms in every notation and on every host, so relations stay:
+//! the GID of a MAC address becomes the GID of its pseudonym, and networks keep their members.
+//! Data without a rule is removed, so that an unforeseen question cannot identify an owner.
 
 mod address;
 mod file;
@@ -23,24 +22,24 @@ use super::{Capture, CapturedHost};
 use names::Names;
 use secret::Secret;
 
-/// What stands where something was left out.
+/// Text in place of removed data.
 const LEFT_OUT: &str = "removed by --redact";
 
 impl Capture {
-    /// The same capture with pseudonyms.
+    /// Returns the capture with pseudonyms.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     pub fn redacted(self) -> Result<Self, getrandom::Error> {
         let redactor = Redactor::new(Secret::fresh()?, &self);
-        // Digits alone are an address only where the capture says elsewhere that they are: the first
-        // pass finds out which ones.
+        // A run of digits is an address only if the capture has it as an address elsewhere. The
+        // first pass finds these addresses.
         let _ = redactor.capture(&self);
         Ok(redactor.capture(&self))
     }
 }
 
-/// The rules, with the key and the names of one capture.
+/// Rules, key and names of one capture.
 struct Redactor {
     secret: Secret,
     names: Names,
@@ -95,7 +94,8 @@ impl Redactor {
                 let netdev = self.token(&query.netdev);
                 (Question::Ethtool(EthtoolQuery { netdev, ..*query }), answer)
             }
-            // Processes, sockets and logs name users, hosts and paths; MADs name all nodes.
+            // Processes, sockets and logs contain names of users, hosts and paths; MADs contain
+            // the names of all nodes.
             Question::Sockets(_)
             | Question::Holders
             | Question::Environment(_)
@@ -110,7 +110,7 @@ impl Redactor {
         Entry { question, answer, at_ns: entry.at_ns }
     }
 
-    /// Only what this program knows of an answer of libibverbs is kept.
+    /// Redacts an answer of libibverbs; keeps only the fields of [`VerbsAnswer`].
     fn verbs(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let answer: VerbsAnswer = serde_json::from_slice(bytes).ok()?;
         let mut json = serde_json::to_value(&answer).ok()?;
@@ -139,11 +139,11 @@ impl Redactor {
     }
 }
 
-/// What `redact` makes of the bytes; `None` of it is left out.
+/// Redacts the bytes of an answer; removes the answer if `redact` returns `None`.
 fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
     match &entry.answer {
         Ok(bytes) => redact(bytes).ok_or(ReadError::Redacted),
-        // It may quote what a library or a login said.
+        // The error may quote the text of a library or a login.
         Err(ReadError::Process(_)) => {
             Err(ReadError::Process(format!("the read failed; the reason is {LEFT_OUT}")))
         }
@@ -151,7 +151,8 @@ fn some(entry: &Entry, redact: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Answer {
     }
 }
 
-/// Why a host failed, without the words, which name users, files and addresses, and quote the host.
+/// Returns the failure without its text, which contains names of users, files and addresses, and
+/// output of the host.
 fn failure(failure: &HostFailure) -> HostFailure {
     HostFailure::new(failure.reason, format!("{}; the text is {LEFT_OUT}", failure.reason.word()))
 }

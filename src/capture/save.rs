@@ -1,4 +1,5 @@
-//! Files that are complete or as they were before, and that no other user can redirect.
+//! Writes files atomically: a file is complete or unchanged, and no other user can redirect the
+//! write.
 //!
 //! Other users may write to a directory like /tmp. In such a directory, rdmactl follows no link
 //! of another user. The unfinished file has a random name. The flag `--save` uses this module.
@@ -13,18 +14,18 @@ use tempfile::NamedTempFile;
 
 use super::Capture;
 
-/// Links in a row that the kernel follows at most (`path_resolution(7)`).
+/// Maximum number of consecutive links that the kernel follows (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
-/// Permissions of the group and of others to write to a directory.
+/// Write permissions of the group and of others on a directory.
 const OTHERS_MAY_WRITE: u32 = 0o022;
 
-/// Writes the file at `path` by `write`. A new file is for its owner alone.
+/// Writes the file at `path` with the function `write`. Only the owner can read a new file.
 ///
-/// If the disk is full or the process ends, the file is as it was before.
+/// If the disk is full or the process ends, the file is unchanged.
 ///
 /// # Errors
-/// The file, or one beside it, cannot be written, or `path` is a link of another user in a
-/// directory that others may write.
+/// The file or the temporary file in its directory cannot be written, or `path` is a link of
+/// another user in a directory that others may write.
 pub fn replace_file(
     path: &Path,
     write: &dyn Fn(&mut dyn io::Write) -> io::Result<()>,
@@ -43,10 +44,10 @@ pub fn replace_file(
     Ok(())
 }
 
-/// Checks that [`replace_file`] can make a file at `path`, before work is done for the file.
+/// Checks that [`replace_file`] can create a file at `path`, before work is done for the file.
 ///
 /// # Errors
-/// As for [`replace_file`].
+/// See [`replace_file`].
 pub fn check_place(path: &Path) -> io::Result<()> {
     let path = follow_links(path)?;
     if !is_special(&path) {
@@ -56,10 +57,10 @@ pub fn check_place(path: &Path) -> io::Result<()> {
 }
 
 impl Capture {
-    /// Writes the file at `path`, by [`replace_file`].
+    /// Writes the capture to the file at `path` with [`replace_file`].
     ///
     /// # Errors
-    /// As for [`replace_file`].
+    /// See [`replace_file`].
     pub fn save(&self, path: &Path) -> io::Result<()> {
         replace_file(path, &|out| self.write(out))
     }
@@ -79,8 +80,8 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Makes a file with a random name in the same directory, so that renaming stays within one file
-/// system.
+/// Creates a file with a random name in the directory of `path`, so that the rename stays within
+/// one file system.
 fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     let is_directory = fs::metadata(path).is_ok_and(|there| there.is_dir());
     let name = path.file_name().filter(|_| !is_directory).ok_or(io::ErrorKind::IsADirectory)?;
@@ -94,8 +95,8 @@ fn part_beside(path: &Path) -> io::Result<NamedTempFile<File>> {
     builder.make_in(path.parent().unwrap_or(Path::new("/")), create)
 }
 
-/// Returns the absolute path of the file that a path leads to. The last component can be a link,
-/// which stays.
+/// Returns the absolute path of the file to replace. If the last component is a link, the link
+/// stays and its target is returned.
 ///
 /// # Errors
 /// The path has too many links, or [`is_redirected`] is true.
@@ -116,7 +117,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
             return Ok(path);
         }
         let target = parent.join(fs::read_link(&path)?);
-        // The links of /proc/self/fd name no file where they lead to a pipe.
+        // A link in /proc/self/fd that leads to a pipe names no file.
         if fs::symlink_metadata(&target).is_err() && fs::metadata(&path).is_ok() {
             return Ok(path);
         }
@@ -125,7 +126,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// True if another user can have put a link or a pipe into a directory for us to write to.
+/// True if another user may have placed a link or a pipe in a directory to redirect a write.
 ///
 /// The rule is that of the kernel for sticky directories (`fs.protected_symlinks`, fs/namei.c),
 /// applied to each directory that others may write.
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn a_link_of_another_user_is_not_followed_where_others_may_write() {
         if !rustix::process::geteuid().is_root() {
-            // Only root can make a link of another user; root is whom such a link attacks.
+            // Only root can create a link of another user, and root is the target of this attack.
             return;
         }
         let folder = tempfile::tempdir().unwrap();

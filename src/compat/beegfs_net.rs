@@ -1,7 +1,7 @@
 //! `beegfs-net -n`: the connections of every `BeeGFS` client, as the kernel module lists them.
 //!
-//! Without `-n` the script calls `df` first, to make the client connect, and hangs with a dead server.
-//! That is never done here: looking opens no connection.
+//! Without `-n` the script calls `df` first to make the client connect, and hangs if a server is
+//! dead. rdmactl never does this: it opens no connection.
 
 use super::reading::strerror;
 use super::{CompatError, Job, Tool, Transcript};
@@ -33,7 +33,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
             out.print(format!("{list}\n=============\n"));
             let path = format!("{CLIENTS}/{client}/{list}");
             match job.reading.file(&path) {
-                // The script leaves out every line with this word, names of servers included.
+                // The script removes every line with this word, also names of servers.
                 Ok(text) => text.lines().filter(|line| !line.contains("Root")).for_each(|line| {
                     out.print(format!("{line}\n"));
                 }),

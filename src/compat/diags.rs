@@ -1,7 +1,8 @@
 //! Shared parts of the tools of infiniband-diags: options, destinations, requests, discovery,
 //! fields.
 //!
-//! Knows no tool. Formats are those of rdma-core 44. Used by the tools of the fabric.
+//! Contains no code of a single tool. Formats are those of rdma-core 44. Used by the tools of the
+//! fabric.
 
 mod destination;
 mod discovery;
@@ -23,12 +24,12 @@ pub(super) use values::{Show, could_be, human_readable, value};
 
 use super::CompatError;
 
-/// Why a tool ends before its last line.
+/// Reason why a tool ends before its last line.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The transcript holds the reason, as the original prints it.
+    /// The transcript contains the reason, as the original prints it.
     Said,
-    /// There is no output like that of the original.
+    /// Output like that of the original is not possible.
     Refused(CompatError),
 }
 
@@ -38,7 +39,7 @@ impl From<CompatError> for Halt {
     }
 }
 
-/// Turns the end of a tool into the result of the run.
+/// Converts the end of a tool to the result of the run.
 pub(super) fn ended(result: Result<(), Halt>) -> Result<(), CompatError> {
     match result {
         Ok(()) | Err(Halt::Said) => Ok(()),

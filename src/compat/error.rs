@@ -1,36 +1,38 @@
-/// Why there is no output like the original's.
+//! Reasons why a compat tool has no output. `cmd` prints them with their fix.
+
+/// Reason why the output of the original cannot be produced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompatError {
-    /// The original has the option, and it is not offered here.
+    /// The original has the option, but rdmactl does not support it.
     #[error("compat {tool} does not support {option}")]
     NotOffered {
-        /// The tool.
+        /// Name of the tool.
         tool: &'static str,
-        /// The option, as it was written.
+        /// Option as written on the command line.
         option: String,
-        /// Command with the same facts; `None` if no command has them.
+        /// Alternative command; `None` without one.
         instead: Option<&'static str>,
     },
-    /// The answers that the tool needs are in no recording, nor in another root directory.
+    /// The required answers are not in the recording or the root directory.
     #[error(
         "compat {tool}: {} not recorded{}",
         missing[0],
         more(missing.len() - 1)
     )]
     NotRecorded {
-        /// The tool.
+        /// Name of the tool.
         tool: &'static str,
-        /// What is missing; never empty.
+        /// Missing items; never empty.
         missing: Vec<String>,
     },
-    /// libibverbs could not be asked; the original could not even start, or would hang.
+    /// libibverbs cannot be used: the original would fail to start, or would hang.
     #[error("compat {tool}: {detail}")]
     Unavailable {
-        /// The tool.
+        /// Name of the tool.
         tool: &'static str,
-        /// What went wrong.
+        /// Description of the failure.
         detail: String,
-        /// What brings it.
+        /// Fix; `None` for the default fix.
         fix: Option<String>,
     },
 }
@@ -43,7 +45,7 @@ fn more(count: usize) -> String {
 }
 
 impl CompatError {
-    /// What to type.
+    /// Returns the fix.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Options as the C library's `getopt_long` takes them: in any order, joined, abbreviated.
+//! Parses options like `getopt_long` of the C library: in any order, joined or abbreviated.
 
 /// One option.
 pub(super) struct Opt {
@@ -7,18 +7,18 @@ pub(super) struct Opt {
     pub(super) takes_value: bool,
 }
 
-/// What stands on a command line.
+/// An element of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// An option, with its value where it takes one.
+    /// An option, with its value if it takes one.
     Option(char, String),
-    /// No option of this program; what the C library says about it.
+    /// An unknown or invalid option; the message of the C library.
     Bad(String),
-    /// Anything else.
+    /// Any other word.
     Operand(String),
 }
 
-/// Takes a command line apart; behind something bad nothing is read.
+/// Parses a command line; stops after an invalid option.
 pub(super) fn parse(program: &str, opts: &[Opt], args: &[String]) -> Vec<Word> {
     let mut words = Vec::new();
     let mut args = args.iter();

@@ -1,16 +1,16 @@
-//! `ibdev2netdev`: which network interface belongs to which port, a shell script over sysfs.
+//! `ibdev2netdev`: the network interface of each port. The original is a shell script over sysfs.
 //!
-//! It looks at machines with an interface of one vendor only, and leaves out ports for which it
-//! finds no interface.
+//! The script ends on hosts without an interface of its vendor, and omits ports without an
+//! interface.
 
 use super::number::{parse_any, truncate};
 use super::reading::strerror;
 use super::{CLASS, CompatError, Job, NETS, Tool, Transcript};
 use crate::source::ReadError;
 
-/// The vendor without whose interfaces the script ends.
+/// PCI vendor ID; the script ends without an interface of this vendor.
 const VENDOR: &str = "0x15b3";
-/// The prefix of InfiniBand's GIDs, as long as no subnet manager sets another.
+/// Default prefix of InfiniBand GIDs, unless a subnet manager sets another prefix.
 const LOCAL: &str = "fe80:0000:0000:0000:";
 /// `type` of an `IPoIB` interface.
 const INFINIBAND: &str = "32";
@@ -50,7 +50,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
         return Ok(());
     }
     if !vendors.iter().any(|net| job.reading.has_file(&format!("{NETS}/{net}/dev_id"))) {
-        // Kernels before 2.6.31; the script has another way for them.
+        // Kernels before 2.6.31; the script has another method for them.
         let option = "an interface without dev_id (a kernel before 2.6.31)".into();
         return Err(CompatError::NotOffered {
             tool: Tool::Ibdev2netdev.name(),
@@ -74,7 +74,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     Ok(())
 }
 
-/// The interfaces, with the last state: the script shows it again where it finds no other.
+/// Interfaces, with the last printed state: the script repeats it if it finds no other state.
 struct Links<'job> {
     job: &'job Job<'job>,
     nets: &'job [String],
@@ -82,7 +82,8 @@ struct Links<'job> {
 }
 
 impl Links<'_> {
-    /// The interface of a port: by its address, by its GID, or by the device's resources.
+    /// Returns the interface of a port: by its address, by its GID, or by the PCI resources of
+    /// the device.
     fn find(&self, device: &str, port: &str, out: &mut Transcript) -> Option<String> {
         let reading = self.job.reading;
         let folder = format!("{CLASS}/{device}/ports/{port}");
@@ -103,7 +104,7 @@ impl Links<'_> {
         self.nets.iter().find(has_same).cloned()
     }
 
-    /// The first `IPoIB` interface whose address ends in the GID's lower half.
+    /// Returns the first `IPoIB` interface whose address ends with the lower half of the GID.
     fn find_by_gid(&self, gid: &str) -> Option<String> {
         let reading = self.job.reading;
         let wanted = gid.strip_prefix(LOCAL).unwrap_or(gid).replace(':', "");
@@ -116,14 +117,15 @@ impl Links<'_> {
             let lower = address.split(':').skip(12).collect::<String>();
             !lower.is_empty() && lower == wanted
         };
-        // Children have their parent's address: the script takes the first in the kernel's order.
+        // Child interfaces have the address of their parent; the script takes the first one by
+        // kernel index.
         let index = |net: &&String| {
             parse_any(&reading.cat(&format!("{NETS}/{net}/ifindex")).unwrap_or_default())
         };
         self.nets.iter().filter(is_match).min_by_key(index).cloned()
     }
 
-    /// Whether an interface has a carrier.
+    /// Returns the carrier state of an interface.
     fn state(&mut self, net: &str) -> String {
         let reading = self.job.reading;
         let carrier = format!("{NETS}/{net}/carrier");
@@ -140,7 +142,7 @@ impl Links<'_> {
         state
     }
 
-    /// A file as `cat` reads it, with its complaint where it cannot.
+    /// Returns the content of a file; prints the error of `cat` if it cannot be read.
     fn cat(&self, path: &str, out: &mut Transcript) -> String {
         match self.job.reading.file(path) {
             Ok(text) => text.trim_end_matches('\n').to_owned(),
@@ -158,7 +160,7 @@ fn complain(path: &str, error: &ReadError, out: &mut Transcript) {
     }
 }
 
-/// The line of `-v`.
+/// Formats a line of `-v`.
 fn describe(
     job: &Job<'_>,
     device: &str,
@@ -202,7 +204,7 @@ fn describe(
     )
 }
 
-/// The PCI function that has this device and no other.
+/// Returns the PCI function that has this device and no other.
 fn pci_address(job: &Job<'_>, device: &str) -> Option<String> {
     let target = job.reading.link(&format!("{CLASS}/{device}/device"))?;
     let address = target.rsplit('/').next()?.to_owned();
@@ -210,7 +212,7 @@ fn pci_address(job: &Job<'_>, device: &str) -> Option<String> {
     (names == [device]).then_some(address)
 }
 
-/// Runs of four and more printable characters, as `strings` finds them.
+/// Returns runs of at least four printable characters, like `strings`.
 fn strings(text: &str) -> Vec<String> {
     text.split(|letter: char| !(letter == '\t' || letter == ' ' || letter.is_ascii_graphic()))
         .filter(|run| run.len() >= 4)

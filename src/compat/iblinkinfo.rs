@@ -1,6 +1,6 @@
 //! `iblinkinfo`: every port of every node with its link.
 //!
-//! Scans the whole subnet, also for one node, whose links are the same then.
+//! Scans the whole subnet even for one node; the printed links are equal.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! `ibnetdiscover`: the topology of a subnet, in the form that ibsim reads.
+//! `ibnetdiscover`: the topology of a subnet, in the format of ibsim.
 //!
-//! Neither groups chassis nor compares caches. Nodes come in the order of libibnetdisc.
+//! Does not group chassis and does not compare caches. Nodes are in the order of libibnetdisc.
 
 use std::fmt::Write as _;
 
@@ -86,7 +86,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
         }
         return Ok(());
     }
-    // The last list is the one that counts.
+    // The last list option has precedence.
     let list = parsed.own.iter().rev().find(|(letter, _)| "lHSR".contains(*letter));
     if let Some((letter, _)) = list {
         let kinds: &[u8] = match letter {
@@ -126,7 +126,7 @@ fn show(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Returns a moment as `ctime` of the C library writes it, with its line break.
+/// Formats a time like `ctime` of the C library, with the line break.
 fn c_time(seconds: i64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] =
@@ -145,7 +145,7 @@ fn c_time(seconds: i64) -> String {
     )
 }
 
-/// Writes the parts of the output.
+/// Formatter of the parts of the output.
 struct Printer<'run> {
     net: &'run Net,
     names: &'run NodeNames,
@@ -157,7 +157,7 @@ impl Printer<'_> {
         self.names.name(node.guid(), &node.description)
     }
 
-    /// Writes a line of a list.
+    /// Formats a line of a list.
     fn listed(&self, node: &Node) -> String {
         let kind = match node.info.node_type {
             SWITCH => "Switch",
@@ -174,7 +174,7 @@ impl Printer<'_> {
         )
     }
 
-    /// Writes a node and its links.
+    /// Formats a node and its links.
     fn node(&self, at: usize, node: &Node) -> String {
         let info = &node.info;
         let mut text = format!("\nvendid=0x{:x}\ndevid=0x{:x}\n", info.vendor_id, info.device_id);
@@ -196,7 +196,7 @@ impl Printer<'_> {
             );
         } else {
             let (kind, guid_name) = if info.node_type == CA { ("Ca", "ca") } else { ("Rt", "rt") };
-            // The original does not look into the name map here.
+            // The original does not use the name map here.
             let name = clean(&node.description);
             let _ = writeln!(text, "{guid_name}guid=0x{guid:x}");
             let _ = writeln!(text, "{kind}\t{} {}\t\t# \"{name}\"", info.ports, id(node));
@@ -207,7 +207,7 @@ impl Printer<'_> {
         text
     }
 
-    /// Writes a link from one of its ports; `None` for a port without a link.
+    /// Formats a link from one of its ports; `None` for a port without a link.
     fn link(&self, at: usize, node: &Node, port: &Port) -> Option<String> {
         let (far_node, far) = self.peer(port)?;
         let mut text = format!("[{}]", port.number);
@@ -240,7 +240,7 @@ impl Printer<'_> {
         Some(text)
     }
 
-    /// Returns the port at the other end, with its node.
+    /// Returns the remote port with its node.
     fn peer(&self, port: &Port) -> Option<(&Node, &Port)> {
         let (node, number) = port.peer?;
         let node = self.net.nodes.get(node)?;
@@ -248,7 +248,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the id of a node, in quotation marks.
+/// Returns the ID of a node, in quotation marks.
 fn id(node: &Node) -> String {
     let letter = match node.info.node_type {
         SWITCH => 'S',

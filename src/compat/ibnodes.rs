@@ -1,4 +1,4 @@
-//! `ibhosts` and `ibswitches`: one line for each node of `ibnetdiscover`.
+//! `ibhosts` and `ibswitches`: one line for each node in the output of `ibnetdiscover`.
 //!
 //! The originals are scripts that filter the output of `ibnetdiscover`, or a file with this
 //! output.
@@ -57,11 +57,11 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
 /// Source of the topology.
 enum Asked {
     File(String),
-    /// The fabric, with these arguments of `ibnetdiscover`.
+    /// The fabric; the arguments are for `ibnetdiscover`.
     Fabric(Vec<String>),
 }
 
-/// Parses the command line; `None` if it is wrong.
+/// Parses the command line; `None` if it is invalid.
 fn parse(args: &[String]) -> Option<Asked> {
     let mut file = None;
     let mut m_key = "0".to_owned();
@@ -88,7 +88,7 @@ fn parse(args: &[String]) -> Option<Asked> {
     })
 }
 
-/// Returns kind, GUID and number of ports of a line, and what follows its `#`.
+/// Returns kind, GUID and number of ports of a line, and the text after its `#`.
 fn parts(line: &str) -> Option<(&str, &str, &str, &str)> {
     let mut words = line.split_whitespace();
     let (kind, ports, id) = (words.next()?, words.next()?, words.next()?);

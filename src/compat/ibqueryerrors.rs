@@ -170,10 +170,10 @@ fn suppressed(own: &[(char, String)]) -> Vec<&'static str> {
     suppressed
 }
 
-/// Highest values of counters that are not reported.
+/// Highest counter values that are not reported.
 struct Thresholds {
     values: Vec<(String, u64)>,
-    /// As the summary prints them.
+    /// Text in the summary.
     text: String,
 }
 

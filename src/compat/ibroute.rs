@@ -68,10 +68,10 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     Ok(())
 }
 
-/// The LIDs to print.
+/// LIDs to print.
 struct Range {
     first: u32,
-    /// 0 for the last one of the table.
+    /// 0 for the last LID of the table.
     last: u32,
     /// True if entries without a route are printed.
     is_all: bool,
@@ -90,10 +90,10 @@ struct Switch<'job> {
 }
 
 impl<'job> Switch<'job> {
-    /// Asks the node what it is.
+    /// Requests the attributes of the node.
     fn read(mut session: Session<'job>, names: NodeNames, to: PortId) -> Result<Self, Halt> {
         let Some(node) = session.smp(&to, NodeInfo::ID, 0) else {
-            // The original dumps its empty answer.
+            // The original dumps its empty reply.
             let line = ["0000"; 8].join(" ") + "\n";
             session.out.warn(format!("nodeinfo\n{}", line.repeat(4)));
             return Err(session.fail("dump tables: node info failed: valid addr?"));
@@ -113,7 +113,8 @@ impl<'job> Switch<'job> {
         Ok(Self { session, names, to, ports: node.ports, guid: node.node_guid, name, info })
     }
 
-    /// Requests a block of a table; `None` ends the tool with its message on stderr.
+    /// Requests a block of a table; prints the message of the original and returns `None` on
+    /// failure.
     fn block(&mut self, attribute: u16, modifier: u32) -> Option<[u8; 64]> {
         match self.session.smp_status(&self.to, attribute, modifier) {
             Ok(block) => Some(block),
@@ -125,7 +126,7 @@ impl<'job> Switch<'job> {
         }
     }
 
-    /// Prints the count that ends a table.
+    /// Prints the count at the end of a table.
     fn count(&mut self, count: u32, range: &Range, what: &str) {
         let valid = if range.is_all { "" } else { "valid " };
         self.session.out.print(format!("{count} {valid}{what} dumped \n"));

@@ -17,7 +17,7 @@ const OPTS: [Opt; 8] = [
     Opt { short: 'h', long: "help", takes_value: false },
     Opt { short: 'V', long: "version", takes_value: false },
 ];
-/// Came with release 64; like the other common options it has nothing to do with `ibstat`.
+/// Option since release 64; like the other common options it has no effect in `ibstat`.
 const PKEY_INDEX: Opt = Opt { short: 'Y', long: "pkey-idx", takes_value: true };
 
 /// Exit code of wrong usage, and of a panic.
@@ -39,7 +39,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     Ok(())
 }
 
-/// The options; `None` where one of them was the answer.
+/// Parses the options; `None` if an option such as `-h` already produced the output.
 fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Option<Options>, CompatError> {
     let mut opts: Vec<Opt> = OPTS.into();
     if job.since(64) {
@@ -52,7 +52,7 @@ fn options(job: &Job<'_>, out: &mut Transcript) -> Result<Option<Options>, Compa
             Word::Option('l', _) => options.list = true,
             Word::Option('s', _) => options.short = true,
             Word::Option('p', _) => options.port_list = true,
-            // The configuration names what `ibstat` has no use for; so does `-v`.
+            // The configuration has no setting that `ibstat` uses; `-v` has no effect either.
             Word::Option('z' | 'v', _) => {}
             Word::Option('V', _) => {
                 out.warn(format!("{program} BUILD VERSION: {}\n", job.release.text));
@@ -128,7 +128,7 @@ fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) {
     if let Some(wanted) = options.operands.first() {
         names.retain(|name| name == wanted);
         if names.is_empty() {
-            // The list of devices leaves no error behind.
+            // The list of devices sets no errno.
             panic(job, out, &format!("'{wanted}' IB device can't be found: Success"));
             return;
         }
@@ -150,7 +150,7 @@ fn show(job: &Job<'_>, options: &Options, out: &mut Transcript) {
     }
 }
 
-/// Prints the GUIDs of a device's ports; whether the program goes on.
+/// Prints the port GUIDs of a device; false if the program ends.
 fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
     let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
         panic(job, out, &format!("can't list ports: {}", job.reading.last_error()));
@@ -162,7 +162,7 @@ fn list_ports(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
     true
 }
 
-/// Prints a device, or one port of it; whether the program goes on.
+/// Prints a device, or one port of it; false if the program ends.
 fn show_device(job: &Job<'_>, name: &str, port: i32, short: bool, out: &mut Transcript) -> bool {
     let Ok(ca) = Ca::read(job.reading, name, job.call.pid, out) else {
         return (job.since(63) && is_no_endpoint(job, name, port)) || failed(job, name, out);
@@ -218,7 +218,7 @@ fn show_port(port: &Port, head: &str, indent: &str, speeds: &[VerbsPort], out: &
     line(format!("Link layer: {}", port.link_layer));
 }
 
-/// As `%g` writes it: rates stay far below the million Gb/s where that turns to exponents.
+/// Formats like `%g`: rates stay far below one million Gb/s, from which `%g` prints exponents.
 fn gigabits(bps: u64) -> String {
     let tenths = bps / 100_000_000;
     match tenths % 10 {
@@ -227,8 +227,8 @@ fn gigabits(bps: u64) -> String {
     }
 }
 
-/// The ports as libibverbs has them, for releases that print their effective speed. Without the
-/// library, a driver for the device, or a record of either, there are no such lines.
+/// Returns the ports from libibverbs, for releases that print their effective speed. Empty
+/// without the library, without a driver for the device, or without a record of either.
 fn effective_speeds(job: &Job<'_>, name: &str) -> Vec<VerbsPort> {
     if !job.since(65) {
         return Vec::new();
@@ -237,7 +237,8 @@ fn effective_speeds(job: &Job<'_>, name: &str) -> Vec<VerbsPort> {
     entry.and_then(|entry| entry.answer.ok()).map_or_else(Vec::new, |answer| answer.ports)
 }
 
-/// Since release 63 a device without a GID and without a connection manager is no failure.
+/// True if the failure is ignored: since release 63, for a device without a GID and without a
+/// connection manager.
 fn is_no_endpoint(job: &Job<'_>, name: &str, port: i32) -> bool {
     let number = if port == -1 { 1 } else { port };
     let folder = format!("{CLASS}/{name}/ports/{number}");
@@ -246,7 +247,7 @@ fn is_no_endpoint(job: &Job<'_>, name: &str, port: i32) -> bool {
     !has_gid && cap_mask & 0x10000 == 0
 }
 
-/// Says that a device failed; whether the program goes on.
+/// Prints the failure of a device; false if the program ends.
 fn failed(job: &Job<'_>, name: &str, out: &mut Transcript) -> bool {
     if job.since(54) {
         let pid = job.call.pid;

@@ -1,6 +1,6 @@
-//! `ibstatus`: the ports of all devices, a shell script over sysfs.
+//! `ibstatus`: the ports of all devices. The original is a shell script over sysfs.
 //!
-//! The script takes what it reads as words: runs of white space become one space.
+//! The script splits file contents into words: runs of white space become one space.
 
 use super::reading::strerror;
 use super::{CLASS, Job, Transcript};
@@ -9,8 +9,7 @@ use crate::source::ReadError;
 /// Exit code of help and of a fatal error.
 const FATAL: u8 = 255;
 
-/// The lines of a port: what is printed before the value, the file, and what stands for an
-/// unreadable one.
+/// Lines of a port: text before the value, file, and replacement for an unreadable file.
 const LINES: [(&str, &str, &str); 7] = [
     ("\tdefault gid:\t", "gids/0", "unknown"),
     ("\tbase lid:\t", "lid", "unknown"),
@@ -59,7 +58,7 @@ fn show_all(job: &Job<'_>, out: &mut Transcript) {
         fatal(out, "No devices");
         return;
     };
-    // The pattern of a shell stays as it is where nothing fits.
+    // A shell keeps a pattern without matches.
     let devices = if devices.is_empty() { vec!["*".to_owned()] } else { devices };
     for device in &devices {
         if !show(job, device, None, Some(&devices), out) {
@@ -68,10 +67,10 @@ fn show_all(job: &Job<'_>, out: &mut Transcript) {
     }
 }
 
-/// Shows one port of a device, or all of them; whether the script goes on.
+/// Prints one port of a device, or all of them; false if the script ends.
 ///
-/// `here` are the names in the script's directory, to which it grows the pattern that is left of
-/// a device without ports; `None` where that is the caller's own directory.
+/// `here` has the names in the working directory of the script. For a device without ports, the
+/// shell expands the remaining pattern to these names. `None` means the directory of the caller.
 fn show(
     job: &Job<'_>,
     device: &str,
@@ -82,7 +81,7 @@ fn show(
     let folder = format!("{CLASS}/{device}/ports");
     let mut ports = match job.reading.names(&folder) {
         Ok(ports) => ports,
-        // The script takes its own complaint for the ports.
+        // The script uses its own error message as the list of ports.
         Err(error) if error.is_denied() => {
             ["Fatal", "error:", "No", "devices"].map(str::to_owned).into()
         }
@@ -109,7 +108,8 @@ fn show(
     true
 }
 
-/// A file's content. What is there and cannot be read, `cat` complains about.
+/// Returns the content of a file. Prints the error of `cat` for a file that exists but cannot be
+/// read.
 fn read(job: &Job<'_>, path: &str, out: &mut Transcript) -> Option<String> {
     let error = match job.reading.file(path) {
         Ok(text) => return Some(text),

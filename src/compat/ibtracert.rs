@@ -1,4 +1,4 @@
-//! `ibtracert`: the route from one port to another, as the forwarding tables have it.
+//! `ibtracert`: the route from one port to another, according to the forwarding tables.
 //!
 //! Unicast routes only. Used by `compat`.
 
@@ -76,7 +76,8 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Reads the pairs of a file with their lines. A line without two words has an empty second one.
+/// Reads the pairs of a file with their line numbers. A line with one word has an empty second
+/// word.
 fn read_pairs(
     job: &Job<'_>,
     session: &mut Session<'_>,
@@ -94,7 +95,7 @@ fn read_pairs(
     Ok(text.lines().enumerate().filter_map(pair).collect())
 }
 
-/// Prints the route of a pair; false if there is none.
+/// Prints the route of a pair; false without a route.
 fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Result<bool, Halt> {
     const FUNCTION: &str = "get_route";
     let Some(source) = tracer.session.resolve(from) else {
@@ -111,7 +112,7 @@ fn trace(tracer: &mut Tracer<'_>, from: &str, to: &str, format: Format) -> Resul
         let session = &mut tracer.session;
         return Err(show_usage(session.job, &USAGE, session.out));
     }
-    // The route to the source tells how to reach the switches behind it.
+    // The route to the source is the start of the directed routes to the switches behind it.
     let mut path = PortId::own();
     if !tracer.find(&mut path, &source, Format::Nothing) {
         tracer.session.warn(FUNCTION, "can't find a route to the src port");

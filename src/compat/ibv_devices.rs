@@ -1,4 +1,4 @@
-//! `ibv_devices`: the devices that libibverbs has a driver for.
+//! `ibv_devices`: the devices for which libibverbs has a driver.
 
 use super::reading::Listed;
 use super::{CompatError, Job, Tool, Transcript};

@@ -1,4 +1,4 @@
-//! `ibv_devinfo`: what libibverbs says of devices and ports.
+//! `ibv_devinfo`: attributes of devices and ports from libibverbs.
 
 mod device;
 mod port;
@@ -16,13 +16,13 @@ const OPTS: [Opt; 4] = [
     Opt { short: 'v', long: "verbose", takes_value: false },
 ];
 
-/// Exit code of wrong usage, and where there is no such device.
+/// Exit code of wrong usage, and of an unknown device.
 const FAILED: u8 = 255;
 
 #[derive(Default)]
 struct Options {
     device: Option<String>,
-    /// 0 is every port.
+    /// 0 for every port.
     port: u32,
     list: bool,
     verbose: bool,
@@ -64,7 +64,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
     Ok(())
 }
 
-/// The options; `None` where one of them was the answer.
+/// Parses the options; `None` if an error or the help was printed.
 fn options(job: &Job<'_>, out: &mut Transcript) -> Option<Options> {
     let mut options = Options::default();
     for word in parse(job.call.program, &OPTS, job.call.args) {
@@ -77,11 +77,11 @@ fn options(job: &Job<'_>, out: &mut Transcript) -> Option<Options> {
                     out.code = 1;
                     return None;
                 }
-                // The original keeps a byte of it.
+                // The original keeps only one byte.
                 options.port = u32::from(number.to_le_bytes()[0]);
             }
             Word::Option('v', _) => options.verbose = true,
-            // What stands behind it is not looked at.
+            // Options after `-l` are ignored.
             Word::Option('l', _) => return Some(Options { list: true, ..options }),
             Word::Bad(said) => {
                 out.warn(said);
@@ -89,7 +89,7 @@ fn options(job: &Job<'_>, out: &mut Transcript) -> Option<Options> {
                 out.code = FAILED;
                 return None;
             }
-            // Words are ignored, so that `ibv_devinfo siw0` shows every device.
+            // Operands are ignored, so that `ibv_devinfo siw0` shows every device.
             Word::Option(..) | Word::Operand(_) => {}
         }
     }
@@ -111,7 +111,7 @@ Options:
     ));
 }
 
-/// Prints a device and its ports; the exit code of it.
+/// Prints a device and its ports; returns the exit code.
 fn show(job: &Job<'_>, entry: &VerbsEntry, options: &Options, out: &mut Transcript) -> u8 {
     let attributes = match (&entry.answer, entry.refused) {
         (Ok(attributes), _) => attributes,
@@ -143,7 +143,7 @@ fn show(job: &Job<'_>, entry: &VerbsEntry, options: &Options, out: &mut Transcri
         let is_infiniband = attributes.device.transport_type == Some(0);
         port::print(job, port, options.verbose, is_infiniband, out);
         if options.verbose && !port::print_gids(job, &entry.name, port, out) {
-            // Before release 37 this was forgotten on the way out.
+            // Before release 37 the original lost this exit code.
             return if job.since(37) { FAILED } else { 0 };
         }
         out.print("\n");

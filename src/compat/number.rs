@@ -1,6 +1,7 @@
-//! Numbers as C reads them.
+//! Parses numbers like the C library.
 
-/// `strtoul` with base 0: white space, a sign, `0x` or `0` for other bases; 0 where no number is.
+/// Parses like `strtoul` with base 0: white space, a sign, prefix `0x` or `0` for other bases; 0
+/// without a number.
 pub(super) fn parse_any(text: &str) -> u64 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
     let (negative, digits) = match text.strip_prefix(['-', '+']) {
@@ -16,14 +17,14 @@ pub(super) fn parse_any(text: &str) -> u64 {
     with_base(digits, base, negative)
 }
 
-/// `strtoul` with base 16.
+/// Parses like `strtoul` with base 16.
 pub(super) fn parse_hex(text: &str) -> u64 {
     let text = text.trim_start();
     let digits = text.strip_prefix("0x").unwrap_or(text);
     with_base(digits, 16, false)
 }
 
-/// `atoi`: 0 where no number is.
+/// Parses like `atoi`: 0 without a number.
 pub(super) fn parse_decimal(text: &str) -> i32 {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix(['-', '+']) {
@@ -33,7 +34,7 @@ pub(super) fn parse_decimal(text: &str) -> i32 {
     truncate(with_base(digits, 10, negative)).cast_signed()
 }
 
-/// The lower 32 bits, as an assignment to `unsigned` keeps them.
+/// Returns the lower 32 bits, like an assignment to `unsigned`.
 pub(super) fn truncate(number: u64) -> u32 {
     u32::try_from(number & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,6 @@
-//! `perfquery`: counters of one port, of several ports, or of their sum.
+//! `perfquery`: counters of one port, of several ports, or their sum.
 //!
-//! Refuses -r and -R, which set counters to zero. Used by `compat`.
+//! Refuses `-r` and `-R`, which set counters to zero. Used by `compat`.
 
 mod details;
 mod options;
@@ -27,7 +27,7 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
                 return Err(session.fail(&format!("can't resolve destination port {address}")));
             }
         },
-        // The own port replaces the ports of -a.
+        // The local port replaces the ports of `-a`.
         None => match session.own() {
             Some(own) => (PortId::lid(own.lid), own.number.into()),
             None => return Err(session.fail("can't resolve self port (null)")),
@@ -46,12 +46,12 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     ports::run(query, &asked, port)
 }
 
-/// The port as a MAD has it.
+/// Returns the port number for a MAD.
 fn low(port: i32) -> u8 {
     u8::try_from(port & 0xff).unwrap_or(0)
 }
 
-/// A node that is asked for counters.
+/// A node whose counters are requested.
 struct Query<'job> {
     session: Session<'job>,
     to: PortId,
@@ -65,7 +65,7 @@ impl Query<'_> {
         self.capabilities & capability != 0
     }
 
-    /// Returns the fields that the node has.
+    /// Returns the fields that the node supports.
     fn fields(&self) -> Vec<Field> {
         if !self.is_extended {
             return tables::PORT_COUNTERS.to_vec();
@@ -98,7 +98,7 @@ impl Query<'_> {
         answer.ok_or_else(|| self.session.fail(failure))
     }
 
-    /// Returns the number in a field of a reply; 0 for a counter that the node does not have.
+    /// Returns the number in a field of a reply; 0 for an unsupported counter.
     fn number(&self, field: &Field, bytes: &[u8]) -> u64 {
         let is_missing = !self.is_extended
             && field.name == "PortXmitWait"
@@ -122,7 +122,7 @@ impl Query<'_> {
         self.session.out.print(head + &dump_values(fields, number));
     }
 
-    /// Prints an attribute with the details of a counter.
+    /// Prints a detail attribute of a counter.
     fn detail(&mut self, detail: &Detail, port: i32) -> Result<(), Halt> {
         let name = detail.name;
         let answer = self.session.performance(&self.to, detail.attribute, low(port));

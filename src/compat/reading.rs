@@ -1,4 +1,5 @@
-//! Reads as the originals read: whole files by their paths, and the last error for those that name it.
+//! Reads files like the originals: whole files by path. Keeps the last error, which some tools
+//! print, and the list of unrecorded answers.
 
 use std::cell::RefCell;
 
@@ -8,18 +9,18 @@ use crate::sys::Errno;
 
 use super::CompatError;
 
-/// A source, what it had no record of, and what the C library would call its last error.
+/// A source, its unrecorded answers, and the text of the last error.
 pub(super) struct Reading<'source> {
     source: &'source dyn Source,
     missing: RefCell<Vec<String>>,
     last_error: RefCell<String>,
 }
 
-/// libibverbs' list of devices.
+/// Device list of libibverbs.
 pub(super) enum Listed {
-    /// The devices, in the library's order.
+    /// Devices, in the order of the library.
     Devices(Vec<VerbsEntry>),
-    /// The library refused, for this reason in the C library's words.
+    /// Error of the library, as text of the C library.
     Refused(String),
 }
 
@@ -29,62 +30,62 @@ impl<'source> Reading<'source> {
         Self { source, missing: RefCell::default(), last_error }
     }
 
-    /// What was asked and is in no record.
+    /// Returns the questions without a recorded answer.
     pub(super) fn into_missing(self) -> Vec<String> {
         self.missing.into_inner()
     }
 
-    /// Returns the source itself, for questions that are not files.
+    /// Returns the source itself, for questions that are not about files.
     pub(super) fn source(&self) -> &'source dyn Source {
         self.source
     }
 
-    /// Notes data that no record holds: the run ends with its name.
+    /// Adds a missing item; the run ends with an error that names it.
     pub(super) fn lacks(&self, what: impl Into<String>) {
         self.missing.borrow_mut().push(what.into());
     }
 
-    /// The C library's sentence for the last failed reading; `Success` when none has failed.
+    /// Returns the text of the last failed read; `Success` if none failed.
     pub(super) fn last_error(&self) -> String {
         self.last_error.borrow().clone()
     }
 
-    /// Forgets the last failed reading.
+    /// Forgets the last failed read.
     pub(super) fn forget_error(&self) {
         *self.last_error.borrow_mut() = "Success".into();
     }
 
-    /// The whole content of a file.
+    /// Returns the whole content of a file.
     pub(super) fn file(&self, path: &str) -> Result<String, ReadError> {
         let bytes = self.ask(&Question::File(path.to_owned()))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A file's content without the line breaks at its end, as `$(cat FILE)` in a shell; nothing
-    /// where it cannot be read.
+    /// Returns the content of a file without trailing line breaks, like `$(cat FILE)` in a shell;
+    /// `None` if it cannot be read.
     pub(super) fn cat(&self, path: &str) -> Option<String> {
         self.file(path).ok().map(|text| text.trim_end_matches('\n').to_owned())
     }
 
-    /// Whether there is such a file, readable or not.
+    /// True if the file exists, readable or not.
     pub(super) fn has_file(&self, path: &str) -> bool {
         !self.file(path).is_err_and(|error| error.is_absent() || error == ReadError::NotAFile)
     }
 
-    /// The names in a directory, sorted by their bytes, without the hidden ones.
+    /// Returns the names in a directory, sorted by bytes, without hidden names.
     pub(super) fn names(&self, path: &str) -> Result<Vec<String>, ReadError> {
         let bytes = self.ask(&Question::Dir(path.to_owned()))?;
         let names = String::from_utf8_lossy(&bytes);
         Ok(names.lines().filter(|name| !name.starts_with('.')).map(str::to_owned).collect())
     }
 
-    /// Where a link leads.
+    /// Returns the target of a link.
     pub(super) fn link(&self, path: &str) -> Option<String> {
         let bytes = self.ask(&Question::Link(path.to_owned())).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
 
-    /// What libibverbs says, where that is recorded and it says anything at all.
+    /// Returns the devices of libibverbs; empty if they are not recorded or the library failed.
     pub(super) fn verbs_if_any(&self) -> Vec<VerbsEntry> {
         let answer = self.source.ask(&Question::Verbs).ok();
         match answer.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
@@ -93,12 +94,12 @@ impl<'source> Reading<'source> {
         }
     }
 
-    /// The devices that libibverbs lists.
+    /// Returns the devices of libibverbs.
     pub(super) fn verbs(&self, tool: &'static str) -> Result<Listed, CompatError> {
         let unavailable = |detail: String, fix| CompatError::Unavailable { tool, detail, fix };
         let bytes = match self.ask(&Question::Verbs) {
             Ok(bytes) => bytes,
-            // Noted already: the whole run ends with it.
+            // The item is already in `missing`, so the run ends with an error.
             Err(ReadError::NotRecorded) => return Ok(Listed::Devices(Vec::new())),
             Err(error) => return Err(unavailable(error.to_string(), None)),
         };
@@ -141,7 +142,7 @@ impl<'source> Reading<'source> {
 }
 
 impl Reading<'_> {
-    /// Whether a recorded directory above what is asked for is not there, or lists no way to it.
+    /// True if a recorded parent directory does not exist, or does not contain the path.
     fn is_known_to_lack(&self, question: &Question) -> bool {
         let (Question::File(path) | Question::Dir(path) | Question::Link(path)) = question else {
             return false;
@@ -159,7 +160,7 @@ impl Reading<'_> {
     }
 }
 
-/// The C library's sentence for an error, as in `Invalid argument`.
+/// Returns the text of the C library for an error, for example `Invalid argument`.
 pub(super) fn strerror(error: &ReadError) -> String {
     let text = match error {
         ReadError::Errno(errno) => errno.text(),

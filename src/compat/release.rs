@@ -1,6 +1,8 @@
+//! Release of rdma-core whose output is produced: requested, or found by the installed libraries.
+
 use crate::source::{Question, Source};
 
-/// Where distributions put libraries.
+/// Library directories of distributions.
 const FOLDERS: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -9,34 +11,35 @@ const FOLDERS: [&str; 6] = [
     "/lib/x86_64-linux-gnu",
     "/lib64",
 ];
-/// The newest release whose output is known, and the oldest.
+/// Newest and oldest release with a known output format.
 const NEWEST: u32 = 65;
 const OLDEST: u32 = 33;
 
 /// A release of rdma-core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Release {
-    /// The number that decides about formats.
+    /// Major number, which determines the formats.
     pub major: u32,
-    /// As its tools print it: `44.0`.
+    /// Text that the tools print: `44.0`.
     pub text: String,
 }
 
 impl Release {
-    /// The newest one that is known.
+    /// Returns the newest known release.
     #[must_use]
     pub fn newest() -> Self {
         Self { major: NEWEST, text: format!("{NEWEST}.0") }
     }
 
-    /// The release of that number; `None` for one that is not known.
+    /// Returns the release with this number; `None` if it is unknown.
     #[must_use]
     pub fn of(major: u32) -> Option<Self> {
         (OLDEST..=NEWEST).contains(&major).then(|| Self { major, text: format!("{major}.0") })
     }
 
-    /// The one whose libraries are installed, as the name says that `libibverbs.so.1` leads to;
-    /// the newest where none is. Older ones than the oldest known print as that one does.
+    /// Returns the installed release, from the file name behind the link `libibverbs.so.1`, else
+    /// the newest known release. A release older than the oldest known one gets the formats of
+    /// the oldest.
     #[must_use]
     pub fn installed(source: &dyn Source) -> Self {
         let libraries = ["libibverbs.so.1", "libibumad.so.3"];
@@ -51,13 +54,13 @@ impl Release {
     }
 }
 
-/// `libibverbs.so.1.14.44.0`: the interface's version, then the release's.
+/// Parses `libibverbs.so.1.14.44.0`: interface version, then release.
 fn parse_target(library: &str, target: &str) -> Option<Release> {
     let file = target.trim_end().rsplit('/').next()?;
     let numbers = file.strip_prefix(library)?.strip_prefix('.')?;
     let (_, text) = numbers.split_once('.')?;
     let digits = text.split('.').next()?;
-    // A vendor's own numbering, as 2404mlnx51, says nothing of the format.
+    // The numbering of a vendor, as in 2404mlnx51, does not determine the format.
     let major: u32 = digits.parse().ok().filter(|major| (1..1000).contains(major))?;
     Some(Release { major: major.clamp(OLDEST, NEWEST), text: text.to_owned() })
 }

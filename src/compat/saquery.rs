@@ -18,7 +18,7 @@ use queries::Administration;
 
 /// Exit code of a panic of the original.
 const PANIC: u8 = 255;
-/// Time for a reply if the command line has none.
+/// Timeout for a reply if the command line has none.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError> {
@@ -47,9 +47,9 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     administration.run(&asked)
 }
 
-/// Prints the end of a tool that knows no subnet manager.
+/// Prints the last messages of a tool that finds no subnet manager.
 fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcript) -> Halt {
-    // The original prints the name only if there is none.
+    // The original prints "(null)" without a device name, and nothing with a device name.
     let name = if device.is_some() { "" } else { "(null)" };
     let pid = job.call.pid;
     out.warn(format!(
@@ -64,7 +64,7 @@ fn no_manager(job: &Job<'_>, device: Option<&str>, port: u32, out: &mut Transcri
 struct Asked {
     operation: Operation,
     print: Print,
-    /// Operands behind the name of the query.
+    /// Operands after the name of the query.
     operands: Vec<String>,
     /// Conditions of a path.
     path: PathQuery,
@@ -73,7 +73,7 @@ struct Asked {
 /// Conditions of a path.
 #[derive(Default)]
 struct PathQuery {
-    /// Ends as LIDs or names.
+    /// Ends, as LIDs or names.
     ends: Option<(String, String)>,
     from_gid: u128,
     to_gid: u128,
@@ -129,7 +129,7 @@ impl Asked {
         }
     }
 
-    /// Returns what the command line lacks for its option.
+    /// Returns the message for a missing operand of an option.
     fn missing(&self) -> Option<&'static str> {
         let operand = self.operands.first();
         match (self.print, operand) {
@@ -145,7 +145,7 @@ impl Asked {
 }
 
 impl PathQuery {
-    /// Takes an option; false if its value is none.
+    /// Applies an option; false if its value is invalid.
     fn take(&mut self, letter: char, value: &str) -> bool {
         let number = truncate(parse_any(value));
         let low = u8::try_from(number & 0xff).unwrap_or(0);

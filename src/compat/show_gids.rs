@@ -1,10 +1,10 @@
-//! `show_gids`: the used entries of the GID tables, a shell script over sysfs.
+//! `show_gids`: the used entries of the GID tables. The original is a shell script over sysfs.
 
 use super::number::parse_hex;
 use super::reading::strerror;
 use super::{CLASS, Job, Transcript};
 
-/// Entries that the script leaves out.
+/// Entries that the script omits.
 const EMPTY: [&str; 2] =
     ["0000:0000:0000:0000:0000:0000:0000:0000", "fe80:0000:0000:0000:0000:0000:0000:0000"];
 
@@ -31,7 +31,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) {
     out.print(format!("n_gids_found={count}\n"));
 }
 
-/// What `ls` prints of a directory, and says of one that is not there.
+/// Returns the names in a directory; prints the error of `ls` if it cannot be read.
 fn list(job: &Job<'_>, path: &str, out: &mut Transcript) -> Vec<String> {
     match job.reading.names(path.trim_end_matches('/')) {
         Ok(names) => names,
@@ -42,7 +42,7 @@ fn list(job: &Job<'_>, path: &str, out: &mut Transcript) -> Vec<String> {
     }
 }
 
-/// One entry behind its index; `None` for an empty one.
+/// Formats an entry after its index; `None` for an empty entry.
 fn entry(job: &Job<'_>, folder: &str, index: &str, out: &mut Transcript) -> Option<String> {
     let path = format!("{folder}/gids/{index}");
     let gid = match job.reading.file(&path) {

@@ -1,6 +1,6 @@
-//! `sminfo`: the subnet manager of a subnet, or the one behind a port.
+//! `sminfo`: the subnet manager of a subnet, or the subnet manager behind a port.
 //!
-//! Changes no subnet manager: the original can set the state with a modifier. Used by `compat`.
+//! Changes no subnet manager; the original can set the state with a modifier. Used by `compat`.
 
 use super::diags::{Halt, Own, PortId, Session, Usage, ended, parse};
 use super::number::parse_decimal;
@@ -28,7 +28,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut Transcript) -> Result<(), CompatError
 
 fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     let parsed = parse(job, &USAGE, out)?;
-    // Without a modifier the values of -s, -p and -a change nothing.
+    // Without a modifier the values of `-s`, `-p` and `-a` change nothing.
     let modifier = parsed.operands.get(1).map_or(0, |word| parse_decimal(word));
     if modifier != 0 {
         let option = format!("modifier {modifier}");

@@ -37,10 +37,10 @@ fn answer(job: &Job<'_>, out: &mut Transcript) -> Result<(), Halt> {
     (known.run)(query)
 }
 
-/// One query to a node.
+/// A query to one node.
 struct Query<'job> {
     session: Session<'job>,
-    /// Operation as the command line has it.
+    /// Operation as written on the command line.
     name: &'job str,
     names: NodeNames,
     to: PortId,
@@ -49,7 +49,7 @@ struct Query<'job> {
 }
 
 impl Query<'_> {
-    /// Requests an attribute; ends the tool with the message if there is no answer.
+    /// Requests an attribute; without a reply, ends the tool with the message.
     fn ask(&mut self, attribute: u16, modifier: u32, message: &str) -> Result<[u8; 64], Halt> {
         let answer = self.session.smp(&self.to, attribute, modifier);
         answer.ok_or_else(|| self.failed(message))
@@ -60,7 +60,7 @@ impl Query<'_> {
         self.session.fail(&text)
     }
 
-    /// The port as a modifier has it.
+    /// Returns the port as an attribute modifier.
     fn modifier(&self) -> u32 {
         self.port.cast_unsigned()
     }

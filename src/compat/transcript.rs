@@ -1,21 +1,23 @@
-/// What a tool says, and how it ends.
+//! Output of a compat tool: stdout, stderr and exit code. `cmd` prints it.
+
+/// Output of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcript {
-    /// Its answer.
+    /// Standard output.
     pub stdout: String,
-    /// What it says beside that.
+    /// Standard error.
     pub stderr: String,
-    /// Its exit code.
+    /// Exit code.
     pub code: u8,
 }
 
 impl Transcript {
-    /// Adds to the answer.
+    /// Appends to stdout.
     pub(super) fn print(&mut self, text: impl AsRef<str>) {
         self.stdout.push_str(text.as_ref());
     }
 
-    /// Says something on stderr.
+    /// Appends to stderr.
     pub(super) fn warn(&mut self, text: impl AsRef<str>) {
         self.stderr.push_str(text.as_ref());
     }

@@ -1,13 +1,14 @@
-//! A device as libibumad reads it: all or nothing, from files of its own choice.
+//! Reads a device from the same files as libibumad. If one file cannot be read, the whole device
+//! is unreadable.
 
 use super::number::{parse_any, parse_decimal, parse_hex, truncate};
 use super::reading::Reading;
 use super::{CLASS, Transcript};
 use crate::source::ReadError;
 
-/// Room for a name, its end included.
+/// Size in bytes of a name with its end.
 const NAME: usize = 20;
-/// The library knows ports 0 to 9: one with a higher number loses the whole device.
+/// The library supports ports 0 to 9; a higher port number makes the whole device unreadable.
 const PORTS: i32 = 10;
 
 /// A device with all its ports.
@@ -19,7 +20,7 @@ pub(super) struct Ca {
     pub(super) hw_rev: String,
     pub(super) node_guid: u64,
     pub(super) system_guid: u64,
-    /// In the order of their numbers.
+    /// Ports, in the order of their numbers.
     pub(super) ports: Vec<Port>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Port {
     pub(super) state: u32,
     pub(super) phys_state: u32,
     pub(super) rate: u32,
-    /// Whether the rate's text names FDR10.
+    /// True if the text of the rate contains FDR10.
     pub(super) is_fdr10: bool,
     pub(super) base_lid: u32,
     pub(super) lmc: u32,
@@ -39,7 +40,7 @@ pub(super) struct Port {
     pub(super) link_layer: String,
 }
 
-/// Why there is no device: something of it could not be read.
+/// Marker that part of the device could not be read.
 pub(super) struct Unreadable;
 
 impl From<ReadError> for Unreadable {
@@ -49,12 +50,12 @@ impl From<ReadError> for Unreadable {
 }
 
 impl Ca {
-    /// The highest number of a port.
+    /// Returns the highest port number.
     pub(super) fn port_count(&self) -> i32 {
         self.ports.last().map_or(0, |port| port.number)
     }
 
-    /// The port of that number.
+    /// Returns the port with this number.
     pub(super) fn port(&self, number: i32) -> Option<&Port> {
         self.ports.iter().find(|port| port.number == number)
     }
@@ -66,7 +67,7 @@ impl Ca {
         pid: u32,
         out: &mut Transcript,
     ) -> Result<Self, Unreadable> {
-        // Longer names lose their end, and with it the device.
+        // A longer name is truncated, so the device is not found.
         let name = name.get(..NAME - 1).unwrap_or(name);
         let folder = format!("{CLASS}/{name}");
         let text = |file: &str, room| {
@@ -156,14 +157,14 @@ impl Port {
     }
 }
 
-/// Whether the word before the first bracket ends in FDR10.
+/// True if the word before the first bracket ends with FDR10.
 fn names_fdr10(rate: &str) -> bool {
     let Some((before, _)) = rate.split_once(')') else { return false };
     let Some(start) = before.len().checked_sub(5) else { return false };
     before.get(start..).is_some_and(|word| word.eq_ignore_ascii_case("fdr10"))
 }
 
-/// A file's text in so many bytes, its end included, up to its last line break.
+/// Returns the text of a file: at most `room` bytes including its end, up to the last line break.
 fn read_text(reading: &Reading<'_>, path: &str, room: usize) -> Result<String, ReadError> {
     let mut text = reading.file(path)?;
     if text.len() >= room {
@@ -179,12 +180,12 @@ fn read_text(reading: &Reading<'_>, path: &str, room: usize) -> Result<String, R
     Ok(text)
 }
 
-/// A file's number.
+/// Returns the number in a file.
 pub(super) fn read_number(reading: &Reading<'_>, path: &str) -> Result<u32, ReadError> {
     Ok(truncate(parse_any(&read_text(reading, path, 32)?)))
 }
 
-/// The last four of so many groups of hexadecimal digits.
+/// Returns the last four of `groups` groups of hexadecimal digits.
 fn read_groups(
     reading: &Reading<'_>,
     path: &str,

@@ -1,4 +1,5 @@
-//! Attributes as tables of fields: one declaration gives the type, its codec and its field list.
+//! Attributes as tables of fields: one declaration defines the type, its codec and its field
+//! list.
 
 /// Bytes that are too short for an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -6,9 +7,9 @@
 pub struct Short {
     /// Name of the attribute.
     pub name: &'static str,
-    /// Bytes that the attribute has.
+    /// Size of the attribute in bytes.
     pub needed: usize,
-    /// Bytes that arrived.
+    /// Number of bytes that arrived.
     pub found: usize,
 }
 
@@ -27,9 +28,9 @@ pub struct FieldValue {
 pub trait Attribute: Sized {
     /// Name in the specification.
     const NAME: &'static str;
-    /// Attribute id in the header of a MAD.
+    /// Attribute ID in the header of a MAD.
     const ID: u16;
-    /// Bytes of the attribute.
+    /// Size of the attribute in bytes.
     const BYTES: usize;
 
     /// Decodes the attribute from the start of the bytes.

@@ -24,11 +24,11 @@ pub(super) fn write(bytes: &mut [u8], offset: usize, width: usize, value: u64) {
     }
 }
 
-/// The bytes that hold a field, and the bits of the field in the number that these bytes make.
+/// Bytes that contain a field, and the bits of the field in the number formed by these bytes.
 struct Place {
     /// First byte.
     first: usize,
-    /// Byte behind the last one.
+    /// Byte after the last one.
     end: usize,
     /// Number of bits below the field.
     shift: usize,
@@ -37,7 +37,7 @@ struct Place {
 }
 
 impl Place {
-    /// Returns the place of a field of 1 to 64 bits, which lies in at most 9 bytes.
+    /// Returns the place of a field of 1 to 64 bits, which spans at most 9 bytes.
     #[inline]
     fn of(offset: usize, width: usize) -> Self {
         let end = (offset + width).div_ceil(8);

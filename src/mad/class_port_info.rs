@@ -1,4 +1,5 @@
-//! Capabilities of a management class on a node (specification 13.4.8.1).
+//! Capabilities of a management class on a node (specification 13.4.8.1). Used by `collect` and
+//! `compat`.
 
 use super::attribute::attributes;
 
@@ -13,7 +14,7 @@ attributes! {
         capabilities: u16 = 2, 0 / 16;
         /// More capabilities of the class.
         capabilities_2: u32 = 4, 0 / 27;
-        /// Time to answer a MAD, as an exponent of 4.096 us.
+        /// Response time of a MAD, as an exponent of 4.096 us.
         response_time: u8 = 7, 3 / 5;
         /// LID to which requests are redirected.
         redirect_lid: u16 = 28, 0 / 16;
@@ -27,43 +28,44 @@ attributes! {
 }
 
 impl ClassPortInfo {
-    /// Bit of the capabilities: one request can ask for the sum of all ports (port 255).
+    /// Bit of the capabilities: one request can return the sum of all ports (port 255).
     pub const ALL_PORTS: u16 = 1 << 8;
     /// Bit of the capabilities: 64-bit counters exist.
     pub const EXTENDED_WIDTH: u16 = 1 << 9;
-    /// Bit of the capabilities: 64-bit counters exist, but not those of unicast and multicast
+    /// Bit of the capabilities: 64-bit counters exist, except those of unicast and multicast
     /// packets.
     pub const EXTENDED_WIDTH_WITHOUT_CASTS: u16 = 1 << 10;
-    /// Bit of the capabilities: the counter of waiting exists.
+    /// Bit of the capabilities: the wait counter exists.
     pub const TRANSMIT_WAIT: u16 = 1 << 12;
     /// Bit of the second capabilities: 64-bit error counters exist.
     pub const EXTENDED_ERRORS: u32 = 1 << 1;
 
-    /// Performance class: one request can ask for the sum of all ports (port 255).
+    /// True if one request of the performance class can return the sum of all ports (port 255).
     #[must_use]
     pub fn has_all_ports(&self) -> bool {
         self.capabilities & Self::ALL_PORTS != 0
     }
 
-    /// Performance class: 64-bit counters exist.
+    /// True if the 64-bit counters of the performance class exist.
     #[must_use]
     pub fn has_extended_width(&self) -> bool {
         self.capabilities & Self::EXTENDED_WIDTH != 0
     }
 
-    /// Performance class: 64-bit counters exist, but not those of unicast and multicast packets.
+    /// True if the 64-bit counters of the performance class exist, except those of unicast and
+    /// multicast packets.
     #[must_use]
     pub fn has_extended_width_without_casts(&self) -> bool {
         self.capabilities & Self::EXTENDED_WIDTH_WITHOUT_CASTS != 0
     }
 
-    /// Performance class: the counter of waiting exists.
+    /// True if the wait counter of the performance class exists.
     #[must_use]
     pub fn has_transmit_wait(&self) -> bool {
         self.capabilities & Self::TRANSMIT_WAIT != 0
     }
 
-    /// Performance class: 64-bit error counters exist.
+    /// True if the 64-bit error counters of the performance class exist.
     #[must_use]
     pub fn has_extended_errors(&self) -> bool {
         self.capabilities_2 & Self::EXTENDED_ERRORS != 0
@@ -74,7 +76,7 @@ impl ClassPortInfo {
 fn capabilities_of_a_switch_are_read() {
     use super::Attribute as _;
 
-    // Capability mask 0x1200 of ibsim: 64-bit counters and the counter of waiting.
+    // Capability mask 0x1200 of ibsim: 64-bit counters and the wait counter.
     let mut bytes = [0; 72];
     bytes[..4].copy_from_slice(&[1, 1, 0x12, 0]);
     bytes[7] = 0x52;

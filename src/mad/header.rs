@@ -17,7 +17,7 @@ impl Class {
     pub const PERFORMANCE: Self = Self(0x04);
     /// Vendor class of ibping.
     pub const PING: Self = Self(0x32);
-    /// Base version and class version of Omni-Path, whose datagrams have 2,048 bytes.
+    /// Base version and class version of Omni-Path, whose MADs have 2,048 bytes.
     pub const OMNI_PATH_VERSION: u8 = 0x80;
 
     /// True for the classes of subnet management, which use queue pair 0.
@@ -38,13 +38,13 @@ impl Class {
 pub struct Method(pub u8);
 
 impl Method {
-    /// Request of an attribute.
+    /// Request for an attribute.
     pub const GET: Self = Self(0x01);
     /// Request to change an attribute.
     pub const SET: Self = Self(0x02);
     /// Message without a response.
     pub const SEND: Self = Self(0x03);
-    /// Request of a table of records (subnet administration).
+    /// Request for a table of records (subnet administration).
     pub const GET_TABLE: Self = Self(0x12);
     /// Bit that marks a response.
     const RESPONSE: u8 = 0x80;
@@ -55,7 +55,7 @@ impl Method {
 pub struct Status(pub u16);
 
 impl Status {
-    /// Returns true if the request was carried out.
+    /// True if the request succeeded.
     #[must_use]
     pub fn is_ok(self) -> bool {
         // Directed routes have their direction in the top bit.
@@ -98,11 +98,11 @@ pub struct Header {
     pub is_response: bool,
     /// Status of a response.
     pub status: Status,
-    /// Bytes 6 and 7, whose meaning depends on the class: hop pointer and hop count.
+    /// Bytes 6 and 7. In directed routes they are hop pointer and hop count.
     pub class_specific: u16,
-    /// Transaction id. Only the low 32 bits are the sender's: the kernel replaces the others.
+    /// Transaction ID. The sender chooses only the low 32 bits; the kernel replaces the others.
     pub transaction: u64,
-    /// Attribute id.
+    /// Attribute ID.
     pub attribute: u16,
     /// Attribute modifier, for example a port number.
     pub modifier: u32,
@@ -123,7 +123,7 @@ pub enum HeaderError {
 }
 
 impl Header {
-    /// Bytes of the header.
+    /// Size of the header in bytes.
     const BYTES: usize = 24;
 
     /// Base version of InfiniBand MADs.
@@ -156,8 +156,8 @@ impl Header {
         Self::decode_start(mad)
     }
 
-    /// Decodes the header from the start of bytes that may be shorter than a MAD: a joined table
-    /// without the padding of its last segment, or a request that the kernel gave up.
+    /// Decodes the header from bytes that may be shorter than a MAD: a joined table without the
+    /// padding of its last segment, or a request that the kernel gave up.
     ///
     /// # Errors
     /// There are fewer bytes than the header has, or the base version is not that of InfiniBand.
@@ -198,13 +198,13 @@ impl Header {
         mad[20..24].copy_from_slice(&self.modifier.to_be_bytes());
     }
 
-    /// Returns the part of the transaction id that is the sender's.
+    /// Returns the part of the transaction ID that the sender chose.
     #[must_use]
     pub fn low_transaction(&self) -> u32 {
         u32::try_from(self.transaction & 0xffff_ffff).unwrap_or(0)
     }
 
-    /// Returns true if this is the response to a request. Only the low 32 bits of the transaction
+    /// True if this is the response to the request. Only the low 32 bits of the transaction ID
     /// are compared.
     #[must_use]
     pub fn answers(&self, request: &Self) -> bool {

@@ -1,4 +1,5 @@
-//! Counters of performance management (specification 16.1.3.5 and 16.1.4.11).
+//! Counters of performance management (specification 16.1.3.5 and 16.1.4.11). Used by `collect`
+//! and `compat`.
 
 use super::attribute::{Attribute, attributes};
 use super::{Class, Header, MAD_BYTES, Method};
@@ -6,7 +7,7 @@ use super::{Class, Header, MAD_BYTES, Method};
 /// Offset of the attribute in a performance management MAD.
 const DATA: usize = 64;
 
-/// Error counters of `PortCounters` in the order of the bits of `CounterSelect` (specification
+/// Error counters of `PortCounters`, in the order of the bits of `CounterSelect` (specification
 /// 16.1.3.5). The bits of traffic follow.
 pub const ERROR_COUNTERS: [&str; 12] = [
     "SymbolErrorCounter",
@@ -23,7 +24,7 @@ pub const ERROR_COUNTERS: [&str; 12] = [
     "VL15Dropped",
 ];
 
-/// Returns the request of an attribute of a port.
+/// Returns the request for an attribute of a port.
 #[must_use]
 pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
@@ -32,13 +33,13 @@ pub fn performance_request<A: Attribute>(port: u8) -> [u8; MAD_BYTES] {
     mad
 }
 
-/// Returns the request that sets counters of a port to zero. The attribute holds the port and the
+/// Returns the request that sets counters of a port to zero. The attribute has the port and the
 /// select bits; its counters are the new values.
 #[must_use]
 pub fn performance_clear<A: Attribute>(attribute: &A) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
     Header::request(Class::PERFORMANCE, Method::SET, A::ID, 0).encode(&mut mad);
-    // The attributes of this class are shorter than the rest of a MAD.
+    // The attributes of this class fit into a MAD, so `encode` cannot fail.
     let _ = attribute.encode(&mut mad[DATA..]);
     mad
 }
@@ -52,19 +53,19 @@ pub fn performance_attribute<A: Attribute>(mad: &[u8]) -> Option<A> {
 attributes! {
     /// Counters of a port, 4 to 32 bits wide. A counter stops at its largest value.
     PortCounters("PortCounters", 0x12, 44 bytes) {
-        /// Port that the counters are of; 255 is the sum of all ports.
+        /// Port of the counters; 255 for the sum of all ports.
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
         /// Minor link errors.
         symbol_errors: u16 = 4, 0 / 16;
-        /// Times that the link recovered without going down.
+        /// Number of link recoveries without a link down.
         link_error_recovery: u8 = 6, 0 / 8;
-        /// Times that the link went down.
+        /// Number of times that the link went down.
         link_downed: u8 = 7, 0 / 8;
         /// Packets received with an error.
         receive_errors: u16 = 8, 0 / 16;
-        /// Packets received that another port had marked as bad.
+        /// Received packets that another port had marked as bad.
         receive_remote_physical_errors: u16 = 10, 0 / 16;
         /// Packets that a switch could not forward.
         receive_switch_relay_errors: u16 = 12, 0 / 16;
@@ -76,13 +77,13 @@ attributes! {
         receive_constraint_errors: u8 = 17, 0 / 8;
         /// More counters to set to zero, in a request.
         select_2: u8 = 18, 0 / 8;
-        /// Times that errors exceeded their threshold.
+        /// Number of times that link errors exceeded their threshold.
         local_link_integrity_errors: u8 = 19, 0 / 4;
-        /// Times that buffers overran for a long time.
+        /// Number of long buffer overruns.
         excessive_buffer_overruns: u8 = 19, 4 / 4;
-        /// Packets to queue pair 1 that were dropped.
+        /// Dropped packets to queue pair 1.
         qp1_dropped: u16 = 20, 0 / 16;
-        /// Management packets that were dropped for lack of buffers.
+        /// Management packets that were dropped because of missing buffers.
         vl15_dropped: u16 = 22, 0 / 16;
         /// Sent data in words of 4 bytes.
         transmit_words: u32 = 24, 0 / 32;
@@ -92,13 +93,13 @@ attributes! {
         transmit_packets: u32 = 32, 0 / 32;
         /// Received packets.
         receive_packets: u32 = 36, 0 / 32;
-        /// Ticks in which data waited because no credits or bandwidth were left.
+        /// Ticks in which data waited for credits or bandwidth.
         transmit_wait: u32 = 40, 0 / 32;
     }
 
-    /// What `PortRcvErrors` is the sum of (16.1.4.1).
+    /// Parts of the sum `PortRcvErrors` (16.1.4.1).
     PortReceiveErrorDetails("PortRcvErrorDetails", 0x15, 16 bytes) {
-        /// Port that the counters are of.
+        /// Port of the counters.
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
@@ -108,17 +109,17 @@ attributes! {
         malformed_packet_errors: u16 = 6, 0 / 16;
         /// Packets dropped because a buffer overran.
         buffer_overrun_errors: u16 = 8, 0 / 16;
-        /// Packets whose DLID has no route here.
+        /// Packets without a route for their DLID.
         dlid_mapping_errors: u16 = 10, 0 / 16;
         /// Packets without a virtual lane.
         vl_mapping_errors: u16 = 12, 0 / 16;
-        /// Packets that would leave by the port that they came in by.
+        /// Packets with the same port for input and output.
         looping_errors: u16 = 14, 0 / 16;
     }
 
-    /// What `PortXmitDiscards` is the sum of (16.1.4.2).
+    /// Parts of the sum `PortXmitDiscards` (16.1.4.2).
     PortTransmitDiscardDetails("PortXmitDiscardDetails", 0x16, 12 bytes) {
-        /// Port that the counters are of.
+        /// Port of the counters.
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
@@ -132,10 +133,10 @@ attributes! {
         switch_head_of_queue_discards: u16 = 10, 0 / 16;
     }
 
-    /// Counters of a port, 64 bits wide. The error counters exist only where
-    /// [`super::ClassPortInfo`] says so.
+    /// Counters of a port, 64 bits wide. Error counters exist only if [`super::ClassPortInfo`]
+    /// reports them.
     PortCountersExtended("PortCountersExtended", 0x1d, 184 bytes) {
-        /// Port that the counters are of; 255 is the sum of all ports.
+        /// Port of the counters; 255 for the sum of all ports.
         port: u8 = 1, 0 / 8;
         /// Counters to set to zero, in a request.
         select: u16 = 2, 0 / 16;
@@ -159,13 +160,13 @@ attributes! {
         multicast_receive_packets: u64 = 64, 0 / 64;
         /// Minor link errors.
         symbol_errors: u64 = 72, 0 / 64;
-        /// Times that the link recovered without going down.
+        /// Number of link recoveries without a link down.
         link_error_recovery: u64 = 80, 0 / 64;
-        /// Times that the link went down.
+        /// Number of times that the link went down.
         link_downed: u64 = 88, 0 / 64;
         /// Packets received with an error.
         receive_errors: u64 = 96, 0 / 64;
-        /// Packets received that another port had marked as bad.
+        /// Received packets that another port had marked as bad.
         receive_remote_physical_errors: u64 = 104, 0 / 64;
         /// Packets that a switch could not forward.
         receive_switch_relay_errors: u64 = 112, 0 / 64;
@@ -175,15 +176,15 @@ attributes! {
         transmit_constraint_errors: u64 = 128, 0 / 64;
         /// Packets that were dropped because of a constraint.
         receive_constraint_errors: u64 = 136, 0 / 64;
-        /// Times that errors exceeded their threshold.
+        /// Number of times that link errors exceeded their threshold.
         local_link_integrity_errors: u64 = 144, 0 / 64;
-        /// Times that buffers overran for a long time.
+        /// Number of long buffer overruns.
         excessive_buffer_overruns: u64 = 152, 0 / 64;
-        /// Management packets that were dropped for lack of buffers.
+        /// Management packets that were dropped because of missing buffers.
         vl15_dropped: u64 = 160, 0 / 64;
-        /// Ticks in which data waited because no credits or bandwidth were left.
+        /// Ticks in which data waited for credits or bandwidth.
         transmit_wait: u64 = 168, 0 / 64;
-        /// Packets to queue pair 1 that were dropped.
+        /// Dropped packets to queue pair 1.
         qp1_dropped: u64 = 176, 0 / 64;
     }
 }

@@ -1,8 +1,8 @@
 //! Vendor MADs of `ibping`: a request, and a reply with the name of the host.
 //!
-//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24, a reserved byte, the OUI at
-//! byte 37 and 216 bytes of data (specification 16.5). The layout of the data is that of `ibping` in
-//! infiniband-diags.
+//! A vendor MAD of classes 0x30 to 0x4f has an RMPP header at byte 24, a reserved byte, the OUI
+//! at byte 37 and 216 bytes of data (specification 16.5). The layout of the data is that of
+//! `ibping` in infiniband-diags.
 
 use super::{Class, Header, MAD_BYTES, Method, Status};
 
@@ -13,18 +13,19 @@ pub const PING_OUI: [u8; 3] = [0x00, 0x14, 0x05];
 const OUI: usize = 37;
 /// Offset of the data.
 const DATA: usize = 40;
-/// Attribute modifier of a request to which the reply has the method Send. `ibping` sends 0 and
-/// ignores others.
+/// Attribute modifier of a request whose reply has the method Send. `ibping` sends 0 and ignores
+/// other values.
 const WANTS_SEND: u32 = 1;
 
 /// Method of the reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PingReplyBy {
-    /// `GetResp`, which the kernel matches with the request. `ibping` replies by it.
+    /// `GetResp`, which the kernel matches with the request. `ibping` uses it.
     #[default]
     Response,
-    /// Send, which the kernel does not match with a request: on RoCE with IPv4 GIDs it drops
-    /// responses, because it compares the destination of the reply with that of the request.
+    /// Send, which the kernel does not match with a request. On RoCE with IPv4 GIDs the kernel
+    /// drops responses, because it compares the destination of the reply with that of the
+    /// request.
     Send,
 }
 
@@ -41,8 +42,8 @@ pub fn ping_request(transaction: u32, reply_by: PingReplyBy) -> [u8; MAD_BYTES] 
 
 /// Returns the reply to a request; `None` if the bytes are no request of this class and OUI.
 ///
-/// The transaction is that of the request, all 64 bits: the kernel of the requester finds its agent
-/// by the upper half. A name that is too long is cut.
+/// The reply has all 64 bits of the transaction ID of the request: the kernel of the requester
+/// finds its agent by the upper half. A name that is too long is truncated.
 #[must_use]
 pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
     let header = Header::decode(request).ok().filter(|header| is_ping(header, request))?;
@@ -64,10 +65,10 @@ pub fn ping_reply(request: &[u8], host: &str) -> Option<[u8; MAD_BYTES]> {
     Some(mad)
 }
 
-/// Returns the name of the host that replied, or the status of a refusal; `None` if the bytes are no
-/// reply to the request with this transaction. Bytes that are no UTF-8 are replaced.
+/// Returns the name of the replying host, or the status of a refusal. `None` if the bytes are no
+/// reply to the request with this transaction ID. Invalid UTF-8 is replaced.
 ///
-/// If no process serves the class, the kernel of Linux returns the request as a response with the
+/// If no process serves the class, the Linux kernel returns the request as a response with the
 /// status of an unsupported attribute (`generate_unmatched_resp`, drivers/infiniband/core/mad.c).
 #[must_use]
 pub fn ping_replied(mad: &[u8], transaction: u32) -> Option<Result<String, Status>> {
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// A request as `ibping` of infiniband-diags 44.0 sends it.
+    /// Returns a request as `ibping` of infiniband-diags 44.0 sends it.
     fn of_ibping() -> [u8; MAD_BYTES] {
         let mut mad = [0; MAD_BYTES];
         mad[..4].copy_from_slice(&[1, 0x32, 1, 1]);
@@ -145,7 +146,7 @@ mod tests {
     fn a_long_name_is_cut_and_ends() {
         let name = |host: &str| ping_replied(&ping_reply(&of_ibping(), host)?, 0x1234_5678)?.ok();
         assert_eq!(name(&"n".repeat(500)), Some("n".repeat(215)));
-        // 108 letters of two bytes are 216 bytes, of which the last must be zero.
+        // 108 letters of two bytes need 216 bytes, but the last byte must be zero.
         assert_eq!(name(&"é".repeat(300)), Some("é".repeat(107)));
         assert_eq!(name(""), Some(String::new()));
     }

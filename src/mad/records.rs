@@ -1,5 +1,5 @@
 //! Records of subnet administration (specification 15.2.5), the header of their tables, and the
-//! request of a table. `table` decodes the answer.
+//! request for a table. `table` decodes the reply.
 
 use super::MAD_BYTES;
 use super::attribute::{Attribute, Short, attributes};
@@ -9,7 +9,7 @@ use super::subnet::{NodeDescription, NodeInfo, PortInfo};
 attributes! {
     /// A link, from one end (15.2.5.14).
     LinkRecord("LinkRecord", 0x20, 6 bytes) {
-        /// LID of the near port; of a switch the LID of its port 0.
+        /// LID of the near port; for a switch the LID of its port 0.
         from_lid: u16 = 0, 0 / 16;
         /// Number of the near port.
         from_port: u8 = 2, 0 / 8;
@@ -19,9 +19,9 @@ attributes! {
         to_lid: u16 = 4, 0 / 16;
     }
 
-    /// The part of an answer between the common header and the records (15.2.1.1).
+    /// Part of a reply between the common header and the records (15.2.1.1).
     SaHeader("SA header", 0, 32 bytes) {
-        /// Version of RMPP: 1, or 0 for an answer of one segment.
+        /// Version of RMPP: 1, or 0 for a reply of one segment.
         rmpp_version: u8 = 0, 0 / 8;
         /// Type of the segment: 1 data, 2 acknowledgement, 3 stop, 4 abort.
         rmpp_type: u8 = 1, 0 / 8;
@@ -31,7 +31,7 @@ attributes! {
         rmpp_status: u8 = 3, 0 / 8;
         /// Number of the segment.
         segment: u32 = 4, 0 / 32;
-        /// Bytes of all segments, in the first one; of its own, in the last one.
+        /// Bytes of all segments in the first segment; bytes of its own in the last segment.
         payload_bytes: u32 = 8, 0 / 32;
         /// Key of the subnet manager.
         sm_key: u64 = 12, 0 / 64;
@@ -47,7 +47,7 @@ attributes! {
 pub struct NodeRecord {
     /// First LID of the port, or of port 0 of a switch.
     pub lid: u16,
-    /// The node as this port sees it.
+    /// Node attributes, as seen from this port.
     pub info: NodeInfo,
     /// Name of the node.
     pub description: NodeDescription,
@@ -82,7 +82,7 @@ pub struct PortInfoRecord {
     pub lid: u16,
     /// Number of the port.
     pub port: u8,
-    /// The port.
+    /// Port attributes.
     pub info: PortInfo,
 }
 
@@ -105,7 +105,7 @@ impl Attribute for PortInfoRecord {
     }
 }
 
-/// Returns the request of all records of an attribute.
+/// Returns the request for all records of an attribute.
 #[must_use]
 pub fn table_request<A: Attribute>() -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];

@@ -2,33 +2,33 @@
 
 use super::{Attribute, Class, Header, MAD_BYTES, Method};
 
-/// Most hops of a directed route.
+/// Maximum number of hops of a directed route.
 pub const LONGEST_PATH: usize = 63;
 
 /// Offset of the attribute in a subnet management MAD.
 const DATA: usize = 64;
-/// Offset of the ports to leave by in a directed route. Entry 0 is not used.
+/// Offset of the outgoing ports in a directed route. Entry 0 is not used.
 const INITIAL_PATH: usize = 128;
-/// LID of "routed by the list of ports alone".
+/// LID that means "routed by the list of ports alone".
 const PERMISSIVE_LID: u16 = 0xffff;
 
-/// The ports that a directed route leaves each node by, from the own port on.
+/// Outgoing ports of a directed route, from the local port on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DirectedPath(Vec<u8>);
 
-/// A directed route that no MAD can hold.
+/// Error for a directed route that is too long for a MAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a directed route has at most {LONGEST_PATH} hops")]
 pub struct PathError;
 
 impl DirectedPath {
-    /// Returns the route to the own node.
+    /// Returns the route to the local node.
     #[must_use]
     pub fn own() -> Self {
         Self::default()
     }
 
-    /// Returns the route that leaves the last node by this port.
+    /// Returns the route that continues through this port of the last node.
     ///
     /// # Errors
     /// The route already has [`LONGEST_PATH`] hops.
@@ -39,14 +39,14 @@ impl DirectedPath {
         Ok(Self([self.0.as_slice(), &[port]].concat()))
     }
 
-    /// The ports, the own one first.
+    /// Returns the ports, the local port first.
     #[must_use]
     pub fn ports(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// `0,1,23`, as infiniband-diags take it with -D.
+/// Formats `0,1,23`, the argument of `-D` of infiniband-diags.
 impl std::fmt::Display for DirectedPath {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("0")?;
@@ -54,13 +54,13 @@ impl std::fmt::Display for DirectedPath {
     }
 }
 
-/// Returns the request of an attribute by LID.
+/// Returns the request for an attribute by LID.
 #[must_use]
 pub fn smp<A: Attribute>(modifier: u32) -> [u8; MAD_BYTES] {
     smp_by_id(A::ID, modifier)
 }
 
-/// Returns the request of an attribute by LID; the attribute has no codec.
+/// Returns the request by LID for an attribute without a codec.
 #[must_use]
 pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];
@@ -68,13 +68,13 @@ pub fn smp_by_id(attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     mad
 }
 
-/// Returns the request of an attribute along a directed route.
+/// Returns the request for an attribute along a directed route.
 #[must_use]
 pub fn directed_smp<A: Attribute>(path: &DirectedPath, modifier: u32) -> [u8; MAD_BYTES] {
     directed_smp_by_id(path, A::ID, modifier)
 }
 
-/// Returns the request of an attribute along a directed route; the attribute has no codec.
+/// Returns the request along a directed route for an attribute without a codec.
 #[must_use]
 pub fn directed_smp_by_id(path: &DirectedPath, attribute: u16, modifier: u32) -> [u8; MAD_BYTES] {
     let mut mad = [0; MAD_BYTES];

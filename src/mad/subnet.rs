@@ -4,9 +4,9 @@
 use super::attribute::{Attribute, Short, attributes, whole};
 
 attributes! {
-    /// A node as one of its ports sees it (14.2.5.3).
+    /// A node, as seen from one of its ports (14.2.5.3).
     NodeInfo("NodeInfo", 0x11, 40 bytes) {
-        /// Base version of the MADs that the node understands.
+        /// Base version of the MADs that the node supports.
         base_version: u8 = 0, 0 / 8;
         /// Version of the subnet management class.
         class_version: u8 = 1, 0 / 8;
@@ -18,15 +18,15 @@ attributes! {
         system_image_guid: u64 = 4, 0 / 64;
         /// GUID of the node.
         node_guid: u64 = 12, 0 / 64;
-        /// GUID of the port that answered; of a switch the GUID of port 0.
+        /// GUID of the replying port; for a switch the GUID of port 0.
         port_guid: u64 = 20, 0 / 64;
         /// Entries of the partition table.
         partition_entries: u16 = 28, 0 / 16;
-        /// Device id that the vendor assigns.
+        /// Device ID assigned by the vendor.
         device_id: u16 = 30, 0 / 16;
-        /// Revision that the vendor assigns.
+        /// Revision assigned by the vendor.
         revision: u32 = 32, 0 / 32;
-        /// Number of the port that the request came in by.
+        /// Number of the port that received the request.
         local_port: u8 = 36, 0 / 8;
         /// OUI of the vendor.
         vendor_id: u32 = 37, 0 / 24;
@@ -34,25 +34,25 @@ attributes! {
 
     /// Forwarding of a switch (14.2.5.4).
     SwitchInfo("SwitchInfo", 0x12, 20 bytes) {
-        /// Entries of the linear forwarding table.
+        /// Number of entries in the linear forwarding table.
         linear_entries: u16 = 0, 0 / 16;
-        /// Entries of the random forwarding table.
+        /// Number of entries in the random forwarding table.
         random_entries: u16 = 2, 0 / 16;
-        /// Entries of the multicast forwarding table.
+        /// Number of entries in the multicast forwarding table.
         multicast_entries: u16 = 4, 0 / 16;
         /// Highest LID with an entry in the linear forwarding table.
         linear_top: u16 = 6, 0 / 16;
         /// Port for LIDs without an entry.
         default_port: u8 = 8, 0 / 8;
-        /// Port for multicast LIDs without an entry, from the other ports.
+        /// Port for multicast LIDs without an entry, for packets from other ports.
         default_multicast_primary_port: u8 = 9, 0 / 8;
-        /// Port for multicast LIDs without an entry, from the primary port.
+        /// Port for multicast LIDs without an entry, for packets from the primary port.
         default_multicast_other_port: u8 = 10, 0 / 8;
         /// Lifetime of a packet, as an exponent of 4.096 us.
         life_time: u8 = 11, 0 / 5;
         /// 1 if the state of a port changed.
         port_state_change: u8 = 11, 5 / 1;
-        /// How SL to VL tables are addressed.
+        /// Addressing mode of the SL to VL tables.
         sl_to_vl_mapping: u8 = 11, 6 / 2;
         /// LIDs for each port with the random forwarding table.
         lids_per_port: u16 = 12, 0 / 16;
@@ -66,15 +66,16 @@ attributes! {
         filter_raw_inbound: u8 = 16, 2 / 1;
         /// 1 if outgoing raw packets can be filtered.
         filter_raw_outbound: u8 = 16, 3 / 1;
-        /// 1 if port 0 has a link of its own.
+        /// 1 if port 0 is an enhanced port.
         enhanced_port_0: u8 = 16, 4 / 1;
         /// Highest multicast LID with an entry.
         multicast_top: u16 = 18, 0 / 16;
     }
 
-    /// A port (14.2.5.6). Of a switch, port 0 has the capability masks and the LIDs of all.
+    /// A port (14.2.5.6). Port 0 of a switch has the capability masks and the LIDs of all its
+    /// ports.
     PortInfo("PortInfo", 0x15, 64 bytes) {
-        /// Management key; 0 unless the request had it.
+        /// Management key; 0 unless the request contains the key.
         m_key: u64 = 0, 0 / 64;
         /// Upper 64 bits of the GIDs of the port.
         gid_prefix: u64 = 8, 0 / 64;
@@ -88,9 +89,9 @@ attributes! {
         diagnostic_code: u16 = 24, 0 / 16;
         /// Seconds until the protection by the management key ends.
         m_key_lease_s: u16 = 26, 0 / 16;
-        /// Number of the port that the request came in by.
+        /// Number of the port that received the request.
         local_port: u8 = 28, 0 / 8;
-        /// Link widths that are enabled.
+        /// Enabled link widths.
         width_enabled: u8 = 29, 0 / 8;
         /// Link widths that the port supports: 1 1X, 2 4X, 4 8X, 8 12X, 16 2X.
         width_supported: u8 = 30, 0 / 8;
@@ -110,7 +111,7 @@ attributes! {
         lmc: u8 = 34, 5 / 3;
         /// Link speed in use; 0 if an extended speed is in use.
         speed_active: u8 = 35, 0 / 4;
-        /// Link speeds that are enabled.
+        /// Enabled link speeds.
         speed_enabled: u8 = 35, 4 / 4;
         /// MTU in use as a code: 1 is 256 bytes, 5 is 4,096.
         neighbor_mtu: u8 = 36, 0 / 4;
@@ -130,7 +131,7 @@ attributes! {
         init_type_reply: u8 = 41, 0 / 4;
         /// Largest MTU as a code.
         mtu_capability: u8 = 41, 4 / 4;
-        /// Packets that may be dropped until a virtual lane is stalled.
+        /// Number of packets that may be dropped before a virtual lane is stalled.
         vl_stall_count: u8 = 42, 0 / 3;
         /// Time that a packet may wait at the head of a queue, as an exponent.
         head_of_queue_life: u8 = 42, 3 / 5;
@@ -158,7 +159,7 @@ attributes! {
         multicast_trap_suppression: u8 = 51, 1 / 2;
         /// Interval between traps, as an exponent.
         subnet_timeout: u8 = 51, 3 / 5;
-        /// Time to answer a MAD, as an exponent.
+        /// Response time of a MAD, as an exponent.
         response_time: u8 = 52, 3 / 5;
         /// Threshold of local physical errors.
         local_physical_errors: u8 = 53, 0 / 4;
@@ -170,7 +171,7 @@ attributes! {
         speed_ext_2_active: u8 = 56, 1 / 2;
         /// Speeds of the second extension that the port supports.
         speed_ext_2_supported: u8 = 56, 3 / 2;
-        /// Speeds of the second extension that are enabled.
+        /// Enabled speeds of the second extension.
         speed_ext_2_enabled: u8 = 56, 5 / 3;
         /// Round trip time of the link.
         link_round_trip: u32 = 57, 0 / 24;
@@ -180,19 +181,19 @@ attributes! {
         speed_ext_active: u8 = 62, 0 / 4;
         /// Extended speeds that the port supports.
         speed_ext_supported: u8 = 62, 4 / 4;
-        /// Extended speeds that are enabled; 30 disables all of them.
+        /// Enabled extended speeds; 30 disables all of them.
         speed_ext_enabled: u8 = 63, 3 / 5;
     }
 
     /// The subnet manager of a port (14.2.5.13).
     SmInfo("SMInfo", 0x20, 24 bytes) {
-        /// GUID of the port that the subnet manager uses.
+        /// GUID of the port of the subnet manager.
         guid: u64 = 0, 0 / 64;
-        /// Key of the subnet manager; 0 unless the request had it.
+        /// Key of the subnet manager; 0 unless the request contains the key.
         sm_key: u64 = 8, 0 / 64;
-        /// Counter that grows while the subnet manager works.
+        /// Counter that increases while the subnet manager works.
         activity: u32 = 16, 0 / 32;
-        /// Priority; the highest becomes master.
+        /// Priority; the subnet manager with the highest priority becomes master.
         priority: u8 = 20, 0 / 4;
         /// 0 not active, 1 discovering, 2 standby, 3 master.
         state: u8 = 20, 4 / 4;
@@ -205,7 +206,7 @@ attributes! {
 pub struct ForwardingBlock(pub [u8; Self::ENTRIES]);
 
 impl ForwardingBlock {
-    /// Entries of a block.
+    /// Number of entries in a block.
     pub const ENTRIES: usize = 64;
 }
 
@@ -227,13 +228,13 @@ impl Attribute for ForwardingBlock {
     }
 }
 
-/// 32 entries of the partition table of a port (14.2.5.7); 0 is an empty entry. The modifier is the
-/// number of the block; of a switch its upper half is the number of the port.
+/// 32 entries of the partition table of a port (14.2.5.7); 0 is an empty entry. The modifier is
+/// the number of the block; for a switch its upper half is the number of the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PartitionBlock(pub [u16; Self::KEYS]);
 
 impl PartitionBlock {
-    /// Entries of a block.
+    /// Number of entries in a block.
     pub const KEYS: usize = 32;
 }
 
@@ -259,7 +260,7 @@ impl Attribute for PartitionBlock {
     }
 }
 
-/// Name of a node (14.2.5.2): 64 bytes of text that the node's administrator chose.
+/// Name of a node (14.2.5.2): 64 bytes of text that the administrator of the node chose.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeDescription(pub String);
 
@@ -268,7 +269,7 @@ impl Attribute for NodeDescription {
     const ID: u16 = 0x10;
     const BYTES: usize = 64;
 
-    /// Takes the text up to the first zero byte. Bytes that are not UTF-8 become U+FFFD.
+    /// Reads the text up to the first zero byte. Invalid UTF-8 becomes U+FFFD.
     fn decode(bytes: &[u8]) -> Result<Self, Short> {
         let text = whole::<Self>(bytes)?;
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,49 +1,49 @@
-//! Tables of subnet administration: the records of one answer, which the kernel joins from its
+//! Tables of subnet administration: the records of one reply, which the kernel joins from its
 //! segments (RMPP, specification 13.6 and 15.2.1).
 //!
-//! The header of a joined answer is that of the first segment. The kernel acknowledges segments,
-//! puts them in order and requests lost ones again (`drivers/infiniband/core/mad_rmpp.c`): this
-//! module receives no segments. Answers that cannot be a whole table are refused.
+//! The header of a joined reply is that of the first segment. The kernel acknowledges segments,
+//! orders them and requests lost segments again (`drivers/infiniband/core/mad_rmpp.c`), so this
+//! module receives no segments. It rejects replies that cannot be a whole table.
 
 use super::attribute::Attribute;
 use super::header::Status;
 use super::records::SaHeader;
 
-/// An answer that is no table of the requested records.
+/// A reply that is no table of the requested records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordTableError {
-    /// The answer is shorter than its headers.
+    /// The reply is shorter than its headers.
     #[error("an answer of subnet administration has 56 bytes at least, and {0} arrived")]
     Short(usize),
     /// Subnet administration refused the request.
     #[error("subnet administration replied: {}", .0.text())]
     Refused(Status),
-    /// The records are of another kind.
+    /// The records have another type.
     #[error("attribute {found:#06x} arrived, and {needed:#06x} was requested")]
     Attribute {
-        /// Attribute id of the request.
+        /// Requested attribute ID.
         needed: u16,
-        /// Attribute id of the answer.
+        /// Attribute ID of the reply.
         found: u16,
     },
-    /// The answer is of another version of RMPP.
+    /// The reply has another RMPP version.
     #[error("the answer has RMPP version {0}, and version 1 is known")]
     Version(u8),
-    /// The answer has no data, because the transfer ended or because it is no answer.
+    /// The reply has no data: the transfer ended, or the packet is no reply.
     #[error("the answer is an RMPP {} packet (status {status}: {}), and has no data", packet(*.kind), reason(*.status))]
     NoData {
-        /// Type of the packet.
+        /// Type of the RMPP packet.
         kind: u8,
-        /// Status of RMPP.
+        /// RMPP status.
         status: u8,
     },
     /// The transfer failed.
     #[error("the transfer failed with RMPP status {status}: {}", reason(*.status))]
     Transfer {
-        /// Status of RMPP.
+        /// RMPP status.
         status: u8,
     },
-    /// The length of the payload does not cover the header of subnet administration.
+    /// The payload length does not cover the header of subnet administration.
     #[error("a payload of {0} bytes has no room for the header of 20 bytes")]
     Payload(u32),
     /// The first segment announces more bytes than arrived.
@@ -54,17 +54,17 @@ pub enum RecordTableError {
         /// Bytes of records that arrived.
         found: usize,
     },
-    /// Records would lie over each other, or too far apart.
+    /// The distance of records is smaller than a record, or implausibly large.
     #[error("records of {needed} bytes lie {distance} bytes apart")]
     Distance {
-        /// Bytes of a record.
+        /// Size of a record in bytes.
         needed: usize,
         /// Distance of two records in bytes.
         distance: usize,
     },
 }
 
-/// Returns the word of an RMPP type.
+/// Returns the name of an RMPP type.
 fn packet(kind: u8) -> String {
     match kind {
         2 => "acknowledgement".into(),
@@ -74,7 +74,7 @@ fn packet(kind: u8) -> String {
     }
 }
 
-/// Returns the words of an RMPP status.
+/// Returns the meaning of an RMPP status.
 fn reason(status: u8) -> &'static str {
     match status {
         0 => "normal",
@@ -95,29 +95,29 @@ fn reason(status: u8) -> &'static str {
     }
 }
 
-/// The records of an answer.
+/// Records of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordTable<A> {
-    /// The records that are whole.
+    /// Whole records.
     pub records: Vec<A>,
-    /// Bytes behind the last whole record: 0, unless the answer was cut.
+    /// Number of bytes after the last whole record: 0, unless the reply was truncated.
     pub left_bytes: usize,
 }
 
 impl<A: Attribute> RecordTable<A> {
-    /// Bytes before the header of subnet administration, and before the records.
+    /// Number of bytes before the header of subnet administration, and before the records.
     const HEADER: usize = 24;
     const RECORDS: usize = Self::HEADER + SaHeader::BYTES;
 
-    /// Largest distance of two records. The largest record has 108 bytes; later versions of the
-    /// specification may add fields.
+    /// Maximum distance of two records in bytes. The largest record has 108 bytes; later versions
+    /// of the specification may add fields.
     const LARGEST_DISTANCE: usize = 1024;
 
-    /// Decodes a whole answer: headers, then records at the distance that the header tells.
+    /// Decodes a whole reply: headers, then records at the distance in the header.
     ///
     /// # Errors
-    /// The answer is shorter than its headers or than they announce, is a refusal or has no data, or
-    /// its records have another kind or an impossible distance.
+    /// The reply is shorter than its headers or than the announced length, is a refusal or has no
+    /// data, or its records have another type or an impossible distance.
     pub fn decode(answer: &[u8]) -> Result<Self, RecordTableError> {
         let short = RecordTableError::Short(answer.len());
         let (common, rest) = answer.split_first_chunk::<24>().ok_or(short)?;
@@ -147,14 +147,14 @@ impl<A: Attribute> RecordTable<A> {
     }
 }
 
-/// Bytes of RMPP data in a segment, and those of them before the records.
+/// Number of bytes of RMPP data in a segment, and of the part before the records.
 const SEGMENT: usize = 220;
 const SA_HEADER: usize = 20;
 
 /// Returns the bytes of records without the padding of the last segment.
 ///
-/// A length of 0 is unknown: nothing is cut off then. The length in the first of several segments
-/// is that of all segments. A manager may set a smaller one: no record is left out for it.
+/// A length of 0 is unknown, so nothing is removed. The length in the first of several segments
+/// covers all segments. A manager may set a smaller length, so a long table is returned whole.
 fn payload<'bytes>(
     header: &SaHeader,
     bytes: &'bytes [u8],
@@ -166,7 +166,7 @@ fn payload<'bytes>(
     if header.rmpp_version > 1 {
         return Err(RecordTableError::Version(header.rmpp_version));
     }
-    // An answer of one segment may have no RMPP header.
+    // A reply of one segment may have no RMPP header.
     if header.rmpp_type != DATA && (is_active || header.rmpp_type != 0) {
         let (kind, status) = (header.rmpp_type, header.rmpp_status);
         return Err(RecordTableError::NoData { kind, status });

@@ -1,11 +1,11 @@
-//! Compares the places of all fields with those of libibmad, which `libibmad.tsv` has recorded.
-//! Reads every attribute back.
+//! Compares the positions of all fields with those of libibmad, which `libibmad.tsv` contains.
+//! Encodes and decodes every attribute.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Places of the fields of an attribute, found by setting one bit after the other.
+/// Returns the positions of the fields of an attribute, found by setting one bit after the other.
 fn places<A: Attribute>(fields: impl Fn(&A) -> Vec<FieldValue>) -> Vec<(&'static str, String)> {
     let mut places: Vec<(&'static str, usize, usize)> = Vec::new();
     for bit in 0..A::BYTES * 8 {
@@ -40,8 +40,8 @@ fn fields_lie_where_libibmad_reads_them() {
             .collect();
         let mut ours = ours;
         if attribute == PortCounters::NAME {
-            // libibmad reads QP1Dropped from the bytes of VL15Dropped. The kernel has it before
-            // them (struct ib_pma_portcounters in include/rdma/ib_pma.h).
+            // libibmad reads `QP1Dropped` from the bytes of `VL15Dropped`. In the kernel it
+            // precedes them (`struct ib_pma_portcounters` in include/rdma/ib_pma.h).
             let place = ours.iter().position(|(name, _)| *name == "qp1_dropped").unwrap();
             let (_, place) = ours.remove(place);
             assert_eq!(
@@ -61,7 +61,7 @@ fn fields_lie_where_libibmad_reads_them() {
     }
 }
 
-/// Bytes of the longest attribute.
+/// Size of the longest attribute in bytes.
 const LONGEST: usize = 184;
 
 /// Decodes an attribute and encodes it over zeros, over ones and over its own bytes.
@@ -90,7 +90,7 @@ fn needs_its_bytes<A: Attribute + std::fmt::Debug>() {
     }
 }
 
-/// Calls a function for each attribute whose bytes are numbers.
+/// Calls a function for each attribute that consists of numbers.
 macro_rules! for_each_attribute {
     ($function:ident($($argument:expr)?)) => {
         $function::<ClassPortInfo>($($argument)?);
@@ -128,7 +128,7 @@ proptest! {
         let mut written = bytes;
         NodeDescription(name.clone()).encode(&mut written).unwrap();
         let read = NodeDescription::decode(&written).unwrap().0;
-        // A longer name is cut, perhaps within a letter.
+        // A longer name is truncated, perhaps within a letter.
         if name.len() <= 64 {
             prop_assert_eq!(read, name);
         } else {

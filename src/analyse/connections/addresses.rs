@@ -1,13 +1,14 @@
-//! Whose an address is.
+//! Map from an IP address to the host that has it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::model::{HostReport, Object};
 
-/// Which host has an address.
+/// Hosts by IP address.
 pub(super) struct Hosts {
-    /// `None` for an address of several, as that of a bridge for containers.
+    /// Index of the host; `None` if several hosts have the address, for example on a container
+    /// bridge.
     by_address: HashMap<IpAddr, Option<usize>>,
 }
 
@@ -23,14 +24,15 @@ impl Hosts {
         Self { by_address }
     }
 
-    /// The number of the only host with that address.
+    /// Returns the index of the only host with this address; `None` without one.
     pub(super) fn at(&self, address: IpAddr) -> Option<usize> {
         *self.by_address.get(&address)?
     }
 }
 
-/// The addresses of a host, as far as it tells any: of its RDMA ports, and those that it talks by. Those of
-/// `IPoIB` are in no GID, and only the connection manager and sockets tell them.
+/// Returns the known addresses of a host: the addresses of its RDMA ports and the local addresses
+/// of its sockets. GIDs do not contain `IPoIB` addresses; only the connection manager and sockets
+/// show them.
 fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     let consumers = report.consumers.iter();
     let sockets = consumers.flat_map(|consumers| consumers.sockets.iter().flatten());
@@ -39,7 +41,7 @@ fn addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     rdma_addresses(report).chain(sockets).map(|ip| ip.to_canonical()).filter(is_own)
 }
 
-/// The addresses of a host's RDMA ports.
+/// Returns the addresses of the RDMA ports of a host.
 pub(super) fn rdma_addresses(report: &HostReport) -> impl Iterator<Item = IpAddr> {
     let ports = report.devices.iter().flat_map(|device| &device.ports);
     let gids = ports.flat_map(|port| port.gids.iter().flatten());

@@ -1,8 +1,8 @@
-//! `BeeGFS`, both sides: the servers of each client, and the clients of each server.
+//! Connections of `BeeGFS`: the servers of each client, and the clients of each server.
 //!
-//! The client's own mark of a fallback is unreliable in both directions: it is shown only for a connection
-//! that is idle, and never where the client has no RDMA at all. Settings, interfaces, counts and the kernel's
-//! log decide.
+//! The fallback mark of the client is unreliable in both directions. The client shows the mark
+//! only for an idle connection, and never without RDMA support. The verdict rests on settings,
+//! interfaces, connection counts and the kernel log.
 
 mod filter;
 mod log;
@@ -22,10 +22,10 @@ use super::fleet::Fleet;
 use super::index::Index;
 use crate::model::{Connection, ConsumerKind, Role};
 
-/// Servers by the names of their processes.
+/// Process names of `BeeGFS` servers.
 const SERVERS: [&str; 3] = ["beegfs-storage", "beegfs-meta", "beegfs-mgmtd"];
 
-/// Judges clients, then the clients of own servers.
+/// Judges the servers of all clients, then the clients of the servers on this host.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let clients = index.consumers.beegfs.as_deref().unwrap_or_default();
     let log = Log::new(index.consumers.beegfs_log.as_deref());

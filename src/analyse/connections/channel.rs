@@ -1,4 +1,4 @@
-//! Channels of one host: sockets, and queue pairs with the connection identifiers that made them.
+//! Channels of one host: TCP sockets, and queue pairs with their connection identifiers.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -7,11 +7,11 @@ use crate::model::{
     CmAddress, CmId, End, Object, Owner, QueuePair, RdmaChannel, Resource, TcpChannel, TcpSocket,
 };
 
-/// A queue pair, a connection identifier, or both of one connection.
+/// A queue pair, a connection identifier, or both if they belong to one connection.
 pub(super) struct Channel<'report> {
     pub(super) device: &'report str,
-    /// The part of the kernel that made it; the connection manager's own queue pairs are those of
-    /// whoever asked it.
+    /// Kernel module that owns the channel. A queue pair of the connection manager counts for the
+    /// module that requested it.
     pub(super) module: Option<&'report str>,
     pub(super) pid: Option<u32>,
     pub(super) local: Option<SocketAddr>,
@@ -21,7 +21,7 @@ pub(super) struct Channel<'report> {
 }
 
 impl Channel<'_> {
-    /// Whether it was made by one of some parts of the kernel.
+    /// True if one of the kernel modules owns the channel.
     pub(super) fn is_of(&self, modules: &[&str]) -> bool {
         self.module.is_some_and(|module| modules.contains(&module))
     }
@@ -35,33 +35,34 @@ impl Channel<'_> {
         self.qp?.state.as_deref()
     }
 
-    /// Whether messages pass, by its states.
+    /// True if queue pair and connection identifier are in states that allow traffic.
     pub(super) fn is_up(&self) -> bool {
         let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
         self.qp_state().is_none_or(|state| state == "RTS")
             && cm_state.is_none_or(|state| state == "CONNECT")
     }
 
-    /// Whether it takes in what its peer sends, and sends nothing itself: the server of `ib_write_bw` never
-    /// leaves RTR. One that the connection manager makes is there on its way only.
+    /// True if the queue pair receives and never sends: the server of `ib_write_bw` stays in RTR.
+    /// A queue pair of the connection manager is in RTR only during connection setup.
     pub(super) fn only_receives(&self) -> bool {
         self.qp_state() == Some("RTR") && self.cm_id.is_none() && self.numbers().is_some()
     }
 
-    /// Whether it had worked, and does not any more.
+    /// True if the connection worked before and is broken.
     pub(super) fn is_broken(&self) -> bool {
         let cm_state = self.cm_id.and_then(|cm_id| cm_id.state.as_deref());
         matches!(self.qp_state(), Some("ERR" | "SQE"))
             || matches!(cm_state, Some("DISCONNECT" | "DEVICE_REMOVAL"))
     }
 
-    /// Its own number and the peer's, of a queue pair that is connected.
+    /// Returns the local and the remote queue pair number; `None` if the queue pair is not
+    /// connected.
     pub(super) fn numbers(&self) -> Option<(u32, u32)> {
         let qp = self.qp?;
         Some((qp.lqpn?, qp.rqpn.filter(|rqpn| *rqpn != 0)?))
     }
 
-    /// The packet sequence numbers of the receive and the send queue.
+    /// Returns the packet sequence numbers of the receive queue and the send queue.
     pub(super) fn sequence(&self) -> (Option<u32>, Option<u32>) {
         (self.qp.and_then(|qp| qp.rq_psn), self.qp.and_then(|qp| qp.sq_psn))
     }
@@ -89,7 +90,7 @@ fn ip_end(address: Option<CmAddress>) -> Option<SocketAddr> {
     }
 }
 
-/// Queue pairs with the identifiers that made them, and who listens where.
+/// Returns queue pairs with their connection identifiers, and the ports with RDMA listeners.
 pub(super) fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16>) {
     let mut by_number: HashMap<(&str, u32), usize> = HashMap::new();
     let mut all = Vec::new();
@@ -127,11 +128,11 @@ pub(super) fn channels(resources: &[Resource]) -> (Vec<Channel<'_>>, HashSet<u16
         match known.and_then(|at| all.get_mut(at)) {
             Some(channel) => {
                 (channel.cm_id, channel.local, channel.remote) = (Some(cm_id), local, remote);
-                // The queue pair itself is the connection manager's.
+                // The connection manager owns the queue pair; the identifier has the real owner.
                 channel.module = module.or(channel.module);
                 channel.pid = pid.or(channel.pid);
             }
-            // Without a peer it is only being prepared.
+            // An identifier without a peer is not yet connected.
             None if remote.is_some_and(|remote| !remote.ip().is_unspecified()) => {
                 all.push(Channel {
                     device,
@@ -157,7 +158,7 @@ fn owner(resource: &Resource) -> (Option<&str>, Option<u32>) {
     }
 }
 
-/// A socket as a channel of a connection.
+/// Converts a socket to a channel of a connection.
 pub(super) fn tcp_channel(socket: &TcpSocket, is_control: bool) -> TcpChannel {
     let end = |end: SocketAddr| End { address: Some(end.ip()), port: Some(end.port()) };
     TcpChannel {

@@ -1,4 +1,4 @@
-//! The clients of a server on this host: a row for each address, and for each transport that it comes by.
+//! Clients of a server on this host: one row per client address and transport.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +9,8 @@ use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, Strength, TcpSocket, Transport,
 };
 
-/// Those over RDMA, of the channels that `server` has; `row` is what is known of each beforehand.
+/// Returns a row per client over RDMA. `channels` are the channels of `server`; `row` makes the
+/// initial row.
 pub(super) fn over_rdma(
     server: &str,
     channels: &[&Channel<'_>],
@@ -53,7 +54,8 @@ pub(super) fn over_rdma(
     clients.into_iter().map(judge).collect()
 }
 
-/// Those over TCP, of the sockets that `server` has.
+/// Returns a row per client over TCP. `sockets` are the sockets of `server`; `row` makes the
+/// initial row.
 pub(super) fn over_tcp(
     server: &str,
     sockets: &[&TcpSocket],

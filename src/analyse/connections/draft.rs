@@ -1,4 +1,4 @@
-//! How a connection is put together.
+//! Builder methods for connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,10 +9,10 @@ use crate::model::{
     Evidence, KnownBy, Peer, Requested, Role, Strength, TcpSocket, Transport,
 };
 
-/// Test of RDMA to the server; [`Connection::because`] fills in the address of the server.
+/// Fix that tests RDMA to the server; [`Connection::because`] fills in the address of the server.
 pub(super) const PING: &str = "test RDMA to the server: rdmactl ping {server}";
 
-/// One of which nothing is known but who holds it.
+/// Returns a connection with a consumer and no other facts.
 pub(super) fn unknown(kind: ConsumerKind, instance: impl Into<String>, role: Role) -> Connection {
     Connection {
         id: String::new(),
@@ -34,7 +34,7 @@ pub(super) fn unknown(kind: ConsumerKind, instance: impl Into<String>, role: Rol
 }
 
 impl Connection {
-    /// With a peer that the consumer itself names.
+    /// Sets the peer that the consumer itself reports.
     pub(super) fn with_peer(
         mut self,
         name: Option<&str>,
@@ -46,7 +46,7 @@ impl Connection {
         self
     }
 
-    /// What carries it, whether it works, and what is to be made of that.
+    /// Sets transport, state and verdict.
     pub(super) fn is(
         mut self,
         transport: Transport,
@@ -57,7 +57,7 @@ impl Connection {
         self
     }
 
-    /// Over these channels of RDMA.
+    /// Adds RDMA channels, and sets the local end if it is unknown.
     pub(super) fn over_rdma(mut self, channels: &[&Channel<'_>]) -> Self {
         self.rdma.extend(channels.iter().map(|channel| channel.shown()));
         if self.local.is_none() {
@@ -67,7 +67,7 @@ impl Connection {
         self
     }
 
-    /// Over these sockets.
+    /// Adds TCP sockets, and sets the local end if it is unknown.
     pub(super) fn over_tcp(mut self, sockets: &[&TcpSocket], is_control: bool) -> Self {
         self.tcp.extend(sockets.iter().map(|socket| tcp_channel(socket, is_control)));
         if self.local.is_none() {
@@ -76,19 +76,19 @@ impl Connection {
         self
     }
 
-    /// How many channels there are, by the consumer's own count or as they are seen.
+    /// Sets the number of channels.
     pub(super) fn counted(mut self, rdma: Option<u32>, tcp: Option<u32>) -> Self {
         self.channels = Channels { rdma, tcp, ..self.channels };
         self
     }
 
-    /// Somebody asked for a transport.
+    /// Sets the requested transport and the source of the request.
     pub(super) fn requests(mut self, transport: Transport, source: impl Into<String>) -> Self {
         self.requested = Requested { transport: Some(transport), source: Some(source.into()) };
         self
     }
 
-    /// The reason.
+    /// Sets the cause; replaces `{server}` in the fix.
     pub(super) fn because(
         mut self,
         code: &str,
@@ -100,12 +100,12 @@ impl Connection {
         self
     }
 
-    /// Returns the address of the peer as a word of a shell, `SERVER` if the address is unknown.
+    /// Returns the address of the peer as a shell word, `SERVER` if the address is unknown.
     fn server(&self) -> String {
         self.peer.address.map_or("SERVER".into(), |address| address.to_string())
     }
 
-    /// What that rests on.
+    /// Adds evidence for the verdict.
     pub(super) fn seen(
         mut self,
         source: impl Into<String>,
@@ -116,26 +116,27 @@ impl Connection {
         self
     }
 
-    /// What could not be read.
+    /// Adds a fact that could not be read.
     pub(super) fn lacks(mut self, what: impl Into<String>) -> Self {
         self.missing.push(what.into());
         self
     }
 }
 
-/// How many there are.
+/// Returns the number of items; `None` if it does not fit.
 pub(super) fn count<T>(things: &[T]) -> Option<u32> {
     u32::try_from(things.len()).ok()
 }
 
-/// Gives each connection of a host its name: the same in every reading, without what may change while
-/// it lives, and no other's.
+/// Sets the ID of each connection of a host. The ID is unique and equal in every run: it does not
+/// depend on facts that change while the connection exists.
 pub(super) fn name(host: &str, all: &mut [Connection]) {
     let mut known: HashMap<String, u32> = HashMap::new();
     for connection in all {
         let Connection { consumer, peer, .. } = &*connection;
         let peer = match (consumer.role, consumer.kind) {
-            // A mount, a controller and a session are what they are, whichever way leads to the server.
+            // The ID of a mount, a controller or a session does not depend on the path to the
+            // server.
             (Role::Client, ConsumerKind::Beegfs) => format!("{:?}", peer.name),
             (Role::Client, _) => String::new(),
             _ => format!("{:?}|{:?}|{:?}|{:?}", peer.name, peer.address, peer.gid, peer.host),
@@ -143,14 +144,14 @@ pub(super) fn name(host: &str, all: &mut [Connection]) {
         let (kind, role) = (consumer.kind.word(), consumer.role.word());
         let text = format!("{host}|{kind}|{}|{role}|{peer}", consumer.instance);
         let hash = fnv1a(&text);
-        // A client that comes by RDMA and by TCP has two, and so has a process with two sockets.
+        // A client with RDMA and TCP has two connections, as has a process with two sockets.
         let twins = known.entry(text).or_default();
         connection.id = format!("{:016x}", hash.wrapping_add(u64::from(*twins)));
         *twins += 1;
     }
 }
 
-/// Any program can make it of the same text.
+/// Hashes with FNV-1a, so that any program can compute the ID from the text.
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

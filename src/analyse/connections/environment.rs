@@ -1,11 +1,11 @@
-//! What the environment of a process asks for.
+//! Transport that the environment variables of a process request.
 
 use crate::model::Holder;
 
-/// Byte transfer layers of Open MPI that are RDMA, or may be.
+/// Byte transfer layers (BTL) of Open MPI that use RDMA or may use it.
 const RDMA_BTLS: [&str; 5] = ["openib", "uct", "ofi", "ugni", "usnic"];
 
-/// The setting that asks for TCP instead of RDMA.
+/// Returns the setting that requests TCP instead of RDMA.
 pub(super) fn asks_for_tcp(holder: &Holder) -> Option<&str> {
     let says_tcp = |setting: &&String| {
         let Some((name, value)) = setting.split_once('=') else { return false };

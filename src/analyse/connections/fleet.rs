@@ -1,4 +1,5 @@
-//! What only all hosts together tell: whose an address is, and what servers offer.
+//! Facts that need the reports of all hosts: the owner of an address, and the services of a
+//! server.
 
 use std::net::IpAddr;
 
@@ -7,24 +8,24 @@ use super::index::Index;
 use super::mirror::Mirrors;
 use crate::model::{Consumers, HostReport};
 
-/// Who is at the other end: one of the hosts, by whichever of its addresses, or an address of another.
+/// Remote end: one of the hosts, independent of its address, or an address of another host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Peer {
     Host(usize),
     Address(IpAddr),
 }
 
-/// The hosts that were asked.
+/// All hosts of a run.
 pub(super) struct Fleet<'reports> {
     reports: &'reports [HostReport],
     pub(super) hosts: Hosts,
     mirrors: Mirrors<'reports>,
-    /// How many clients of `BeeGFS` there are on them.
+    /// Number of `BeeGFS` clients on all hosts.
     beegfs_clients: usize,
 }
 
 impl<'reports> Fleet<'reports> {
-    /// The hosts with the channels of each.
+    /// Builds the lookup tables from the reports and the indices of the hosts.
     pub(super) fn new(
         reports: &'reports [HostReport],
         indices: &[Option<Index<'reports>>],
@@ -36,22 +37,22 @@ impl<'reports> Fleet<'reports> {
         Self { reports, hosts, mirrors, beegfs_clients }
     }
 
-    /// How many clients of `BeeGFS` the hosts have together.
+    /// Returns the number of `BeeGFS` clients on all hosts.
     pub(super) fn beegfs_clients(&self) -> usize {
         self.beegfs_clients
     }
 
-    /// The name of a host.
+    /// Returns the name of a host.
     pub(super) fn name(&self, host: usize) -> &'reports str {
         self.reports.get(host).map_or("", |report| &report.host)
     }
 
-    /// Who has an address.
+    /// Returns the host with an address, or the address.
     pub(super) fn peer(&self, address: IpAddr) -> Peer {
         self.hosts.at(address).map_or(Peer::Address(address), Peer::Host)
     }
 
-    /// The name of a peer that is one of the hosts.
+    /// Returns the name of a peer that is one of the hosts.
     pub(super) fn host_of(&self, peer: Peer) -> Option<String> {
         match peer {
             Peer::Host(host) => Some(self.name(host).to_owned()),
@@ -59,7 +60,7 @@ impl<'reports> Fleet<'reports> {
         }
     }
 
-    /// The other end of a queue pair: number of its host, its device, its own number.
+    /// Returns the remote end of a queue pair: index of the host, device, queue pair number.
     pub(super) fn mirror(
         &self,
         host: usize,
@@ -69,7 +70,7 @@ impl<'reports> Fleet<'reports> {
         self.mirrors.of(host, device, lqpn)
     }
 
-    /// The host with that address.
+    /// Returns the report of the host with this address.
     pub(super) fn report(&self, address: IpAddr) -> Option<&'reports HostReport> {
         self.reports.get(self.hosts.at(address)?)
     }
@@ -79,14 +80,15 @@ impl<'reports> Fleet<'reports> {
         Some((&report.host, report.consumers.as_ref()?))
     }
 
-    /// The host with that address, if it offers NFS over RDMA, and the port.
+    /// Returns the host with this address and its port, if the host offers NFS over RDMA.
     pub(super) fn nfs_over_rdma(&self, address: IpAddr) -> Option<(&'reports str, u16)> {
         let (host, consumers) = self.consumers(address)?;
         let mut listeners = consumers.nfsd.as_ref()?.listeners.iter();
         Some((host, listeners.find(|listener| listener.kind == "rdma")?.port))
     }
 
-    /// The host with that address, if its NVMe target offers a subsystem over RDMA, and how.
+    /// Returns the host with this address and its portal, if the NVMe target offers the subsystem
+    /// over RDMA.
     pub(super) fn nvme_over_rdma(
         &self,
         address: IpAddr,

@@ -1,4 +1,4 @@
-//! Channels of one host, found by what they lead to.
+//! Index of the channels, sockets and processes of one host, by address, port and PID.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -11,25 +11,25 @@ use crate::model::{
     Consumers, Device, Holder, HostReport, Owner, PortState, Resource, TcpSocket, TcpState,
 };
 
-/// All of one host.
+/// Facts of one host.
 pub(super) struct Index<'report> {
-    /// Number of the host.
+    /// Index of the host.
     pub(super) host: usize,
     pub(super) report: &'report HostReport,
     pub(super) consumers: &'report Consumers,
     pub(super) channels: Vec<Channel<'report>>,
     pub(super) sockets: &'report [TcpSocket],
-    /// Those of RDMA by the address that they lead to.
+    /// RDMA channels by remote address.
     channels_to: HashMap<IpAddr, Vec<usize>>,
-    /// The same by the own port.
+    /// RDMA channels by local port.
     channels_from: HashMap<u16, Vec<usize>>,
     sockets_to: HashMap<SocketAddr, Vec<usize>>,
-    /// Established sockets by the own port.
+    /// Established sockets by local port.
     sockets_from: HashMap<u16, Vec<usize>>,
     hidden_channels: Option<String>,
-    /// Ports where somebody waits for RDMA.
+    /// Ports with RDMA listeners.
     listeners: HashSet<u16>,
-    /// Of the own ends of sockets.
+    /// Local addresses of sockets.
     addresses: HashSet<IpAddr>,
     holders: HashMap<u64, &'report Holder>,
     processes: HashMap<u32, &'report Holder>,
@@ -38,7 +38,7 @@ pub(super) struct Index<'report> {
 }
 
 impl<'report> Index<'report> {
-    /// That of the host with a number; `None` where connections were not read.
+    /// Builds the index of a host; `None` if the report has no consumers.
     pub(super) fn new(host: usize, report: &'report HostReport) -> Option<Self> {
         let consumers = report.consumers.as_ref()?;
         let resources = report.resources.as_deref().unwrap_or_default();
@@ -90,7 +90,8 @@ impl<'report> Index<'report> {
         })
     }
 
-    /// The channels that parts of the kernel have with an address, of a port where one is named.
+    /// Claims and returns the channels of kernel modules to an address, and to a port if one is
+    /// given.
     pub(super) fn channels_to(
         &self,
         modules: &[&str],
@@ -101,7 +102,8 @@ impl<'report> Index<'report> {
         self.claim(candidates, |channel| channel.is_of(modules) && is_port(channel.remote, port))
     }
 
-    /// The channels that others have with parts of the kernel, or a process, at one of its ports.
+    /// Claims and returns the channels of an owner at ports with RDMA listeners, or at one of
+    /// these ports.
     pub(super) fn channels_at(
         &self,
         is_owner: impl Fn(&Channel<'_>) -> bool,
@@ -114,7 +116,7 @@ impl<'report> Index<'report> {
         })
     }
 
-    /// The channels that others have with a part of the kernel, where it waits.
+    /// Claims and returns the channels of remote clients to a portal of a kernel module.
     pub(super) fn channels_of_portal(
         &self,
         module: &str,
@@ -136,32 +138,32 @@ impl<'report> Index<'report> {
         found.into_iter().map(|at| &self.channels[at]).collect()
     }
 
-    /// The channels that nobody has claimed.
+    /// Returns the channels that no consumer has claimed.
     pub(super) fn unclaimed_channels(&self) -> Vec<&Channel<'report>> {
         let claimed = self.claimed_channels.borrow();
         let left = (0..self.channels.len()).filter(|at| !claimed.contains(at));
         left.map(|at| &self.channels[at]).collect()
     }
 
-    /// Sockets that lead to one end, with the own port where one is named.
+    /// Claims and returns the sockets to a remote end, with the local port if one is given.
     pub(super) fn sockets_to(&self, remote: SocketAddr, own_port: Option<u16>) -> Vec<&TcpSocket> {
         self.claim_sockets(self.sockets_to.get(&remote), |socket| {
             own_port.is_none_or(|port| socket.local.port() == port)
         })
     }
 
-    /// Sockets that others have opened to one of the own ports.
+    /// Claims and returns the sockets that remote clients opened to a local port.
     pub(super) fn sockets_at(&self, port: u16) -> Vec<&TcpSocket> {
         self.claim_sockets(self.sockets_from.get(&port), |_| true)
     }
 
-    /// Those of them that are connected with one portal.
+    /// Claims and returns the sockets that remote clients opened to a portal.
     pub(super) fn sockets_of_portal(&self, portal: Portal) -> Vec<&TcpSocket> {
         let candidates = self.sockets_from.get(&portal.port);
         self.claim_sockets(candidates, |socket| portal.has(socket.local))
     }
 
-    /// The TCP ports where a process waits.
+    /// Returns the TCP ports at which a process listens.
     pub(super) fn listeners_of(&self, holder: &Holder) -> impl Iterator<Item = u16> {
         let listening = self.sockets.iter().filter(|socket| {
             socket.state == TcpState::Listen && holder.inodes.contains(&socket.inode)
@@ -180,7 +182,7 @@ impl<'report> Index<'report> {
         found.into_iter().map(|at| &self.sockets[at]).collect()
     }
 
-    /// Sockets to other hosts that nobody has claimed, with the processes that hold them.
+    /// Returns the established sockets that no consumer has claimed, each with its process.
     pub(super) fn unclaimed_sockets(&self) -> Vec<(&'report TcpSocket, &'report Holder)> {
         let claimed = self.claimed_sockets.borrow();
         let left = self.sockets.iter().enumerate().filter(|(at, _)| !claimed.contains(at));
@@ -188,34 +190,35 @@ impl<'report> Index<'report> {
         held.filter(|(socket, _)| socket.state == TcpState::Established).collect()
     }
 
-    /// A process by its number.
+    /// Returns the process with this PID.
     pub(super) fn process(&self, pid: u32) -> Option<&'report Holder> {
         self.processes.get(&pid).copied()
     }
 
-    /// The process that holds a socket.
+    /// Returns the process that holds a socket.
     pub(super) fn holder(&self, inode: u64) -> Option<&'report Holder> {
         self.holders.get(&inode).copied()
     }
 
-    /// What was there and could not be read of a part of the report, in words for MISSING; `None` where
-    /// nothing was refused, so that what is absent is absent.
+    /// Returns the first read failure in a part of the report, as text for `missing`. `None` if
+    /// every read succeeded: then an absent item does not exist.
     pub(super) fn unread(&self, key: &str) -> Option<String> {
         self.report.problems.within(key).first().map(|problem| problem.detail.clone())
     }
 
-    /// Why queue pairs of the kernel may be there and not be listed; `None` where all are listed, so that
-    /// one that is not there is missing.
+    /// Returns the reason why kernel queue pairs may be hidden. `None` if all are listed: then an
+    /// absent queue pair does not exist.
     pub(super) fn hidden_channels(&self) -> Option<&str> {
         self.hidden_channels.as_deref()
     }
 
-    /// Whether an address is one of this host.
+    /// True if the address belongs to this host.
     pub(super) fn is_own_address(&self, address: IpAddr) -> bool {
         address.is_loopback() || self.addresses.contains(&address)
     }
 
-    /// Why it is not known whether a port of RDMA works; `None` where one does, or none is there.
+    /// Returns the reason why the state of the RDMA ports is unknown; `None` if a port is active
+    /// or nothing was refused.
     pub(super) fn unread_ports(&self) -> Option<String> {
         if self.has_active_port() {
             return None;
@@ -224,13 +227,13 @@ impl<'report> Index<'report> {
         self.unread("devices").or_else(|| self.report.devices.iter().find_map(of_device))
     }
 
-    /// Whether some port of RDMA works.
+    /// True if an RDMA port is active.
     pub(super) fn has_active_port(&self) -> bool {
         let mut ports = self.report.devices.iter().flat_map(|device| &device.ports);
         ports.any(|port| port.state.is_some_and(PortState::is_active))
     }
 
-    /// Whether an own address belongs to an RDMA port.
+    /// True if the address belongs to an RDMA port.
     pub(super) fn is_rdma_address(&self, address: IpAddr) -> bool {
         rdma_addresses(self.report).any(|own| own == address)
     }
@@ -243,13 +246,13 @@ fn hidden_channels(report: &HostReport) -> Option<String> {
         return Some(told.unwrap_or_else(|| "queue pairs (RDMA netlink failed)".into()));
     };
     let mut problems = report.problems.within("resources").iter();
-    // The names of processes say nothing of the kernel.
+    // Missing process names do not affect queue pairs of the kernel.
     if let Some(problem) = problems.find(|problem| problem.key != "resources/owner") {
         return Some(problem.detail.clone());
     }
-    // RDMA netlink leaves out what is the kernel's, without a word, for whoever is not in the first PID
-    // namespace (rdma_is_visible_in_pid_ns in drivers/infiniband/core/restrack.c); who is sees at least
-    // the queue pairs for management that each port of InfiniBand and RoCE has.
+    // RDMA netlink omits objects of the kernel, without an error, outside of the initial PID
+    // namespace (`rdma_is_visible_in_pid_ns` in drivers/infiniband/core/restrack.c). Inside of
+    // it, each InfiniBand and RoCE port has at least the queue pairs for management.
     let is_kernel = |one: &Resource| matches!(one.owner, Some(Owner::Kernel { .. }));
     let is_hidden = !report.devices.is_empty() && !resources.iter().any(is_kernel);
     is_hidden.then(|| {

@@ -1,4 +1,4 @@
-//! iSCSI over TCP and, as iSER, over RDMA: sessions, and clients of the own target.
+//! iSCSI over TCP and over RDMA (iSER): sessions, and clients of the local target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,12 +14,12 @@ use crate::model::{
     IscsiSession, Role, Strength, Transport,
 };
 
-/// Judges sessions, then clients of the own portals.
+/// Judges sessions, then clients of the local portals.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     for session in index.consumers.iscsi.iter().flatten() {
         all.push(judge_session(index, session));
     }
-    // Targets share portals, and nothing says which of them a client has logged in to.
+    // Targets share portals, and the kernel does not show to which target a client has logged in.
     let mut portals: BTreeMap<Portal, Vec<&IscsiPortal>> = BTreeMap::new();
     for one in index.consumers.lio.iter().flatten() {
         if let Some(port) = one.port {
@@ -42,8 +42,8 @@ fn judge_clients(index: &Index<'_>, portal: Portal, of_portal: &[&IscsiPortal]) 
     };
     let channels = index.channels_of_portal("ib_isert", portal);
     let mut all = clients::over_rdma("ib_isert", &channels, row);
-    // A portal for iSER waits for TCP, too: lio_target_np_driver_store in
-    // drivers/target/iscsi/iscsi_target_configfs.c gives it a second one.
+    // A portal for iSER listens on TCP too: `lio_target_np_driver_store` in
+    // drivers/target/iscsi/iscsi_target_configfs.c adds the iSER portal to the TCP portal.
     let is_iser = of_portal.iter().any(|one| one.is_iser == Some(true));
     let unread = index.unread("consumers/lio").filter(|_| {
         let is_unread = |one: &&IscsiPortal| one.is_iser.is_none();
@@ -107,7 +107,7 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
             let row = row.over_tcp(&sockets, false);
             (Transport::Tcp, row.counted(Some(0), Some(u32::from(is_up))))
         }
-        // The card's own TCP.
+        // The adapter has its own TCP implementation.
         _ => (Transport::Tcp, row),
     };
     match condition {
@@ -128,9 +128,9 @@ fn judge_session(index: &Index<'_>, session: &IscsiSession) -> Connection {
     }
 }
 
-/// A session over TCP that works, by what open-iscsi was told to do.
+/// Judges a working session over TCP by the node records of open-iscsi.
 fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Connection {
-    // A card's own TCP is nothing that a record of iSER leads to.
+    // A record with iSER never leads to a session over the TCP implementation of an adapter.
     if session.transport.as_deref() != Some("tcp") {
         return row;
     }
@@ -146,7 +146,7 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
         index.unread(&key).filter(|_| !is_named)
     };
     let unread = index.unread("consumers/iscsi_nodes").or_else(of_session_itself);
-    // Several records of one portal are sessions of their own.
+    // Several records of one portal are separate sessions.
     match (of_session.next(), of_session.next(), unread) {
         (Some(node), None, None) if node.transport.as_deref() == Some("iser") => row
             .requests(Transport::Rdma, &node.source)
@@ -164,7 +164,8 @@ fn by_records(index: &Index<'_>, session: &IscsiSession, row: Connection) -> Con
     }
 }
 
-/// To log out takes the disks away from whoever uses them.
+/// Returns the commands for a new login. A logout removes the disks, so the hint checks for users
+/// first.
 fn log_in_again(node: &IscsiNode) -> String {
     let record = format!("iscsiadm -m node -T {}", quoted(&node.target));
     format!(

@@ -1,15 +1,15 @@
-//! The two ends of a connection as one row.
+//! Joins the rows of the two ends of a connection.
 
 use std::collections::{HashMap, HashSet};
 
 use super::fleet::Fleet;
 use crate::model::{Connection, End, Role};
 
-/// Number of a host, and of a row of it.
+/// Index of a host, and index of a row of that host.
 type Row = (usize, usize);
 
-/// Brings the two ends of a connection into the row of the client, or of the first host where neither is
-/// one. A row of which an end is not among these stays.
+/// Joins the two ends of a connection into the row of the client. Without a client, the row of
+/// the first host stays. A row also stays if the remote end of one of its channels has no row.
 pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     for connection in all.iter_mut().flatten() {
         let peer = &mut connection.peer;
@@ -25,7 +25,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     for (here, others) in joined {
         let (host, row) = here;
         let other = &all[host][row];
-        // Which of several rows a fault is of is not known here.
+        // The fault cannot be assigned to one of several rows.
         if others.len() > 1 && other.verdict.is_telling() {
             continue;
         }
@@ -43,7 +43,7 @@ pub(super) fn join(fleet: &Fleet<'_>, all: &mut [Vec<Connection>]) {
     }
 }
 
-/// Pairs of a row that stays and one whose ends are all in rows that stay.
+/// Returns pairs of rows. The first row stays. Every end of the second row is in rows that stay.
 fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
     let mut by_queue_pair: HashMap<(usize, &str, u32), Row> = HashMap::new();
     let mut by_socket: HashMap<(&End, &End), Vec<Row>> = HashMap::new();
@@ -71,7 +71,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
                 // Mounts of one server share a socket.
                 let rows = by_socket.get(&(&channel.remote, &channel.local))?;
                 let there = rows.first()?.0;
-                // Hosts may have equal addresses that lead nowhere, as those of containers.
+                // Hosts may have equal local addresses, for example of containers.
                 let is_one = there != host && rows.iter().all(|row| row.0 == there);
                 is_one.then(|| rows.clone())
             });
@@ -86,7 +86,7 @@ fn whole(fleet: &Fleet<'_>, all: &[Vec<Connection>]) -> HashSet<(Row, Row)> {
     pairs
 }
 
-/// Whether of two ends the first is the one whose row stays.
+/// True if the row of the first end stays.
 fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize) -> bool {
     match (one.consumer.role, other.consumer.role) {
         (Role::Client, Role::Client) | (Role::Server | Role::Peer, Role::Server | Role::Peer) => {
@@ -96,7 +96,7 @@ fn is_first(one: &Connection, host: usize, other: &Connection, other_host: usize
     }
 }
 
-/// What is wrong at an end that is not shown has to be seen at the other.
+/// Copies the fault of a removed row to the row that stays.
 fn take_fault(connection: &mut Connection, other: &Connection, host: &str) {
     if !other.verdict.is_telling() || other.verdict <= connection.verdict {
         return;

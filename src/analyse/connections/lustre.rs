@@ -1,4 +1,4 @@
-//! Lustre: the network that a target is reached by is in its identifiers.
+//! Lustre: the identifier (NID) of a target contains the network type, which is RDMA or TCP.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::model::{
     Strength, Transport,
 };
 
-/// Judges the targets of the client, then the peers of the own server.
+/// Judges the targets of the client, then the peers of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let is_remote = |import: &&LustreImport| !import.current.as_deref().is_some_and(is_local_nid);
     let imports = index.consumers.lustre.iter().flatten().filter(is_remote);
@@ -31,16 +31,16 @@ fn judge_peer(peer: &LustrePeer) -> Connection {
         .seen("exports", &peer.nid, Strength::Direct)
 }
 
-/// Whether it is this host, which uses no network to reach itself: `0@lo`.
+/// True if the NID is this host (`0@lo`), which needs no network.
 fn is_local_nid(nid: &str) -> bool {
     nid.ends_with("@lo")
 }
 
-/// Networks of Lustre that are RDMA: `10.0.0.1@o2ib1`.
+/// True if the network of the NID is RDMA, for example `10.0.0.1@o2ib1`.
 fn is_rdma_nid(nid: &str) -> bool {
     let network = nid.rsplit_once('@').map_or("", |(_, network)| network);
     let name = network.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    // The two in o2ib and bxi3f are parts of names.
+    // The 2 in o2ib and the 3 in bxi3f are parts of the names, not network numbers.
     ["o2ib", "kfi", "efa", "gni", "bxi3f", "ptlf", "bxi"].contains(&name)
         || network.starts_with("o2ib")
 }
@@ -106,7 +106,7 @@ fn judge_import(index: &Index<'_>, import: &LustreImport) -> Connection {
     })
 }
 
-/// What `up` makes of a target that is reached; another one carries nothing.
+/// Judges a target by its state. Applies `up` only if the state is up.
 fn by_state(
     import: &LustreImport,
     used: Transport,

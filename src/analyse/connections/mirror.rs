@@ -1,4 +1,4 @@
-//! Which queue pairs of different hosts are the two ends of one connection.
+//! Matches the two queue pairs of a connection between two hosts.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,20 @@ use super::index::Index;
 
 /// Packet sequence numbers have 24 bits.
 const PSN_BITS: u32 = 0x00ff_ffff;
-/// How far the numbers of two ends may be apart, which were not read at the same moment: 24 bits wrap
-/// in less than two seconds on the fastest links, so that this proves something on idle ones only.
+/// Maximum difference of the packet sequence numbers of two ends, which are read at different
+/// times. 24 bits wrap in less than two seconds on the fastest links, so a match proves something
+/// on idle links only.
 const DRIFT: u32 = 4096;
 
-/// A queue pair: number of its host, its device, its own number.
+/// Queue pair: index of its host, device, queue pair number.
 type End<'reports> = (usize, &'reports str, u32);
 
-/// The other end of each queue pair that has one among the hosts.
+/// Remote end of each queue pair whose peer is among the hosts.
 pub(super) struct Mirrors<'reports> {
     others: HashMap<End<'reports>, End<'reports>>,
 }
 
-/// A channel with both numbers, and where it is.
+/// A channel with both queue pair numbers, and its place.
 struct Known<'index, 'reports> {
     end: End<'reports>,
     rqpn: u32,
@@ -41,7 +42,7 @@ impl<'reports> Mirrors<'reports> {
         let other = |one: &Known<'_, 'reports>| {
             let candidates = by_numbers.get(&(one.rqpn, one.end.2))?.iter().map(|at| &known[*at]);
             let mut fits = candidates.filter(|other| is_mirror(one, other, hosts));
-            // Two that fit prove neither.
+            // Two candidates prove neither.
             fits.next().filter(|_| fits.next().is_none())
         };
         let mut others = HashMap::new();
@@ -55,15 +56,15 @@ impl<'reports> Mirrors<'reports> {
         Self { others }
     }
 
-    /// The other end of a queue pair of a host: number of the host, device, number of the queue pair.
+    /// Returns the remote end of a queue pair: index of the host, device, queue pair number.
     pub(super) fn of(&self, host: usize, device: &str, lqpn: u32) -> Option<End<'reports>> {
         self.others.get(&(host, device, lqpn)).copied()
     }
 }
 
-/// Whether two queue pairs with mirrored numbers are two ends of one connection. Numbers are chosen
-/// alike on many hosts: the addresses of the connection manager have to say so, too, or the packet
-/// sequence numbers where it made neither end.
+/// True if two queue pairs with mirrored numbers are the ends of one connection. Many hosts
+/// choose equal numbers, so the remote address of each end must not contradict. If no remote
+/// address is known, the packet sequence numbers have to match.
 fn is_mirror(one: &Known<'_, '_>, other: &Known<'_, '_>, hosts: &Hosts) -> bool {
     if one.end.0 == other.end.0 {
         return false;

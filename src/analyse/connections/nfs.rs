@@ -1,4 +1,4 @@
-//! Mounts of NFS.
+//! NFS mounts: the transport of each mount and its verdict.
 
 mod intents;
 mod tcp;
@@ -17,28 +17,28 @@ use crate::model::{
     SunrpcTransport, Transport,
 };
 
-/// Clients and servers of NFS over RDMA in the kernel.
+/// Kernel module of NFS over RDMA, client and server.
 pub(super) const MODULE: &str = "rpcrdma";
-/// Where NFS waits, over TCP and by custom over RDMA.
+/// Default ports of NFS servers over TCP and over RDMA.
 const TCP_PORT: u16 = 2049;
 const RDMA_PORT: u16 = 20049;
 const STATISTICS: &str = "/proc/self/mountstats";
 const MOUNTS: &str = "/proc/self/mounts";
 
-/// Judges mounts.
+/// Judges all mounts.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let client = Client::new(index, fleet);
     let mounts = index.consumers.nfs_mounts.iter().flatten();
     all.extend(mounts.map(|mount| client.judge(mount)));
 }
 
-/// What the mounts of a host are held against; there may be thousands.
+/// Lookup tables for the mounts of a host, which may be thousands.
 struct Client<'index> {
     index: &'index Index<'index>,
     fleet: &'index Fleet<'index>,
-    /// A mount over RDMA by the server that it reaches.
+    /// A mount over RDMA for each server address.
     over_rdma: HashMap<IpAddr, &'index NfsMount>,
-    /// The RPC transports by server and kind.
+    /// RPC transports by server address and kind.
     transports: HashMap<(IpAddr, &'index str), Vec<&'index SunrpcTransport>>,
     intents: Intents<'index>,
 }
@@ -110,7 +110,7 @@ impl<'index> Client<'index> {
         let is_listed = !transports.iter().all(|one| one.is_connected.is_none());
         let is_connected = transports.iter().any(|one| one.is_connected == Some(true));
         let hidden = self.index.hidden_channels();
-        // Where they are hidden, none is no count.
+        // A count of zero means nothing while queue pairs are hidden.
         let counted = count(&connected).filter(|count| *count > 0 || hidden.is_none());
         let connection = connection.over_rdma(&channels).counted(counted, Some(0));
         if is_connected || !connected.is_empty() {
@@ -128,7 +128,7 @@ impl<'index> Client<'index> {
         self.not_connected(mount, transports, connection)
     }
 
-    /// A mount over RDMA whose transport is seen not to be connected.
+    /// Judges a mount over RDMA whose transport is not connected.
     fn not_connected(
         &self,
         mount: &NfsMount,
@@ -144,7 +144,7 @@ impl<'index> Client<'index> {
             ),
             None => connection,
         };
-        // NFS 4 talks to its server all the time; NFS 3 ends a connection that nobody uses.
+        // NFS 4 sends requests to its server continuously; NFS 3 closes an idle connection.
         let may_rest = mount.version.as_deref().is_some_and(|version| version.starts_with('3'));
         if may_rest && self.index.has_active_port() {
             let waiting = transports.iter().map(|one| one.waiting);
@@ -178,7 +178,8 @@ impl<'index> Client<'index> {
     }
 }
 
-/// What the statistics of a mount say of its transports over RDMA, where that is worth a word.
+/// Formats connects and errors of the RDMA transports of a mount; `None` without reconnects and
+/// errors.
 fn statistics(mount: &NfsMount) -> Option<String> {
     let over_rdma = || mount.transports.iter().filter(|one| one.kind == "rdma");
     let connects: u64 = over_rdma().filter_map(|one| one.connects).fold(0, u64::saturating_add);

@@ -1,4 +1,4 @@
-//! Clients of the kernel's NFS server.
+//! Clients of the NFS server in the kernel.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,14 +12,14 @@ use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
 };
 
-/// Judges the clients of the own server.
+/// Judges the clients of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let Some(server) = &index.consumers.nfsd else { return };
     let ports = |kind: &'static str| {
         let of_kind = server.listeners.iter().filter(move |listener| listener.kind == kind);
         of_kind.map(|listener| listener.port)
     };
-    // One host is several clients; the server gives those over RDMA no port.
+    // One host can be several clients. The server shows port 0 for clients over RDMA.
     let mut names: HashMap<(IpAddr, bool), &str> = HashMap::new();
     for client in server.clients.iter().flatten() {
         if let (Some(end), Some(name)) = (client.address, client.name.as_deref()) {

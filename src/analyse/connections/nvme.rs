@@ -1,4 +1,5 @@
-//! NVMe over Fabrics. A controller has one transport for ever: a fallback is what multipath does.
+//! NVMe over Fabrics: controllers of this host, and clients of the local target. A controller
+//! never changes its transport; only multipath moves I/O from RDMA to TCP.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,14 +16,14 @@ use crate::model::{
     Strength, Transport,
 };
 
-/// Where to look when a path is not live.
+/// Fix for a path that is not live.
 const FIX: &str =
     "read the kernel log, then test RDMA to the target: dmesg | grep nvme; rdmactl ping {server}";
-/// The subsystem of every discovery controller: two of them lead to two targets, not to one by two paths
+/// NQN of every discovery subsystem. Two discovery controllers are not two paths to one target
 /// (NVM Express Base Specification, "Discovery Controllers").
 const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
-/// Judges controllers, then clients of the own target.
+/// Judges controllers, then clients of the local target.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let host = Host::new(index, fleet);
     all.extend(host.controllers().map(|controller| host.judge(controller)));
@@ -62,7 +63,8 @@ fn condition(controller: &NvmeController) -> ConnectionState {
     }
 }
 
-/// What `live` makes of a connection whose controller is live; of another one that it is down.
+/// Judges a connection by the state of its controller. Applies `live` only if the controller is
+/// live.
 fn judge_state(
     controller: &NvmeController,
     used: Transport,
@@ -83,13 +85,13 @@ fn judge_state(
     }
 }
 
-/// The controllers of a host, and what each is held against.
+/// Lookup tables for the controllers of a host.
 struct Host<'index> {
     index: &'index Index<'index>,
     fleet: &'index Fleet<'index>,
-    /// The paths to a subsystem.
+    /// Controllers by subsystem: the paths to it.
     paths: HashMap<&'index str, Vec<&'index NvmeController>>,
-    /// Those over RDMA that lead to one end.
+    /// RDMA controllers by remote address and port.
     portals: HashMap<(IpAddr, Option<u16>), Vec<&'index NvmeController>>,
 }
 
@@ -109,7 +111,8 @@ impl<'index> Host<'index> {
         host
     }
 
-    /// Those over RDMA or TCP: Fibre Channel has a transport of its own, and a loop has none.
+    /// Returns the controllers over RDMA or TCP. Fibre Channel and loop are no IP or RDMA
+    /// transports.
     fn controllers(&self) -> impl Iterator<Item = &'index NvmeController> + use<'index> {
         let all = self.index.consumers.nvme.iter().flatten();
         all.filter(|one| matches!(one.transport.as_str(), "rdma" | "tcp"))
@@ -162,7 +165,8 @@ impl<'index> Host<'index> {
             if let Some(hidden) = self.index.hidden_channels() {
                 return connection.lacks(hidden);
             }
-            // A controller that is live has one at least: they are there, and not found.
+            // A live controller has at least one queue pair, so the queue pairs exist but were
+            // not matched.
             if connected == 0 {
                 return connection.lacks("the queue pairs of the controller");
             }
@@ -229,7 +233,7 @@ impl<'index> Host<'index> {
         })
     }
 
-    /// What could not be read of controllers that may be other paths to the same subsystem.
+    /// Returns the read failure of a controller that may be another path to the subsystem.
     fn unread_path(&self, controller: &NvmeController) -> Option<String> {
         let is_told = |name: &str| {
             let mut all = self.index.consumers.nvme.iter().flatten();
@@ -243,7 +247,7 @@ impl<'index> Host<'index> {
         beyond.map(|problem| problem.detail.clone())
     }
 
-    /// TCP is what was asked for: whether RDMA could be had.
+    /// Judges TCP that was requested: looks for evidence that RDMA is available.
     fn offered(&self, controller: &NvmeController, connection: Connection) -> Connection {
         let intents = self.index.consumers.nvme_intents.as_deref().unwrap_or_default();
         let intent = intents.iter().find(|intent| {
@@ -290,7 +294,8 @@ impl<'index> Host<'index> {
     }
 }
 
-/// It takes its block devices away from whoever uses them by this path alone: to be said beside.
+/// Returns the command that disconnects a controller. The caller has to warn: the block devices
+/// disappear for users without another path.
 fn disconnect(controller: &NvmeController) -> String {
     format!("nvme disconnect -d {}", quoted(&controller.name))
 }

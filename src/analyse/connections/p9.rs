@@ -1,4 +1,5 @@
-//! The Plan 9 file protocol, which uses what its mount names.
+//! Mounts of the Plan 9 file protocol. A mount uses the transport of its options and has no
+//! fallback.
 
 use super::draft::unknown;
 use super::index::Index;
@@ -24,7 +25,7 @@ fn judge_mount(mount: &P9Mount) -> Option<Connection> {
             row.is(Transport::Tcp, up, ConnectionVerdict::TcpConfigured)
                 .requests(Transport::Tcp, "option trans=tcp"),
         ),
-        // Within one machine.
+        // Other transports, for example virtio, stay within one machine.
         _ => None,
     }
 }

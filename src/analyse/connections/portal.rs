@@ -1,9 +1,10 @@
-//! Where a server waits.
+//! Local end at which a server listens.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// An own end that others connect to. Servers share ports: only the address tells whose client one is.
+/// Local address and port at which a server listens. Servers share ports, so the address decides
+/// to which server a client belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Portal {
     /// `None` for all addresses of the host.
@@ -16,18 +17,18 @@ impl Portal {
         Self { address: address.filter(|address| !address.is_unspecified()), port }
     }
 
-    /// At all addresses.
+    /// Returns the portal of a port on all addresses.
     pub(super) fn of_port(port: u16) -> Self {
         Self { address: None, port }
     }
 
-    /// Whether an own end is one of a client of it.
+    /// True if clients with this local end are clients of the portal.
     pub(super) fn has(self, local: SocketAddr) -> bool {
         local.port() == self.port && self.address.is_none_or(|address| address == local.ip())
     }
 }
 
-/// `10.9.0.1:3260`, `:3260`
+/// Formats `10.9.0.1:3260` or `:3260`.
 impl fmt::Display for Portal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {

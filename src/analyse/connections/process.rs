@@ -1,5 +1,5 @@
-//! Processes that hold queue pairs, or an RDMA device and sockets: MPI, UCX, NCCL, perftest, and parts of the
-//! kernel that nothing else speaks for.
+//! Processes with queue pairs, or with an RDMA device and sockets: MPI, UCX, NCCL, perftest.
+//! Kernel modules that no other module of `connections` judges are here too.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
@@ -14,14 +14,14 @@ use crate::model::{
     TcpSocket, Transport,
 };
 
-/// More bytes than what prepares and keeps connections needs.
+/// Minimum size of bulk data in bytes; setup and keepalive of connections need less.
 const BULK: u64 = 100 * 1024 * 1024;
-/// Where sshd waits, and with it our own agents.
+/// Port of sshd. The agents of this program use it too.
 const SSH: u16 = 22;
-/// Parts of the kernel that carry or serve others over RDMA, and use it for nothing of their own.
+/// Kernel modules that provide RDMA to others and have no traffic of their own.
 const CARRIERS: [&str; 4] = ["ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"];
 
-/// Judges what nobody else has claimed.
+/// Judges channels and sockets that no other consumer claimed.
 pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connection>) {
     let mut owners: BTreeMap<(Option<u32>, Option<&str>), Holding<'_>> = BTreeMap::new();
     for channel in index.unclaimed_channels() {
@@ -35,7 +35,8 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     for (socket, holder) in index.unclaimed_sockets() {
         let is_ssh = socket.local.port() == SSH || socket.remote.port() == SSH;
         let is_own = socket.remote.ip().is_loopback() || socket.remote.ip() == socket.local.ip();
-        // Of all the processes of a host, those that have to do with RDMA, or were told not to.
+        // Keeps only processes that have an RDMA device, queue pairs or a setting about the
+        // transport.
         let is_told = !holder.devices.is_empty()
             || holder.environment.as_ref().is_some_and(|settings| !settings.is_empty())
             || owners.contains_key(&(Some(holder.pid), None));
@@ -50,7 +51,7 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
         all.extend(owner.judge_channels(fleet, &mut holding));
         left.push((owner, holding));
     }
-    // Whom RDMA reaches is known only when all have been looked at.
+    // The peers that RDMA reaches are known only after all channels are judged.
     let over_rdma = all.iter().filter(|one| one.transport.is_rdma());
     let reached: HashSet<Peer> = over_rdma
         .filter_map(|one| Some(fleet.peer(one.peer.address?)))
@@ -61,11 +62,11 @@ pub(super) fn judge(index: &Index<'_>, fleet: &Fleet<'_>, all: &mut Vec<Connecti
     }
 }
 
-/// What an owner has.
+/// Channels and sockets of an owner.
 #[derive(Default)]
 struct Holding<'index> {
     channels: BTreeMap<Peer, Vec<&'index Channel<'index>>>,
-    /// Those of which nothing tells whom they lead to.
+    /// Channels whose peer is unknown.
     astray: Vec<&'index Channel<'index>>,
     sockets: BTreeMap<Peer, Vec<&'index TcpSocket>>,
 }
@@ -88,7 +89,8 @@ impl<'index> Holding<'index> {
         }
     }
 
-    /// A process that talks with one host by TCP, and not much, most likely does so to prepare RDMA.
+    /// Returns the probable peer of `astray` channels. A process with little TCP traffic to
+    /// exactly one host most likely uses TCP to set up RDMA.
     fn guess(&self) -> Option<Peer> {
         let mut small = self.sockets.iter().filter(|(_, sockets)| !is_bulk(sockets));
         let (peer, _) = small.next()?;
@@ -96,7 +98,8 @@ impl<'index> Holding<'index> {
     }
 }
 
-/// Bytes in both directions, as far as they were read.
+/// Returns the bytes in both directions of the sockets with known counts; `None` if no count is
+/// known.
 fn bytes(sockets: &[&TcpSocket]) -> Option<u64> {
     let all = sockets.iter().flat_map(|socket| [socket.sent_bytes, socket.received_bytes]);
     all.flatten().reduce(u64::saturating_add)
@@ -106,7 +109,7 @@ fn is_bulk(sockets: &[&TcpSocket]) -> bool {
     bytes(sockets).is_some_and(|bytes| bytes >= BULK)
 }
 
-/// A process, or a part of the kernel.
+/// A process or a kernel module.
 struct Owner<'index> {
     kind: ConsumerKind,
     /// `ib_send_bw[4711]`, `[rpcrdma]`.
@@ -114,7 +117,7 @@ struct Owner<'index> {
     holder: Option<&'index Holder>,
 }
 
-/// Parts of the kernel by the names of their modules.
+/// Returns the consumer of a kernel module.
 fn kind(module: &str) -> ConsumerKind {
     match module {
         "rpcrdma" => ConsumerKind::Nfs,
@@ -148,7 +151,8 @@ impl<'index> Owner<'index> {
         row
     }
 
-    /// Channels with what is beside them, one row for each peer; sockets to others are left.
+    /// Returns one row per peer of the channels, with the sockets to the same peer. Other sockets
+    /// stay in `holding`.
     fn judge_channels(&self, fleet: &Fleet<'_>, holding: &mut Holding<'_>) -> Vec<Connection> {
         let guess = holding.guess().filter(|_| !holding.astray.is_empty());
         if let Some(peer) = guess {
@@ -177,14 +181,14 @@ impl<'index> Owner<'index> {
         all
     }
 
-    /// Sockets to hosts that no queue pair leads to, one row for each.
+    /// Returns one row per host that only sockets lead to.
     fn judge_sockets(
         &self,
         index: &Index<'_>,
         holding: &Holding<'_>,
         reached: &HashSet<Peer>,
     ) -> Vec<Connection> {
-        // Of hosts that queue pairs may lead to, those that more goes to than prepares them.
+        // With `astray` channels, keeps only sockets with more bytes than RDMA setup needs.
         let is_told = |sockets: &[&TcpSocket]| holding.astray.is_empty() || is_bulk(sockets);
         let left = holding.sockets.iter().filter(|(_, sockets)| is_told(sockets));
         let judge = |(peer, sockets): (&Peer, &Vec<&TcpSocket>)| {
@@ -203,7 +207,7 @@ impl<'index> Owner<'index> {
             .is(tcp, up, ConnectionVerdict::Tcp);
         let row = match bytes(sockets) {
             Some(bytes) => row.seen("sock_diag", format!("{bytes} bytes"), Strength::Direct),
-            // No other source has them.
+            // No other source has the byte counts.
             None => row
                 .seen("/proc/net/tcp", "established", Strength::Direct)
                 .lacks("the throughput of the sockets (modprobe tcp_diag)"),
@@ -231,14 +235,15 @@ impl<'index> Owner<'index> {
         row
     }
 
-    /// Whether it has opened a device: to have asked the connection manager for addresses says nothing.
+    /// True if the process has opened an RDMA device. A connection manager file alone proves
+    /// nothing: programs use it to resolve addresses.
     fn has_context(&self) -> bool {
         let mut devices = self.holder.into_iter().flat_map(|holder| &holder.devices);
         devices.any(|device| device.starts_with("uverbs"))
     }
 }
 
-/// A row of queue pairs with the TCP sockets to the same peer.
+/// Adds the TCP sockets to the same peer to a row of queue pairs.
 fn beside_tcp(row: Connection, sockets: &[&TcpSocket]) -> Connection {
     let is_bulk = is_bulk(sockets);
     let row = row.over_tcp(sockets, !is_bulk);

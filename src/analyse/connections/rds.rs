@@ -1,4 +1,4 @@
-//! Reliable datagram sockets, which take whatever connects.
+//! Reliable Datagram Sockets (RDS), which use RDMA or TCP, whichever connects.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,16 +10,16 @@ use crate::model::{
     Connection, ConnectionState, ConnectionVerdict, ConsumerKind, Role, Strength, Transport,
 };
 
-/// Where they wait over TCP.
+/// TCP port of RDS.
 const TCP_PORT: u16 = 16385;
 
-/// Two addresses and a type of service are one connection.
+/// Key of a connection: local address, remote address and type of service.
 type RdsEnds = (IpAddr, IpAddr, u8);
 
-/// Whether it is connected over RDMA, and over TCP; `None` where there is none.
+/// True if connected, over RDMA and over TCP; `None` without a connection over that transport.
 type RdsStates = (Option<bool>, Option<bool>);
 
-/// Judges the connections of RDS.
+/// Judges RDS connections.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let mut groups: BTreeMap<RdsEnds, RdsStates> = BTreeMap::new();
     for one in index.consumers.rds.iter().flatten() {
@@ -53,7 +53,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
         let row = row.seen(source, said, Strength::Direct);
         let up = ConnectionState::Up;
         all.push(match (rdma, tcp) {
-            // A socket keeps the transport that it was bound to, whatever comes back.
+            // An RDS socket keeps the transport that it was bound to, even if RDMA works again.
             (Some(true), Some(true)) => row
                 .over_rdma(&channels)
                 .over_tcp(&sockets, false)
@@ -77,7 +77,7 @@ pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
             }
             (Some(false), _) => row.over_rdma(&channels).is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the RDMA connection is not established", Some(PING.into())),
             (None, Some(false)) => row.is(Transport::None, ConnectionState::Connecting, ConnectionVerdict::Down).because("rds.not_connected", "the TCP connection is not established", None),
-            // A loop within the machine.
+            // Loopback within the host.
             (None, None) => continue,
         });
     }

@@ -1,8 +1,8 @@
-//! Names within commands that somebody is told to type: they may come from other machines.
+//! Quotes names for shell commands in hints. The names may come from other machines.
 
 use std::borrow::Cow;
 
-/// A word as a POSIX shell reads it back, whatever is in it.
+/// Returns the word, quoted for a POSIX shell if necessary.
 pub(super) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {

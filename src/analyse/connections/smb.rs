@@ -1,4 +1,4 @@
-//! SMB Direct, both sides.
+//! SMB Direct: servers of the client, and clients of the local server.
 
 use super::clients;
 use super::draft::{PING, unknown};
@@ -10,7 +10,7 @@ use crate::model::{
 
 const SOURCE: &str = "/proc/fs/cifs/DebugData";
 
-/// Judges the servers of the client, then the clients of the own server.
+/// Judges the servers of the client, then the clients of the local server.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     all.extend(index.consumers.smb.iter().flatten().map(judge_server));
     let channels = index.channels_at(|channel| channel.is_of(&["ksmbd"]), None);

@@ -1,4 +1,5 @@
-//! SMC: sockets that use RDMA or fall back to TCP at their first handshake, and say why.
+//! SMC sockets. A socket uses RDMA or falls back to TCP in its first handshake; the kernel
+//! reports the reason.
 
 use super::draft::unknown;
 use super::index::Index;
@@ -7,13 +8,13 @@ use crate::model::{
     SmcSocket, SmcState, Strength, Transport,
 };
 
-/// Judges the sockets of SMC.
+/// Judges SMC sockets.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     let sockets = index.consumers.smc.iter().flatten();
     all.extend(sockets.filter_map(|socket| judge_socket(index, socket)));
 }
 
-/// Codes of `net/smc/smc_clc.h`.
+/// Returns text and fix of a reason code (`net/smc/smc_clc.h`).
 fn smc_reason(code: u32) -> (&'static str, Option<&'static str>) {
     match code {
         0x0101_0000 => ("out of memory", None),
@@ -71,7 +72,7 @@ fn smc_reason(code: u32) -> (&'static str, Option<&'static str>) {
 }
 
 fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
-    // Within one host there is no RDMA to be had.
+    // RDMA is not possible within one host.
     let is_here =
         index.is_own_address(socket.remote.ip()) || socket.remote.ip() == socket.local.ip();
     if matches!(socket.state, SmcState::Closed | SmcState::Listen) || is_here {
@@ -82,7 +83,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
         || format!("inode {}", socket.inode),
         |holder| format!("{}[{}]", holder.name.as_deref().unwrap_or("?"), holder.pid),
     );
-    // The TCP socket that the handshake went over is the kernel's part of this one.
+    // The kernel keeps the TCP socket of the handshake as part of the SMC socket.
     let inner = index.sockets_to(socket.remote, Some(socket.local.port()));
     let mut row = unknown(ConsumerKind::Smc, instance, Role::Peer)
         .with_peer(None, Some(socket.remote.ip()), Some(socket.remote.port()))
@@ -92,7 +93,7 @@ fn judge_socket(index: &Index<'_>, socket: &SmcSocket) -> Option<Connection> {
     Some(match (socket.mode, socket.state) {
         (SmcMode::Tcp, state) if state != SmcState::Init => {
             let code = socket.reason.unwrap_or(0);
-            // The peer's words say more than that it declined.
+            // The diagnosis of the peer is more specific than the code "peer declined".
             let said = socket.peer_diagnosis.filter(|_| code == 0x0500_0000).unwrap_or(code);
             let (text, fix) = smc_reason(said);
             row.over_tcp(&inner, false)

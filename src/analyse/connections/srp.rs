@@ -1,4 +1,4 @@
-//! SCSI RDMA protocol, which has nothing to fall back to.
+//! SCSI RDMA Protocol (SRP), which has no fallback.
 
 use super::draft::unknown;
 use super::index::Index;
@@ -7,7 +7,7 @@ use crate::model::{
     Transport,
 };
 
-/// Judges the hosts that the initiator has made.
+/// Judges the SCSI hosts of the initiator.
 pub(super) fn judge(index: &Index<'_>, all: &mut Vec<Connection>) {
     for host in index.consumers.srp.iter().flatten() {
         let row = unknown(ConsumerKind::Srp, &host.name, Role::Client);

@@ -1,14 +1,14 @@
-//! What was found on each rail, as findings over all of them.
+//! Merges the findings of the rails into findings over all rails.
 
 use std::collections::BTreeMap;
 
 use crate::model::ping::{Code, Finding};
 
-/// What the findings of several rails have in common when they are one: host, leaves, a pair where
-/// nothing else is named, and what is wrong.
+/// Key of findings that are one on several rails: host, leaf switches, pair (only without host
+/// and leaf switches) and code.
 type Name = (Option<usize>, Vec<String>, Option<(usize, usize, bool)>, Code);
 
-/// Findings by whom they name, in the order in which they came.
+/// Findings by key, in the order of the first occurrence.
 pub(super) struct Rails {
     count: usize,
     known: BTreeMap<Name, usize>,
@@ -20,7 +20,7 @@ impl Rails {
         Self { count, known: BTreeMap::new(), findings: Vec::new() }
     }
 
-    /// Adds what was found on a rail; the rails come in their order.
+    /// Adds the findings of a rail. The rails come in order.
     pub(super) fn add(&mut self, rail: usize, findings: Vec<Finding>) {
         for mut finding in findings {
             let is_pair = finding.host.is_none() && finding.leaves.is_empty();
@@ -41,7 +41,8 @@ impl Rails {
         }
     }
 
-    /// All findings: leaves, paths and hosts before pairs. Those of every rail name none.
+    /// Returns all findings: leaf switches, paths and hosts before pairs. A finding on every rail
+    /// lists no rails.
     pub(super) fn findings(mut self) -> Vec<Finding> {
         for finding in &mut self.findings {
             if finding.rails.len() == self.count {

@@ -1,4 +1,4 @@
-//! Failures that are those of a leaf switch, or of the way between two.
+//! Failures of a leaf switch, or of the path between two leaf switches.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,14 +6,14 @@ use super::{Trial, example};
 use crate::analyse::peel::Peel;
 use crate::model::ping::{Finding, Topology};
 
-/// Of a block of pairs between two leaves, so many hundredths must fail before the way is blamed:
-/// nearly all, since chance lets a message through now and then.
+/// Percentage of failed pairs of a block from which on the path is the cause. Below 100, because
+/// single messages may pass a faulty path.
 const NEARLY_ALL: usize = 90;
 
-/// Fewer pairs than these are no block: one host at each end, in both directions, is a pair.
+/// Minimum number of pairs of a block. One host at each end gives two pairs, one per direction.
 const FEWEST: usize = 4;
 
-/// Failed and tried pairs of two leaves in both directions, or within one.
+/// Number of failed and tried pairs between two leaf switches in both directions, or within one.
 #[derive(Default, Clone, Copy)]
 struct Block {
     failed: usize,
@@ -26,7 +26,8 @@ impl Block {
     }
 }
 
-/// Names leaves, then paths, and takes what they explain out of the trials.
+/// Returns findings for leaf switches, then for paths, and removes the explained trials from
+/// `open`.
 pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Finding> {
     let mut sizes = vec![0_usize; topology.leaves.len()];
     for &leaf in &topology.leaf_of {
@@ -34,7 +35,7 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
     }
     let mut blocks: BTreeMap<(usize, usize), Block> = BTreeMap::new();
     for trial in open.iter() {
-        // The only host of a leaf is blamed itself.
+        // A finding of the only host of a leaf switch names the host, not the leaf switch.
         let Some(ends) = ends(topology, trial).filter(|&(a, b)| sizes[a] > 1 && sizes[b] > 1)
         else {
             continue;
@@ -52,8 +53,9 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
         named.push(leaf);
     }
     let fails = |ends: (usize, usize)| blocks.get(&ends).is_some_and(|block| block.fails());
-    // A leaf has all that crosses it, and what is within it only where that fails, too: then it is
-    // the switch and not its uplinks. What crosses two is the first one's.
+    // A leaf switch explains all pairs that cross it. It explains the pairs within it only if
+    // they fail too: then the switch fails and not its uplinks. A pair that crosses two named
+    // leaf switches belongs to the first one.
     let blamed = |(a, b): (usize, usize)| match named.iter().find(|&&leaf| leaf == a || leaf == b) {
         Some(&leaf) if a != b || fails((a, b)) => Some(vec![leaf]),
         None if a != b && fails((a, b)) => Some(vec![a, b]),
@@ -77,7 +79,7 @@ pub(super) fn explain(open: &mut Vec<Trial<'_>>, topology: &Topology) -> Vec<Fin
     findings
 }
 
-/// The finding of these leaves, by the trials that it explains.
+/// Returns the finding of these leaf switches from the trials that they explain.
 fn finding(topology: &Topology, leaves: &[usize], trials: &[Trial<'_>]) -> Option<Finding> {
     let failed = || trials.iter().filter(|trial| trial.failed());
     let example = example(failed(), None)?.finding();
@@ -94,7 +96,7 @@ fn finding(topology: &Topology, leaves: &[usize], trials: &[Trial<'_>]) -> Optio
     })
 }
 
-/// Counts pairs of hosts, both directions once.
+/// Returns the number of host pairs; both directions count once.
 fn host_pairs<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> usize {
     let ends = |trial: &Trial<'_>| {
         let (one, other) = (trial.source, trial.target);
@@ -103,13 +105,13 @@ fn host_pairs<'t, 'a: 't>(trials: impl Iterator<Item = &'t Trial<'a>>) -> usize 
     trials.map(ends).collect::<HashSet<_>>().len()
 }
 
-/// The leaves of both ends, the lower one first.
+/// Returns the leaf switches of both ends, the lower index first.
 fn ends(topology: &Topology, trial: &Trial<'_>) -> Option<(usize, usize)> {
     let leaf = |host: usize| topology.leaf_of.get(host).copied();
     leaf(trial.source).zip(leaf(trial.target)).map(|(a, b)| (a.min(b), a.max(b)))
 }
 
-/// Leaves and paths of which every pair fails: no chance does that.
+/// Leaf switches and paths on which every pair fails, which is not random.
 pub(super) struct Sure<'a> {
     topology: &'a Topology,
     leaves: Vec<&'a [String]>,
@@ -122,7 +124,7 @@ impl<'a> Sure<'a> {
         Self { topology, leaves: leaves.collect() }
     }
 
-    /// Whether one of them explains a trial.
+    /// True if one of them explains the trial.
     pub(super) fn explains(&self, trial: &Trial<'_>) -> bool {
         let Some((a, b)) = ends(self.topology, trial).filter(|(a, b)| a != b) else { return false };
         let is_end = |name: &String| {

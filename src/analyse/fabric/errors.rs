@@ -1,4 +1,4 @@
-//! Counters of ports against thresholds: those of a file of infiniband-diags, or 0.
+//! Compares port counters with thresholds: from a file of infiniband-diags, or 0.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ const TRAFFIC: [&str; 9] = [
     "PortXmitWait",
 ];
 
-/// Largest values of counters that are no finding; 0 for a counter without an entry.
+/// Largest counter values without a finding; 0 for a counter without an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thresholds(BTreeMap<String, u64>);
 
-/// A line of a file of thresholds that cannot be read.
+/// An invalid line of a threshold file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct ThresholdError {
-    /// Number of the line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the mistake.
     pub what: &'static str,
 }
 
@@ -51,27 +51,27 @@ impl Thresholds {
         Ok(Self(thresholds))
     }
 
-    /// True if a threshold is one of traffic or waiting.
+    /// True if a threshold names a counter of traffic or waiting.
     #[must_use]
     pub fn name_traffic(&self) -> bool {
         self.0.keys().any(|name| !is_error(name))
     }
 
-    /// Returns the largest value that is no finding.
+    /// Returns the largest value of a counter without a finding.
     #[must_use]
     pub fn of(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
 }
 
-/// Returns true for a counter of errors.
+/// True for an error counter.
 #[must_use]
 pub fn is_error(name: &str) -> bool {
     !TRAFFIC.contains(&name)
 }
 
-/// Returns the counters of errors above their thresholds. Waiting (`PortXmitWait`) is congestion,
-/// and counts only if the thresholds name it.
+/// Returns the error counters above their thresholds. Waiting (`PortXmitWait`) is congestion; the
+/// counter is returned only if the thresholds name it.
 pub fn above<'fabric, 'limits>(
     fabric: &'fabric Fabric,
     thresholds: &'limits Thresholds,

@@ -1,15 +1,15 @@
-//! Judges links: width and speed below what both ends support, and ports that no subnet manager
-//! has configured. Findings of most links of one node become one finding that names the node.
+//! Judges links: width and speed below the capabilities of both ends, and ports that no subnet
+//! manager has configured. If most links of a node are slow, one finding names the node.
 
 use std::collections::BTreeMap;
 
 use super::{Found, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricPort, Severity, speed_word, width_word};
 
-/// Bad links of one node from which on the node is named instead of the links.
+/// Minimum number of slow links for a finding of the node.
 const MANY: usize = 3;
 
-/// A link below what both ends support.
+/// A link below the capabilities of both ends.
 struct Slow {
     near: FabricEnd,
     far: FabricEnd,
@@ -80,18 +80,18 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// A node most of whose links are bad.
+/// A node whose links are mostly slow.
 struct Cause {
-    /// True if only the links to switches are mostly bad: the uplinks of a leaf switch.
+    /// True if only the links to switches are mostly slow: the uplinks of a leaf switch.
     only_switches: bool,
-    /// Number of bad links.
+    /// Number of slow links.
     bad: usize,
     /// Number of links.
     links: usize,
 }
 
 impl Cause {
-    /// Returns the node as a cause of its bad links; `None` if the links themselves are named.
+    /// Returns the node as the cause of its slow links; `None` if each link gets its own finding.
     fn of(fabric: &Fabric, node: usize, bad: &[&Slow]) -> Option<Self> {
         let leads_to_switch = |peer: FabricEnd| fabric.nodes[peer.node].is_switch();
         [false, true].into_iter().find_map(|only_switches| {
@@ -106,7 +106,7 @@ impl Cause {
     }
 }
 
-/// Returns in what a link is below the capabilities of both ends.
+/// Returns width and speed of a link that are below the capabilities of both ends.
 fn slow(fabric: &Fabric, near: FabricEnd, far: FabricEnd) -> Vec<Slow> {
     let (Some(one), Some(other)) = (fabric.port(near), fabric.port(far)) else { return Vec::new() };
     if one.physical_state != FabricPort::LINK_UP {
@@ -121,7 +121,7 @@ fn slow(fabric: &Fabric, near: FabricEnd, far: FabricEnd) -> Vec<Slow> {
         slow.push(link("fabric.width", width_word(one.width_active), width_word(best)));
     }
     let both = one.speed_supported & other.speed_supported;
-    // Codes of speeds grow with the speed.
+    // A larger speed code is a higher speed.
     if let Some(best) = both.checked_ilog2().map(|bit| 1 << bit)
         && one.speed_active != 0
         && one.speed_active < best
@@ -131,10 +131,10 @@ fn slow(fabric: &Fabric, near: FabricEnd, far: FabricEnd) -> Vec<Slow> {
     slow
 }
 
-/// Returns the width that a link between two ports can have: the widest that both support.
+/// Returns the widest link width that both ports support.
 ///
-/// Ports that support 12X have connectors for 4X as a rule, and iblinkinfo names such links as well;
-/// a link of 4X or more is therefore not judged by 8X and 12X.
+/// Ports that support 12X usually have 4X connectors, and iblinkinfo reports such links too. A
+/// link of 4X or more is therefore not compared with 8X and 12X.
 fn best_width(both: u8) -> Option<u8> {
     [2, 16, 1].into_iter().find(|width| both & width != 0)
 }

@@ -1,4 +1,4 @@
-//! Routes through the linear forwarding tables: hop by hop, and entries that lead nowhere or loop.
+//! Routes through the linear forwarding tables: hop by hop, and faulty entries and loops.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use super::{Found, lids_of, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricNodeKind, FabricPort, Severity};
 use crate::names;
 
-/// Most switches that a packet passes (specification: a directed route has 64 ports).
+/// Maximum number of switches on a route (specification: a directed route has 64 ports).
 const MOST_HOPS: usize = 64;
 
 /// One node on a route.
@@ -14,24 +14,24 @@ const MOST_HOPS: usize = 64;
 pub struct Hop {
     /// Index of the node.
     pub node: usize,
-    /// Port that packets come in by; `None` at the source.
+    /// Port at which packets arrive; `None` at the source.
     pub enters: Option<u8>,
-    /// Port that packets leave by; `None` at the target.
+    /// Port at which packets leave; `None` at the target.
     pub leaves: Option<u8>,
 }
 
 /// A route to one LID of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// LID that packets are sent to.
+    /// Destination LID.
     pub lid: u16,
-    /// Nodes from the source on.
+    /// Nodes, from the source on.
     pub hops: Vec<Hop>,
-    /// Why the route ends before the target.
+    /// Reason why the route ends before the target; `None` if the route is complete.
     pub failure: Option<RouteFailure>,
 }
 
-/// Why a route ends before its target.
+/// Reason why a route ends before its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 pub enum RouteFailure {
     /// The switch did not report its forwarding table.
@@ -40,21 +40,21 @@ pub enum RouteFailure {
     /// The table has no port for the LID.
     #[error("the forwarding table has no port")]
     NoEntry,
-    /// The port of the table has no link.
+    /// The port in the table has no link.
     #[error("port {0} of the forwarding table has no link")]
     NoLink(u8),
-    /// The port of the table has a link to a node that did not reply.
+    /// The port in the table has a link to a node that did not reply.
     #[error("the node behind port {0} is unknown")]
     UnknownPeer(u8),
     /// Packets reach a node that does not have the LID and does not forward.
     #[error("packets reach a node that does not have the LID")]
     WrongNode,
-    /// Packets come back to a switch.
+    /// Packets return to a switch.
     #[error("packets loop")]
     Loop,
 }
 
-/// Returns the routes from a port to a port, one for each LID of the target.
+/// Returns the routes between two ports, one for each LID of the target.
 #[must_use]
 pub fn routes(fabric: &Fabric, from: FabricEnd, to: FabricEnd) -> Vec<Route> {
     let (Some(_), Some(target)) = (fabric.port(from), fabric.port(to)) else { return Vec::new() };
@@ -71,7 +71,7 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
             route.hops.push(Hop { node, enters, leaves: None });
             return route;
         }
-        // A channel adapter is left by its own port.
+        // A channel adapter is left through the source port.
         let next = if fabric.nodes[node].is_switch() {
             next_port(fabric, node, lid)
         } else if route.hops.is_empty() {
@@ -101,7 +101,7 @@ fn route(fabric: &Fabric, from: FabricEnd, to: FabricEnd, lid: u16) -> Route {
     route
 }
 
-/// Returns the other end of the link of a port.
+/// Returns the remote end of the link of a port.
 fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     let found = fabric.port(end);
     let is_node = |peer: &FabricEnd| peer.node < fabric.nodes.len();
@@ -112,7 +112,8 @@ fn peer_of(fabric: &Fabric, end: FabricEnd) -> Result<FabricEnd, RouteFailure> {
     Err(if has_link { RouteFailure::UnknownPeer(end.port) } else { RouteFailure::NoLink(end.port) })
 }
 
-/// Returns the port for a LID. Port 0 is the switch itself, which does not have the LID here.
+/// Returns the outgoing port for a LID. Port 0 is the switch itself, which does not have the LID
+/// here.
 fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure> {
     let table = fabric.nodes[node].forwarding.as_ref().ok_or(RouteFailure::NoTable)?;
     match table.port(lid) {
@@ -122,16 +123,16 @@ fn next_port(fabric: &Fabric, node: usize, lid: u16) -> Result<u8, RouteFailure>
     }
 }
 
-/// Entries that lead nowhere, and loops, with the LIDs that each concerns.
+/// Faulty entries and loops, with the affected LIDs.
 #[derive(Default)]
 struct Faults {
     dead: BTreeMap<(usize, RouteFailure), Vec<u16>>,
     loops: BTreeMap<Vec<usize>, Vec<u16>>,
 }
 
-/// Adds findings for entries that lead nowhere, and for loops.
+/// Adds findings for faulty entries and for loops.
 ///
-/// Each is found at the switch that has the entry, for all LIDs that it concerns.
+/// A finding names the switch with the entry and all affected LIDs.
 pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     if !super::has_tables(fabric) {
         return;
@@ -168,13 +169,13 @@ pub(super) fn judge(fabric: &Fabric, found: &mut Vec<Found>) {
     }
 }
 
-/// Walks from every switch to every LID. A switch that was reached before on the way to the same LID
-/// is not walked from again.
+/// Follows the tables from every switch to every LID. Skips a switch that an earlier walk to the
+/// LID passed.
 fn faults(fabric: &Fabric) -> Faults {
     let mut faults = Faults::default();
     let switches: Vec<usize> =
         (0..fabric.nodes.len()).filter(|node| fabric.nodes[*node].forwarding.is_some()).collect();
-    // Number of the LID to which a node was walked from last.
+    // Number of the LID of the last walk that passed the node.
     let mut walked = vec![u32::MAX; fabric.nodes.len()];
     let targets = ports(fabric).filter(|(end, port)| {
         port.lid != 0 && (end.port == 0 || !fabric.nodes[end.node].is_switch())
@@ -208,8 +209,8 @@ fn faults(fabric: &Fabric) -> Faults {
     faults
 }
 
-/// Returns the next switch on the way to a LID; `None` where the walk ends without a fault: at the
-/// target, at a router, at a switch whose table is unknown, and at a node that did not reply.
+/// Returns the next switch on the path to a LID. `None` where the walk ends without a fault: at
+/// the target, at a router, at a switch without a known table, and at a node that did not reply.
 fn step(
     fabric: &Fabric,
     node: usize,
@@ -219,7 +220,7 @@ fn step(
     let port = next_port(fabric, node, lid)?;
     let next = match peer_of(fabric, FabricEnd { node, port }) {
         Ok(peer) => peer.node,
-        // The node without a reply is a finding of its own.
+        // A node without a reply has its own finding.
         Err(RouteFailure::UnknownPeer(_)) => return Ok(None),
         Err(failure) => return Err(failure),
     };
@@ -235,7 +236,7 @@ fn count(lids: usize) -> String {
     if lids == 1 { "1 LID".into() } else { format!("{lids} LIDs") }
 }
 
-/// Returns the first port of each LID.
+/// Returns the first port with each LID.
 fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
     let mut owners = HashMap::new();
     for (end, port) in ports(fabric) {
@@ -246,7 +247,7 @@ fn owners(fabric: &Fabric) -> HashMap<u16, FabricEnd> {
     owners
 }
 
-/// Returns the first targets of some LIDs by name, and the number of the others.
+/// Returns the names of the first targets of some LIDs, and the number of the others.
 fn targets_of(fabric: &Fabric, owners: &HashMap<u16, FabricEnd>, lids: &[u16]) -> String {
     let name =
         |lid: &u16| owners.get(lid).map_or_else(|| format!("LID {lid}"), |end| title(fabric, *end));

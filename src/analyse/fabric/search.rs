@@ -1,31 +1,31 @@
-//! A port by what people type: a name, a GUID or a LID.
+//! Finds a port by a name, a GUID or a LID from the command line.
 
 use super::{lids_of, ports, title};
 use crate::model::{Fabric, FabricEnd, FabricNode};
 
-/// Why a word names no port.
+/// Reason why a word names no port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// No node has the name, GUID or LID.
     #[error("no node is called {0}, and none has this GUID or LID")]
     Unknown(String),
-    /// Several nodes fit.
+    /// Several nodes match.
     #[error("{word} fits {count} nodes: {names}")]
     Several {
-        /// The word.
+        /// Searched word.
         word: String,
-        /// Number of nodes.
+        /// Number of matching nodes.
         count: usize,
-        /// Some of them.
+        /// Some of the matching nodes.
         names: String,
     },
 }
 
 /// Returns the port that a word names: a node description, its first word, a GUID as `0x…` or in
-/// groups, or a LID. Of a switch the port is 0.
+/// groups, or a LID. The port of a switch is port 0.
 ///
 /// # Errors
-/// No node fits, or several do.
+/// No node matches, or several do.
 pub fn find_port(fabric: &Fabric, word: &str) -> Result<FabricEnd, SearchError> {
     let is_endpoint = |end: &FabricEnd| end.port == 0 || !fabric.nodes[end.node].is_switch();
     let endpoints = || ports(fabric).filter(|(end, _)| is_endpoint(end));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::{FabricNode, FabricNodeKind, Guid, SweepMethod};
 
-/// A port with an active link of 4X HDR.
+/// Returns a port with an active link of 4X HDR.
 fn port(number: u8, lid: u16) -> FabricPort {
     FabricPort {
         number,
@@ -33,7 +33,7 @@ fn node(guid: u64, kind: FabricNodeKind, name: &str, ports: Vec<FabricPort>) -> 
     }
 }
 
-/// Four hosts (LIDs 1 to 4) on two leaf switches (5, 6) below one spine switch (7).
+/// Returns four hosts (LIDs 1 to 4) on two leaf switches (5, 6) below one spine switch (7).
 pub(in crate::analyse) fn fabric() -> Fabric {
     let mut fabric = Fabric::empty("mlx5_0", 1, SweepMethod::Smp);
     fabric.sm_lid = 1;
@@ -48,7 +48,7 @@ pub(in crate::analyse) fn fabric() -> Fabric {
         ports.extend((1..=3).map(|number| port(number, 0)));
         fabric.nodes.push(node(lid.into(), FabricNodeKind::Switch, name, ports));
     }
-    // Of spine1 port 3 has no link.
+    // Port 3 of spine1 has no link.
     let free = &mut fabric.nodes[6].ports[3];
     (free.state, free.physical_state) = (FabricPort::DOWN, 2);
     for (one, other) in [
@@ -310,7 +310,7 @@ fn a_port_has_the_lids_of_its_mask() {
 
 #[test]
 fn a_link_to_a_missing_node_ends_the_route() {
-    // The report of another host may contradict itself.
+    // The report of another host may be inconsistent.
     let mut fabric = fabric();
     let end = |node| FabricEnd { node, port: 1 };
     for at in 0..fabric.nodes.len() {

@@ -1,32 +1,32 @@
-//! What became different while somebody looked: rules over readings that follow each other.
+//! Findings of changes between consecutive samples. `top` uses this module.
 
 use super::{Folded, Found};
 use crate::analyse::errors::{Counted, ErrorKind};
 use crate::analyse::standing::Standing;
 use crate::model::{Finding, Severity, Subject};
 
-/// Something that is not what it was, on a host.
+/// A change on a host.
 #[derive(Debug, Clone, Copy)]
 pub enum Changed<'facts> {
-    /// A connection has another transport or verdict.
+    /// The transport or verdict of a connection changed.
     Connection {
-        /// Its user and instance.
+        /// Consumer and instance.
         consumer: (&'facts str, &'facts str),
-        /// How it stood.
+        /// State before the change.
         was: Standing,
-        /// How it stands since.
+        /// State after the change.
         is: Standing,
     },
-    /// A port counted errors.
+    /// Error counters of a port increased.
     Errors {
-        /// The device and the port.
+        /// Device and port number.
         port: (&'facts str, u32),
-        /// Its counters, those among them that did not count this time.
+        /// Error counters of the port, also those without an increase.
         counted: &'facts [Counted],
     },
-    /// Something was wrong, and is not any more.
+    /// A finding no longer applies.
     Passed {
-        /// The code of the finding that it was.
+        /// Code of the earlier finding.
         code: &'static str,
         /// Subject on the host.
         subject: &'facts Subject,
@@ -35,7 +35,8 @@ pub enum Changed<'facts> {
     },
 }
 
-/// The findings of what changed; all of a host before those of the next.
+/// Returns the findings of changes. All changes of a host come before the changes of the next
+/// host.
 pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>) -> Vec<Finding> {
     let mut findings = Folded::default();
     for (host, changed) in all {
@@ -61,14 +62,14 @@ pub fn changes<'facts>(all: impl Iterator<Item = (&'facts str, Changed<'facts>)>
     findings.into_findings()
 }
 
-/// `symbol_error +12, link_downed +1`
+/// Formats increases: `symbol_error +12, link_downed +1`.
 fn errors_text(counted: &[Counted]) -> String {
     let words: Vec<String> =
         news(counted).map(|one| format!("{} +{}", one.name, one.last)).collect();
     words.join(", ")
 }
 
-/// What helps against errors of these kinds, each once.
+/// Returns the fixes for these errors, each once.
 fn advice(counted: &[Counted]) -> Option<String> {
     let mut kinds: Vec<ErrorKind> =
         news(counted).filter_map(|one| ErrorKind::of(&one.name)).collect();

@@ -1,18 +1,18 @@
-//! Findings, of which those that differ in nothing but the name of their host are one.
+//! Merges findings that differ only in the name of the host.
 
 use std::collections::HashMap;
 
 use super::Found;
 use crate::model::{Finding, Severity, Subject};
 
-/// Findings, folded while they are found: all of a host before those of the next.
+/// Merged findings. All findings of a host come before the findings of the next host.
 #[derive(Default)]
 pub(in crate::analyse) struct Folded {
     findings: Vec<Finding>,
     known: HashMap<Same, usize>,
 }
 
-/// What equal findings have in common: without the name of their host.
+/// Key of equal findings, without the host name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Same {
     code: &'static str,
@@ -22,7 +22,7 @@ struct Same {
 }
 
 impl Folded {
-    /// Adds what is found on a host.
+    /// Adds a finding of a host.
     pub(super) fn push(&mut self, host: &str, severity: Severity, code: &'static str, it: Found) {
         let Found { subject, what, fix } = it;
         let same = Same {
@@ -35,7 +35,7 @@ impl Folded {
             if known.hosts.last().is_none_or(|last| last != host) {
                 known.hosts.push(host.to_owned());
             }
-            // One host alone keeps its own words: those of many are of all of them.
+            // The text of a single host keeps the host name; the merged text does not.
             if known.hosts.len() > 1 {
                 (known.what, known.fix) = (same.what, same.fix);
             }
@@ -57,13 +57,13 @@ impl Folded {
         self.push(host, severity, code, Found { subject, what, fix });
     }
 
-    /// All of them, in the order in which they were first found.
+    /// Returns all findings in the order in which they were first found.
     pub(in crate::analyse) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 }
 
-/// A text without the name of a host, where that stands as a word by itself.
+/// Replaces a host name in a text where the name is a whole word.
 fn without_name(text: &str, host: &str, instead: &str) -> String {
     if host.is_empty() || !text.contains(host) {
         return text.to_owned();
@@ -73,7 +73,7 @@ fn without_name(text: &str, host: &str, instead: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(host) {
         let (before, behind) = (&rest[..at], &rest[at + host.len()..]);
-        // A dot ends a sentence, or has another label of a longer name behind it.
+        // A dot ends a sentence, or another label of a longer name follows.
         let mut next = behind.chars();
         let goes_on = match next.next() {
             Some('.') => next.next().is_some_and(is_part),

@@ -1,10 +1,10 @@
-//! What is to be said of one port.
+//! Findings of one port.
 
 use super::Rates;
 use crate::model::ping::FIX_SET_UP;
 use crate::model::{Device, HostReport, Port, PortState, Protocol, Severity};
 
-/// A port and what it belongs to.
+/// A port, its device and its host.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'report> {
     pub(super) report: &'report HostReport,
@@ -12,7 +12,7 @@ pub(super) struct Place<'report> {
     pub(super) port: &'report Port,
 }
 
-/// How bad, the word for programs, what, and what to type.
+/// Severity, code, text and fix of a finding.
 type Said = (Severity, &'static str, String, Option<String>);
 
 pub(super) fn findings(place: Place<'_>, rates: &Rates<'_>) -> Vec<Said> {
@@ -69,7 +69,7 @@ fn state(place: Place<'_>) -> Option<Said> {
                  none",
                 device.name, port.number
             );
-            // It carries no traffic, as a port that is down.
+            // A port that is not active carries no traffic, like a port that is down.
             Some((Severity::Fail, "port.not_active", what, Some(fix)))
         }
     }

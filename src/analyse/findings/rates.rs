@@ -1,23 +1,23 @@
-//! Which rate ports of one kind usually have.
+//! Usual rates of comparable ports.
 
 use std::collections::HashMap;
 
 use crate::model::{Device, HostReport, Port, Protocol};
 
-/// How many ports of a kind have which rate.
+/// Number of ports by kind and rate.
 pub(super) struct Rates<'report>(HashMap<Kind<'report>, HashMap<u64, usize>>);
 
-/// What ports are compared by: the type of the card, else its driver, and the protocol.
+/// Key of comparable ports: the card type (without one the driver) and the protocol.
 type Kind<'report> = (&'report str, Protocol);
 
-/// The rate that most ports of a kind have.
+/// Rate that most ports of a kind have.
 pub(super) struct Usual {
     pub(super) rate_bps: u64,
     pub(super) ports: usize,
 }
 
 impl<'report> Rates<'report> {
-    /// Those of all active ports.
+    /// Counts the rates of all ports with a kind and a rate.
     pub(super) fn of(reports: impl Iterator<Item = &'report HostReport>) -> Self {
         let mut all: HashMap<Kind<'report>, HashMap<u64, usize>> = HashMap::new();
         for device in reports.flat_map(|report| &report.devices) {
@@ -30,7 +30,8 @@ impl<'report> Rates<'report> {
         Self(all)
     }
 
-    /// What most others have, where this port has less; most are three at least, and more than half.
+    /// Returns the usual rate if the port is slower. A rate is usual if at least three ports and
+    /// more than half of the ports of the kind have it.
     pub(super) fn usual_beyond(&self, device: &Device, port: &Port) -> Option<Usual> {
         const LEAST: usize = 3;
         let rates = self.0.get(&kind(device, port)?)?;

@@ -1,5 +1,5 @@
-//! Findings of unreadable data and of device files: one for each place and error, with the
-//! number of the other values or files.
+//! Findings of unreadable data and device files: one for each place and error, with the number of
+//! the other values or files.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) fn findings(problems: &[&Problem]) -> Vec<Found> {
     places.into_iter().map(found).collect()
 }
 
-/// The port, interface or part that a key belongs to: `mlx5_0/1` of `mlx5_0/1/gids/3`.
+/// Returns the port, interface or part of a key: `mlx5_0/1` for `mlx5_0/1/gids/3`.
 fn place(key: &str) -> &str {
     key.match_indices('/').nth(1).map_or(key, |(end, _)| &key[..end])
 }

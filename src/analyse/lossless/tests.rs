@@ -43,7 +43,7 @@ fn netdev(name: &str, ethernet: Option<Ethernet>) -> Netdev {
     }
 }
 
-/// A host with one `RoCE` port on the first of these interfaces.
+/// Returns a host with one `RoCE` port on the first of these interfaces.
 fn host(netdevs: Vec<Netdev>, tos: Option<u32>) -> HostReport {
     let port = serde_json::json!({
         "number": 1, "protocol": "roce", "gids": [], "netdev": netdevs[0].name,
@@ -73,7 +73,7 @@ fn the_type_of_service_leads_to_the_priority() {
     assert_eq!((judged.tos, judged.dscp, judged.priority), (Some(106), Some(26), Some(3)));
     let judged = single(with_map(), Some(192));
     assert_eq!((judged.verdict, judged.priority), (Losslessness::Lossy, Some(6)));
-    // What the kernel sends by itself has DSCP 0.
+    // The default of the kernel is DSCP 0.
     let judged = single(with_map(), None);
     assert_eq!((judged.verdict, judged.priority), (Losslessness::Lossy, Some(0)));
     let fix = judged.fix.unwrap();

@@ -1,32 +1,33 @@
-//! When a part is so much larger than its likes that somebody is told.
+//! Bounds from which a part is an outlier among comparable parts.
 
 use super::robust::{median, spread};
 
-/// Robust z from which a part is out of what its likes vary by: the usual bound of Iglewicz and
-/// Hoaglin for 0.6745 (x - median) / MAD.
+/// Minimum modified z-score of an outlier, `0.6745 * (x - median) / MAD`; 3.5 is the usual bound
+/// of Iglewicz and Hoaglin.
 const LEAST_Z: f32 = 3.5;
 
-/// Less than this, in nanoseconds, is nothing to look for: light takes it for 40 m of fibre.
+/// Minimum excess in nanoseconds; a smaller excess is not worth a report. Light travels 40 m of
+/// fiber in 200 ns.
 const LEAST_NS: f32 = 200.0;
 
-/// How much slower something must be at the least, as a part of what is usual.
+/// Minimum excess of an outlier, as a fraction of the usual value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::analyse) struct Floor(f32);
 
 impl Floor {
-    /// Of a host, a leaf or a path, each seen in many pairs.
+    /// Floor for a host, a leaf switch or a path, each measured in many pairs.
     pub(in crate::analyse) const MANY: Self = Self(0.05);
-    /// Of a single pair.
+    /// Floor for a single pair.
     pub(in crate::analyse) const SINGLE: Self = Self(0.20);
 
-    /// Whether a part this large, as a logarithm, is over the floor where this is usual.
+    /// True if the excess (a logarithm) exceeds the floor at this usual latency.
     fn is_passed(self, log: f32, usual_ns: f32) -> bool {
         let slower = log.exp_m1();
         slower > self.0 && slower * usual_ns > LEAST_NS
     }
 }
 
-/// Of parts that should be alike: what is usual, and what they vary by.
+/// Center and spread of comparable parts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::analyse) struct Likes {
     pub(in crate::analyse) center: f32,
@@ -34,43 +35,44 @@ pub(in crate::analyse) struct Likes {
 }
 
 impl Likes {
-    /// `None` of none.
+    /// Returns center and spread of the values; `None` without values.
     pub(in crate::analyse) fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
         let mut values: Vec<f32> = values.collect();
         let center = median(&mut values)?;
         Some(Self { center, spread: spread(&mut values, center) })
     }
 
-    /// Parts that should be this and vary by nothing but what is uncertain.
+    /// Returns a baseline with a known center and without spread.
     pub(in crate::analyse) fn exactly(center: f32) -> Self {
         Self { center, spread: 0.0 }
     }
 
-    /// A part as what it is beyond the usual, and its robust z.
+    /// Returns the excess of a part over the baseline.
     ///
-    /// Few parts may be alike by chance: what one of them is uncertain by is taken where it is more.
+    /// A few parts may be equal randomly, so the uncertainty of the part replaces a smaller
+    /// spread.
     pub(in crate::analyse) fn excess(self, value: f32, uncertain: f32) -> Excess {
         let log = value - self.center;
         Excess { log, z: log / self.spread.max(uncertain) }
     }
 }
 
-/// By how much a part is larger than its likes.
+/// Excess of a part over comparable parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::analyse) struct Excess {
-    /// As a logarithm.
+    /// Difference of logarithms.
     pub(in crate::analyse) log: f32,
-    /// Robust z.
+    /// Modified z-score.
     pub(in crate::analyse) z: f32,
 }
 
 impl Excess {
-    /// The same the other way round: by how much a part is smaller.
+    /// Returns the excess in the opposite direction: the amount by which the part is smaller.
     pub(in crate::analyse) fn reversed(self) -> Self {
         Self { log: -self.log, z: -self.z }
     }
 
-    /// Whether somebody is told.
+    /// True if the part is an outlier.
     pub(in crate::analyse) fn stands_out(self, floor: Floor, usual_ns: f32) -> bool {
         self.z > LEAST_Z && floor.is_passed(self.log, usual_ns)
     }

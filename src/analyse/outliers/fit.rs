@@ -1,69 +1,70 @@
-//! What the latencies of one rail are made of: on logarithms, the block of two leaves, the
-//! source's own part, the target's own part, and the rest, which is the pair's.
+//! Model of the latencies of one rail, on logarithms: the block of two leaf switches, the share
+//! of the source, the share of the target, and the rest, which belongs to the pair.
 
 use super::robust::{NORMAL, lower_median, median};
 use crate::model::ping::{Grid, Topology};
 
-/// Passes of the polish. One bad host shifts the block of a leaf with two in the first; the second
-/// takes that back, and the others are for faults upon faults.
+/// Number of passes of the median polish. In the first pass, one slow host shifts the block of a
+/// leaf switch with two hosts. The second pass corrects the block. The others are for combined
+/// faults.
 const PASSES: usize = 5;
 
-/// A pass that moves nothing by more than this is the last: a hundredth of a per cent.
+/// Largest change in the last pass: 0.01 %.
 const SETTLED: f32 = 1e-4;
 
-/// A host that was measured with fewer peers in a direction says nothing of itself there.
+/// Minimum number of peers for the share of a host in a direction.
 const FEWEST_PEERS: usize = 3;
 
 /// The standard error of a median of n normal values is 1.2533 / sqrt(n) standard deviations.
 const MEDIAN_ERROR: f32 = 1.2533;
 
-/// Nothing is told more exactly than this: a fabric of equal numbers has no spread at all.
+/// Minimum standard error: a fabric with equal latencies has no spread.
 const FINEST: f32 = 0.002;
 
-/// The parts of one rail's latencies, as natural logarithms of nanoseconds.
+/// Parts of the latencies of one rail, as natural logarithms of nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     leaf_of: Vec<usize>,
     members: Vec<Vec<usize>>,
-    /// Leaves times leaves; `None` where nothing was measured.
+    /// Matrix of leaf switches; `None` without a measurement.
     blocks: Vec<Option<f32>>,
     pub(super) sources: Vec<Own>,
     pub(super) targets: Vec<Own>,
-    /// The standard deviation of a single pair.
+    /// Standard deviation of a single pair.
     pub(super) noise: f32,
-    /// What a pair of ordinary hosts takes, in nanoseconds.
+    /// Latency of a pair of ordinary hosts, in nanoseconds.
     pub(super) typical_ns: f32,
 }
 
-/// The part that a host adds in one direction.
+/// Share of a host in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Own {
     pub(super) log: f32,
-    /// Peers that it was measured with.
+    /// Number of measured peers.
     pub(super) peers: usize,
 }
 
 impl Own {
-    /// Whether it was measured with enough peers.
+    /// True if the host was measured with enough peers.
     pub(super) fn is_known(self) -> bool {
         self.peers >= FEWEST_PEERS
     }
 }
 
-/// Logarithms of one rail, source by source; not a number where nothing was measured.
+/// Logarithms of the latencies of one rail, ordered by source; NaN without a measurement.
 pub(super) struct Logs {
     hosts: usize,
     logs: Vec<f32>,
 }
 
 impl Logs {
-    /// Those of a rail of the grid.
+    /// Returns the logarithms of a rail of the grid.
     pub(super) fn of(grid: &Grid, rail: usize) -> Self {
         let hosts = grid.hosts();
         #[expect(clippy::cast_precision_loss, reason = "seven digits are more than a clock has")]
         let log = |&ns: &u32| if ns == 0 { f32::NAN } else { (ns as f32).ln() };
         let mut logs: Vec<f32> = grid.medians(rail).iter().map(log).collect();
-        // A host with itself is another measurement.
+        // A host with itself is a different measurement.
         for host in 0..hosts {
             logs[host * hosts + host] = f32::NAN;
         }
@@ -75,14 +76,14 @@ impl Logs {
         (!log.is_nan()).then_some(log)
     }
 
-    /// The same where the source is known: quicker.
+    /// Returns the logarithms of a source. A row is faster to read than single values.
     fn row(&self, source: usize) -> &[f32] {
         &self.logs[source * self.hosts..(source + 1) * self.hosts]
     }
 }
 
 impl Fit {
-    /// Polishes by medians until nothing moves.
+    /// Fits the parts by median polish until they no longer change.
     pub(super) fn of(logs: &Logs, topology: Option<&Topology>) -> Self {
         let hosts = logs.hosts;
         let one_leaf = || (vec![0; hosts], 1);
@@ -117,31 +118,31 @@ impl Fit {
         &self.members[leaf]
     }
 
-    /// The part of two leaves.
+    /// Returns the part of two leaf switches.
     pub(super) fn block(&self, from: usize, to: usize) -> Option<f32> {
         self.blocks[from * self.leaves() + to]
     }
 
-    /// What a pair should take.
+    /// Returns the expected logarithm of a pair.
     pub(super) fn expected(&self, source: usize, target: usize) -> f32 {
         let block = self.block(self.leaf_of[source], self.leaf_of[target]).unwrap_or(0.0);
         block + self.sources[source].log + self.targets[target].log
     }
 
-    /// The standard error of a median of so many pairs.
+    /// Returns the standard error of a median of this number of pairs.
     pub(super) fn error_of(&self, pairs: usize) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "a root needs no more digits")]
         let root = (pairs.max(1) as f32).sqrt();
         (MEDIAN_ERROR * self.noise / root).max(FINEST)
     }
 
-    /// What a single pair is uncertain by.
+    /// Returns the uncertainty of a single pair.
     pub(super) fn error_of_one(&self) -> f32 {
         self.noise.max(FINEST)
     }
 
-    /// Estimates blocks, then sources, then targets, each from what the others leave; by how much
-    /// the largest change of a host was.
+    /// Estimates blocks, then sources, then targets, each from the rest of the other parts.
+    /// Returns the largest change of a host.
     fn pass(&mut self, logs: &Logs) -> f32 {
         let mut scratch = Vec::with_capacity(logs.hosts);
         self.estimate_blocks(logs, &mut scratch);
@@ -188,8 +189,8 @@ impl Fit {
         }
     }
 
-    /// What the hosts of a leaf have in common is the leaf's: of a leaf with two hosts, the better
-    /// one is what it should be.
+    /// Moves the common share of the hosts of a leaf switch into its blocks. For two hosts, the
+    /// faster host is the baseline.
     fn anchor(&mut self, scratch: &mut Vec<f32>) {
         let leaves = self.leaves();
         for leaf in 0..leaves {
@@ -212,18 +213,19 @@ impl Fit {
         }
     }
 
-    /// How much single pairs vary, and what is usual.
+    /// Measures the spread of single pairs and the typical latency.
     fn measure(&mut self, logs: &Logs) {
         let mut rests: Vec<f32> = self.rests(logs).map(|(_, rest)| rest.abs()).collect();
-        // A fit by medians goes through as many points as it estimates numbers: these say nothing
-        // of the noise, and of few hosts they are half of all. The anchor of each leaf gives one
-        // source and one target back.
+        // A median fit passes through as many points as it has parameters. These points contain
+        // no noise, and with few hosts they are half of all points. The anchor of each leaf
+        // switch frees one source and one target.
         let estimated = 2 * logs.hosts + self.leaves() * self.leaves() - 2 * self.leaves();
         let fitted = estimated.min(rests.len());
         let half = fitted + (rests.len() - fitted) / 2;
         self.noise = middle(&mut rests, half) / NORMAL;
         rests.clear();
-        // Of few hosts, one that is slow is in half of all pairs.
+        // The shares of the hosts are removed: with few hosts, one slow host is in half of all
+        // pairs.
         rests.extend(self.rests(logs).map(|((source, target), rest)| {
             rest + self.expected(source, target)
                 - self.sources[source].log
@@ -232,7 +234,7 @@ impl Fit {
         self.typical_ns = median(&mut rests).map_or(0.0, f32::exp);
     }
 
-    /// What is left of each measured pair.
+    /// Returns the rest of each measured pair.
     pub(super) fn rests<'a>(
         &'a self,
         logs: &'a Logs,
@@ -244,13 +246,13 @@ impl Fit {
     }
 }
 
-/// The value at this place in order; 0 where there is none.
+/// Returns the value at this position in order; 0 without values.
 fn middle(values: &mut [f32], at: usize) -> f32 {
     let at = at.min(values.len().saturating_sub(1));
     if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f32::total_cmp).1 }
 }
 
-/// Takes the median of what the other parts leave; by how much it moved.
+/// Sets the share to the median of the rests. Returns the size of the change.
 fn update(own: &mut Own, rests: &mut [f32]) -> f32 {
     own.peers = rests.len();
     if !own.is_known() {

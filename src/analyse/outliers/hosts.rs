@@ -1,4 +1,4 @@
-//! Hosts that are slow with everybody: in which direction, and on which rails.
+//! Hosts that are slow with all peers: the direction and the rails.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,24 @@ use super::fit::{Fit, Logs, Own};
 use super::robust::median;
 use crate::model::ping::{Outlier, OutlierKind};
 
-/// What was seen of the hosts on one rail.
+/// Hosts of one rail.
 pub(super) struct Seen {
-    /// Of each host as source and as target; `None` where it was measured with too few.
+    /// Excess of each host as source and as target; `None` with too few measured peers.
     directions: Vec<(Option<Excess>, Option<Excess>)>,
-    /// Those that stand out.
+    /// Outliers by host.
     slow: BTreeMap<usize, Slowness>,
 }
 
-/// How a host is slow on a rail.
+/// Slowness of a host on a rail.
 #[derive(Clone, Copy)]
 struct Slowness {
     way: Way,
-    /// In how many of its pairs it is seen.
+    /// Number of pairs of the host that are slow.
     slow: usize,
     of: usize,
 }
 
-/// In which direction a host is slow.
+/// Direction in which a host is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Both,
@@ -34,7 +34,7 @@ enum Way {
 }
 
 impl Seen {
-    /// Looks at the hosts of a rail.
+    /// Finds the slow hosts of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs) -> Self {
         let sources = excesses(fit, &fit.sources);
         let targets = excesses(fit, &fit.targets);
@@ -66,8 +66,8 @@ fn excesses(fit: &Fit, own: &[Own]) -> Vec<Option<Excess>> {
     own.iter().map(|own| own.is_known().then(|| excess(own))).collect()
 }
 
-/// A direction that has not half of the other's part has none. One that was not measured is not
-/// known to be well.
+/// Returns the slow direction: `Both` unless one share is less than half of the other. An
+/// unmeasured direction does not count as good.
 fn way(directions: (Option<Excess>, Option<Excess>)) -> Way {
     match directions {
         (Some(out), Some(back)) if out.log < back.log / 2.0 => Way::In,
@@ -76,7 +76,7 @@ fn way(directions: (Option<Excess>, Option<Excess>)) -> Way {
     }
 }
 
-/// The part of a host in these directions.
+/// Returns the excess of a host in a direction.
 fn along(directions: (Option<Excess>, Option<Excess>), way: Way) -> Excess {
     match (way, directions) {
         (Way::Both, (Some(out), Some(back))) => {
@@ -87,7 +87,7 @@ fn along(directions: (Option<Excess>, Option<Excess>), way: Way) -> Excess {
     }
 }
 
-/// What single pairs say of a host's part in these directions.
+/// Returns the share of a host in each of its pairs with the peers.
 fn own_parts(
     fit: &Fit,
     logs: &Logs,
@@ -110,8 +110,8 @@ fn own_parts(
     })
 }
 
-/// Hosts that are slow with all others and not with each other stand farther away, on another
-/// leaf that nobody told of: they are no worse than the others.
+/// True if the host is slow with most hosts, but not with the other suspects. The suspects are
+/// then behind another leaf switch that the topology does not contain, and not faulty.
 fn is_far_away(
     fit: &Fit,
     logs: &Logs,
@@ -125,7 +125,8 @@ fn is_far_away(
     median(&mut parts).is_some_and(|part| part < log / 2.0)
 }
 
-/// The slow hosts of all rails: on all of them it is the host, on some the rail.
+/// Returns the slow hosts of all rails: a host outlier if all rails are slow, else a rail
+/// outlier.
 pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
     let mut by_host: BTreeMap<(usize, Way), Vec<usize>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {
@@ -139,7 +140,7 @@ pub(super) fn name(rails: &[Seen], fits: &[Fit]) -> Vec<Outlier> {
         let typical_ns = slow_on.first().map_or(0.0, |&rail| fits[rail].typical_ns);
         let mut logs: Vec<f32> = slow_on.iter().map(|&rail| part(rail).log).collect();
         let log = median(&mut logs)?;
-        // A rail on which it only just stays below a bound is as slow as the others.
+        // A rail slightly below a bound counts as slow like the other rails.
         let known_on: Vec<usize> =
             (0..rails.len()).filter(|&rail| rails[rail].directions[host] != (None, None)).collect();
         let as_slow = |rail: &usize| !slow_on.contains(rail) && part(*rail).log > log / 2.0;

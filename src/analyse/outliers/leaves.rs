@@ -1,4 +1,5 @@
-//! Leaves that are slow with all other leaves, and paths between two that are.
+//! Leaf switches that are slow with all other leaf switches, and slow paths between two leaf
+//! switches.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +9,28 @@ use super::fit::Fit;
 use super::robust::median;
 use crate::model::ping::{Outlier, OutlierKind, Topology};
 
-/// With no more leaves than these one that is slow is in half of all blocks: the best leaf is what
-/// the others should be, not the middle one.
+/// Number of leaf switches up to which one slow leaf switch is in half of all blocks. Then the
+/// fastest leaf switch is the baseline, not the median.
 const FEW: usize = 4;
 
-/// What was seen of the leaves on one rail.
+/// Slow leaf switches and paths of one rail.
 #[derive(Default)]
 pub(super) struct Seen {
     leaves: BTreeMap<usize, Apart>,
     paths: BTreeMap<(usize, usize), Apart>,
 }
 
-/// What stands out.
+/// An outlier.
 struct Apart {
     excess: Excess,
     typical_ns: f32,
-    /// With how many other leaves it is slow.
+    /// Number of other leaf switches with which it is slow.
     slow: usize,
     of: usize,
 }
 
 impl Seen {
-    /// Looks at the leaves of a rail.
+    /// Finds the slow leaf switches and paths of a rail.
     pub(super) fn on_rail(fit: &Fit, topology: &Topology) -> Self {
         let ways = ways(fit, topology);
         let leaves = slow_leaves(fit, &ways);
@@ -38,8 +39,8 @@ impl Seen {
     }
 }
 
-/// Both directions between every two leaves, as what is beyond the usual of the same stratum:
-/// within a pod, or across.
+/// Returns the excess of each path over the usual path of its stratum: within a pod, or between
+/// pods. The value is the mean of both directions.
 fn ways(fit: &Fit, topology: &Topology) -> BTreeMap<(usize, usize), f32> {
     let mut ways = BTreeMap::new();
     for from in 0..fit.leaves() {
@@ -69,15 +70,15 @@ fn slow_leaves(fit: &Fit, ways: &BTreeMap<(usize, usize), f32>) -> BTreeMap<usiz
         with[a].push((way, b));
         with[b].push((way, a));
     }
-    // Every way of a bad leaf is slow, and of a good one those to bad leaves: the lower quartile
-    // bears three bad ones in four.
+    // Every path of a slow leaf switch is slow. A good leaf switch is slow only with slow ones.
+    // The lower quartile tolerates three slow leaf switches in four.
     let mut parts = BTreeMap::new();
     for (leaf, ways) in with.iter_mut().enumerate() {
         ways.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let quartile = ways.len().saturating_sub(1) / 4;
         parts.extend(ways.get(quartile).map(|&(way, _)| (leaf, way)));
     }
-    // With two leaves there is one way, and nothing to hold it against.
+    // Two leaf switches have one path, without a baseline.
     if parts.len() < 3 {
         return BTreeMap::new();
     }
@@ -123,12 +124,13 @@ fn slow_paths(
     slow.collect()
 }
 
-/// Ordered pairs between two leaves.
+/// Returns the number of ordered pairs between two leaf switches.
 fn pairs(fit: &Fit, a: usize, b: usize) -> usize {
     2 * fit.members(a).len() * fit.members(b).len()
 }
 
-/// The slow leaves and paths of all rails. A leaf with one host is that host.
+/// Returns the slow leaf switches and paths of all rails. For a leaf switch with one host, the
+/// outlier is the host.
 pub(super) fn name(rails: &[Seen], fits: &[Fit], topology: &Topology) -> Vec<Outlier> {
     let mut named: BTreeMap<Vec<usize>, Vec<(usize, &Apart)>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {

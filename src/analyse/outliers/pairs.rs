@@ -1,4 +1,4 @@
-//! Pairs that are slow though both ends are well with others.
+//! Slow pairs whose two hosts are not slow with other peers.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ pub(super) struct Seen {
     usual_ns: f32,
 }
 
-/// The slow pairs of a rail: so many for each host at the most, the slowest. More are no faults of
-/// pairs, but a fabric that is built otherwise than is known.
+/// Maximum number of slow pairs of a rail, per host. More slow pairs mean that the real topology
+/// differs from the known one.
 const MOST_PER_HOST: usize = 4;
 
 impl Seen {
-    /// Looks at the pairs of a rail.
+    /// Finds the slow pairs of a rail.
     pub(super) fn on_rail(fit: &Fit, logs: &Logs, hosts: usize) -> Vec<Self> {
         let uncertain = fit.error_of_one();
         let likes = Likes::exactly(0.0);
@@ -41,7 +41,7 @@ impl Seen {
     }
 }
 
-/// The slow pairs of all rails, the two directions of one told together.
+/// Returns the slow pairs of all rails; both directions of a pair are one outlier.
 pub(super) fn name(rails: &[Vec<Seen>]) -> Vec<Outlier> {
     let mut by_pair: BTreeMap<(usize, usize), Vec<(usize, &Seen)>> = BTreeMap::new();
     for (rail, seen) in rails.iter().enumerate() {

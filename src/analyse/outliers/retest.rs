@@ -1,4 +1,5 @@
-//! Suspects with known-good peers, measured again before anybody is blamed.
+//! Second measurement of suspects with unsuspected peers. `ping` measures the pairs; this module
+//! selects the pairs and judges the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,23 +8,23 @@ use super::robust::median;
 use super::{Judgement, slower};
 use crate::model::ping::{Cell, Outlier, OutlierKind};
 
-/// Known-good hosts that a suspect is measured with.
+/// Maximum number of unsuspected peers of a suspect.
 const PEERS: usize = 8;
 
-/// Hosts of a suspected leaf that are.
+/// Maximum number of hosts of a suspected leaf switch that are measured.
 const OF_LEAF: usize = 4;
 
-/// Which ordered pairs of hosts may be measured: clients are not measured with each other.
+/// True for ordered pairs that may be measured; clients are not measured with each other.
 type Wants<'a> = &'a dyn Fn(usize, usize) -> bool;
 
-/// Hosts that nobody suspects, in their order.
+/// Unsuspected hosts, in order.
 struct Good<'a> {
     hosts: Vec<usize>,
     wants: Wants<'a>,
 }
 
 impl Good<'_> {
-    /// Those that a host may be measured with, spread over all.
+    /// Returns peers with which a host may be measured, evenly spread.
     fn peers(&self, host: usize) -> Vec<usize> {
         let may = |other: &usize| {
             *other != host && ((self.wants)(host, *other) || (self.wants)(*other, host))
@@ -31,7 +32,8 @@ impl Good<'_> {
         some_of(&self.hosts.iter().copied().filter(may).collect::<Vec<_>>(), PEERS)
     }
 
-    /// Some of them, each with the next one of these that it may ask, else with one of all.
+    /// Returns reference pairs: some hosts, each with the next of them that it may measure, else
+    /// with one of all unsuspected hosts.
     fn ring(&self, rail: usize) -> Vec<Cell> {
         let some = some_of(&self.hosts, PEERS);
         let with_next = some.iter().enumerate().filter_map(|(at, &source)| {
@@ -48,15 +50,16 @@ impl Good<'_> {
 }
 
 impl Judgement {
-    /// Who stands out, leaves before hosts before pairs, the slowest of each first.
+    /// Returns the outliers: leaf switches before hosts before pairs, the slowest of each kind
+    /// first.
     #[must_use]
     pub fn outliers(&self) -> &[Outlier] {
         &self.outliers
     }
 
-    /// The pairs to measure again: every suspect with hosts that none suspects, and some of these
-    /// with each other, which tell whether all has become slower since. Suspects that would take
-    /// more than `most` pairs with those before them are left out.
+    /// Returns the pairs to measure again: every suspect with unsuspected hosts, and reference
+    /// pairs, which show the drift since the first measurement. Omits a suspect if the number of
+    /// pairs would exceed `most`.
     #[must_use]
     pub fn retest(&self, most: usize, wants: Wants<'_>) -> BTreeSet<Cell> {
         let good = Good { hosts: self.good(), wants };
@@ -74,8 +77,8 @@ impl Judgement {
         cells
     }
 
-    /// Who is slow in the second measurement, too, in nanoseconds; with what that showed. Suspects
-    /// that were not measured again stay, and say so.
+    /// Returns the outliers that are slow in the second measurement too, with its values. `again`
+    /// has nanoseconds. Suspects without a second measurement stay, with `retested` false.
     #[must_use]
     pub fn confirm(self, again: &BTreeMap<Cell, u32>, wants: Wants<'_>) -> Vec<Outlier> {
         let good = Good { hosts: self.good(), wants };
@@ -92,7 +95,8 @@ impl Judgement {
         confirmed.collect()
     }
 
-    /// What a second measurement makes of an outlier; `None` where it is well again.
+    /// Returns an outlier with the values of the second measurement; `None` if it is no longer
+    /// slow.
     fn again(
         &self,
         outlier: &Outlier,
@@ -101,8 +105,9 @@ impl Judgement {
         drifts: &[f32],
     ) -> Option<Outlier> {
         let before = log(outlier);
-        // A pair's own part is not in what was expected of it, but where both ends are leaves of
-        // their own; that of all others is.
+        // `expected` contains the share of each host, leaf switch and path, but not the share of
+        // a pair. With one host per leaf switch at both ends, the block contains the share of the
+        // pair.
         let is_alone = |host: usize| {
             self.fits.first().is_some_and(|fit| fit.members(fit.leaf_of(host)).len() == 1)
         };
@@ -133,7 +138,8 @@ impl Judgement {
             .iter_mut()
             .filter_map(|parts| Some((median(parts)?, parts.len())))
             .collect();
-        // The same bounds once more, and half of what it was, which is no trace of it.
+        // The bounds apply again, and at least half of the first excess: less is not the same
+        // fault.
         let is_slow = |&(part, pairs): &(f32, usize)| {
             let uncertain = self.fits.get(rail).map_or(f32::INFINITY, |fit| fit.error_of(pairs));
             let excess = Likes::exactly(0.0).excess(part, uncertain);
@@ -147,7 +153,7 @@ impl Judgement {
         Some(Outlier { slower_permille, slower_ns, retested: true, ..outlier.clone() })
     }
 
-    /// How much longer a pair takes than was expected of it, as a logarithm.
+    /// Returns the excess of a pair over the expected latency, as a logarithm.
     fn beyond(&self, cell: Cell, again: &BTreeMap<Cell, u32>) -> Option<f32> {
         let &ns = again.get(&cell).filter(|&&ns| ns > 0)?;
         let fit = self.fits.get(cell.rail)?;
@@ -155,7 +161,7 @@ impl Judgement {
         Some((ns as f32).ln() - fit.expected(cell.source, cell.target))
     }
 
-    /// The pairs that tell of an outlier, on every rail on which it is.
+    /// Returns the pairs that are evidence of an outlier, on all its rails.
     fn cells(&self, outlier: &Outlier, good: &Good<'_>) -> BTreeSet<Cell> {
         let rails: Vec<usize> = if outlier.rails.is_empty() {
             (0..self.fits.len()).collect()
@@ -170,7 +176,7 @@ impl Judgement {
         cells.collect()
     }
 
-    /// The same as sources and targets.
+    /// Returns the sources and targets of these pairs.
     fn ends(&self, outlier: &Outlier, good: &Good<'_>) -> Vec<(usize, usize)> {
         let both = |mine: &[usize], others: &[usize]| -> Vec<(usize, usize)> {
             let of = |one: usize| others.iter().flat_map(move |&two| [(one, two), (two, one)]);
@@ -203,8 +209,8 @@ impl Judgement {
         ends.into_iter().filter(|&(source, target)| (good.wants)(source, target)).collect()
     }
 
-    /// Hosts that no outlier is about; those of suspected leaves and paths only
-    /// where there are no others.
+    /// Returns the hosts without an outlier. Hosts of suspected leaf switches and paths are used
+    /// only if fewer than two others exist.
     fn good(&self) -> Vec<usize> {
         let Some(fit) = self.fits.first() else { return Vec::new() };
         let mut suspected = BTreeSet::new();
@@ -220,20 +226,20 @@ impl Judgement {
         if outside.len() > 1 { outside } else { free }
     }
 
-    /// The leaves of an outlier, as numbers.
+    /// Returns the indices of the leaf switches of an outlier.
     fn leaves_of<'a>(&'a self, outlier: &'a Outlier) -> impl Iterator<Item = usize> + 'a {
         let number = |name: &String| self.leaves.iter().position(|leaf| leaf == name);
         outlier.leaves.iter().filter_map(number)
     }
 }
 
-/// As many of these, evenly spread.
+/// Returns at most `most` of the items, evenly spread.
 fn some_of(all: &[usize], most: usize) -> Vec<usize> {
     let count = all.len().min(most);
     (0..count).filter_map(|at| all.get(at * all.len() / count)).copied().collect()
 }
 
-/// How slow an outlier is, as a logarithm.
+/// Returns the excess of an outlier as a logarithm.
 fn log(outlier: &Outlier) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "thousandths of what was slow")]
     (outlier.slower_permille as f32 / 1_000.0).ln_1p()

@@ -1,7 +1,7 @@
-//! Medians, and how far the rest is from them: a few wild values move neither.
+//! Median and spread that a few extreme values do not change.
 
-/// The median, of an even number the mean of the two in the middle; `None` of nothing. The values
-/// are finite, and come back in another order.
+/// Returns the median: for an even number of values the mean of the middle two, `None` without
+/// values. The values must be finite; their order changes.
 pub(in crate::analyse) fn median(values: &mut [f32]) -> Option<f32> {
     let (middle, is_odd) = (values.len() / 2, !values.len().is_multiple_of(2));
     if values.is_empty() {
@@ -15,14 +15,14 @@ pub(in crate::analyse) fn median(values: &mut [f32]) -> Option<f32> {
     Some(f32::midpoint(lower, upper))
 }
 
-/// The lower one of the two in the middle: with two values the smaller.
+/// Returns the lower median: for an even number of values the smaller of the middle two.
 pub(super) fn lower_median(values: &mut [f32]) -> Option<f32> {
     let middle = values.len().checked_sub(1)? / 2;
     Some(*values.select_nth_unstable_by(middle, f32::total_cmp).1)
 }
 
-/// The standard deviation that a normal distribution with this median distance from its median
-/// has: 1 / 0.6745 of it.
+/// Returns the standard deviation of a normal distribution with this median absolute deviation:
+/// MAD / 0.6745. Overwrites the values.
 pub(in crate::analyse) fn spread(values: &mut [f32], center: f32) -> f32 {
     for value in &mut *values {
         *value = (*value - center).abs();
@@ -30,7 +30,7 @@ pub(in crate::analyse) fn spread(values: &mut [f32], center: f32) -> f32 {
     median(values).map_or(0.0, |distance| distance / NORMAL)
 }
 
-/// The third quartile of the normal distribution.
+/// Third quartile of the standard normal distribution.
 pub(super) const NORMAL: f32 = 0.6745;
 
 #[cfg(test)]

@@ -3,12 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::model::ping::{Cell, Code};
 
-/// A grid of one rail in which each pair takes what the function says; 0 is not measured.
+/// Returns a grid of one rail with the latencies from a function; 0 means not measured.
 fn grid(hosts: usize, ns: impl Fn(usize, usize) -> u64) -> Grid {
     grid_of(hosts, ALL, ns)
 }
 
-/// The same of the pairs that are wanted.
+/// Returns a grid of the selected pairs only.
 fn grid_of(
     hosts: usize,
     wants: impl Fn(usize, usize) -> bool,
@@ -25,7 +25,7 @@ fn grid_of(
     grid
 }
 
-/// 2 us, give or take 2 %, and more where the function says so.
+/// Returns 2 us with 2 % variation, and 50 % more for slow pairs.
 fn usual(source: usize, target: usize, slower: impl Fn(usize, usize) -> bool) -> u64 {
     let wobble = (source * 7 + target * 13) as u64 % 9 * 10;
     (1_960 + wobble) * if slower(source, target) { 3 } else { 2 } / 2
@@ -35,10 +35,10 @@ fn named(judgement: &Judgement) -> Vec<(OutlierKind, Option<usize>, Option<usize
     judgement.outliers().iter().map(|one| (one.kind, one.host, one.target)).collect()
 }
 
-/// All may ask all.
+/// Selects every pair.
 const ALL: fn(usize, usize) -> bool = |source, target| source != target;
 
-/// Every pair that is asked for, as the function says.
+/// Returns a second measurement with the latencies from a function.
 fn again(judgement: &Judgement, ns: impl Fn(usize, usize) -> u64) -> BTreeMap<Cell, u32> {
     let cells = judgement.retest(1_000, &ALL).into_iter();
     cells.map(|cell| (cell, u32::try_from(ns(cell.source, cell.target)).unwrap())).collect()
@@ -55,7 +55,7 @@ fn a_slow_host_is_told_with_its_figures() {
     assert!(!slow.retested && slow.rails.is_empty());
 }
 
-/// The slow one is in half of all pairs: their median is no measure of what is usual.
+/// The slow host is in half of all pairs, so their median is not the usual latency.
 #[test]
 fn one_of_four_is_slower_than_the_other_three() {
     let found = judge(&grid(4, |a, b| usual(a, b, |a, b| a == 3 || b == 3)));
@@ -79,7 +79,7 @@ fn equal_and_missing_numbers_blame_nobody() {
     assert!(judge(&grid(9, |_, _| 0)).outliers().is_empty());
     assert!(judge(&grid(9, |_, _| u64::MAX)).outliers().is_empty());
     assert!(judge(&Grid::new(9, 0, None)).outliers().is_empty());
-    // A single pair, or a host with two peers, is too little to tell anything.
+    // A single pair, or a host with two peers, is too little evidence.
     assert!(judge(&grid(9, |a, b| u64::from((a, b) == (0, 1)))).outliers().is_empty());
     let two_peers = |a: usize, b: usize| match (a.min(b), a.max(b)) {
         (0, 1 | 2) => 9_000,
@@ -107,7 +107,7 @@ fn who_is_well_at_the_second_look_is_not_named() {
     let confirmed = found.clone().confirm(&again(&found, slow), &ALL);
     assert_eq!(confirmed.len(), 1);
     assert!(confirmed[0].retested && (450..550).contains(&confirmed[0].slower_permille));
-    // Slow one way only is another fault than the one that is retested.
+    // A fault in one direction is not the fault that is retested.
     let one_way = |a: usize, b: usize| usual(a, b, |a, _| a == 5);
     assert!(found.clone().confirm(&again(&found, one_way), &ALL).is_empty());
 }
@@ -130,14 +130,14 @@ fn what_was_not_measured_again_says_so() {
 
 #[test]
 fn a_retest_keeps_to_its_budget() {
-    // Two bad hosts are worse with each other than with the good ones.
+    // Two slow hosts are slower with each other than with good hosts.
     let slow = |a: usize, b: usize| {
         let bad = [a, b].into_iter().filter(|&host| host < 3).count();
         usual(a, b, |_, _| false) * [2, 3, 4][bad] / 2
     };
     let found = judge(&grid(20, slow));
     assert_eq!(found.outliers().len(), 3);
-    // Eight peers both ways for each, and a ring of the peers.
+    // Eight peers in both directions per host, and a ring of the peers.
     assert_eq!(found.retest(1_000, &ALL).len(), 3 * 16 + 8);
     assert_eq!(found.retest(40, &ALL).len(), 2 * 16 + 8);
     assert!(found.retest(0, &ALL).is_empty());

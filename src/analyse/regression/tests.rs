@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::ping::{PingHost, RailCells, Summary};
 
-/// A run over so many hosts, each ordered pair as the function says: a median, or what is wrong.
+/// Returns a run over these hosts. The function returns a median or a code for each ordered pair.
 fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> PingReport {
     let mut grid = Grid::new(names.len(), 1, None);
     let mut summary = Summary::default();
@@ -34,7 +34,7 @@ fn run(names: &[&str], seen: impl Fn(usize, usize) -> Result<u64, Code>) -> Ping
 
 const NAMES: [&str; 6] = ["n0", "n1", "n2", "n3", "n4", "n5"];
 
-/// Medians that vary by a per cent, and differ from run to run.
+/// Returns medians with 1 % variation that differ from run to run.
 fn noisy(run: u64) -> impl Fn(usize, usize) -> u64 {
     move |source, target| 5_000 + (source as u64 * 31 + target as u64 * 17 + run * 13) % 50
 }

@@ -1,24 +1,24 @@
-//! Fills in the names of a pair in the fixes of the verdict table.
+//! Fills the names of a pair into the fixes of the verdict table.
 //!
-//! Names of devices and network interfaces come from other hosts, and a fix is pasted into a shell: a name with any
-//! other character than those of ordinary names is left out, and its placeholder stays in capitals.
+//! Names of devices and network interfaces come from other hosts, and users paste a fix into a
+//! shell. A name with unusual characters is omitted, and its placeholder stays in capitals.
 
 use crate::model::ping::{Route, RoutePort, Side};
 use crate::model::{Protocol, is_plain};
 
-/// The two hosts of a pair and the route between them, as a verdict names them.
+/// The two hosts of a pair and the route between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Ends<'a> {
     /// Name of the source.
     pub source: &'a str,
     /// Name of the target.
     pub target: &'a str,
-    /// The ports of both; `None` if none could be chosen.
+    /// Ports of both hosts; `None` if none could be chosen.
     pub route: Option<&'a Route>,
 }
 
 impl<'a> Ends<'a> {
-    /// Returns the name of the host at a side; a path is looked at from its source.
+    /// Returns the name of the host at a side; for a path the source.
     pub(super) fn host(&self, side: Side) -> &'a str {
         if side == Side::Target { self.target } else { self.source }
     }
@@ -33,15 +33,16 @@ impl<'a> Ends<'a> {
         self.port(side)?.netdev.as_deref()
     }
 
-    /// Returns the IP address of the peer of a side; `None` on InfiniBand, where a GID is not an IP address.
+    /// Returns the IP address of the peer of a side; `None` on InfiniBand, where a GID is not an
+    /// IP address.
     pub(super) fn peer_address(&self, side: Side) -> Option<String> {
         let is_ip = |route: &&Route| matches!(route.protocol, Protocol::Roce | Protocol::Iwarp);
         self.route.filter(is_ip)?;
         Some(self.port(other(side))?.gid.ip().to_string())
     }
 
-    /// Returns the side with the smaller MTU, of the port first; the source if they are equal or
-    /// unknown.
+    /// Returns the side with the smaller MTU; the port MTU is compared before the interface MTU.
+    /// Returns the source if they are equal or unknown.
     fn low_mtu(&self) -> Side {
         let mtu = |side| {
             let port = self.port(side)?;
@@ -63,7 +64,8 @@ impl<'a> Ends<'a> {
         self.fill_with(fix, side, None)
     }
 
-    /// Returns a fix with the names of this pair; `netdev` is the network interface where no route names one.
+    /// Returns a fix with the names of this pair; `netdev` is used if the route has no network
+    /// interface.
     #[must_use]
     pub fn fill_with(&self, fix: &str, side: Side, netdev: Option<&str>) -> String {
         let address = self.peer_address(side);
@@ -98,7 +100,7 @@ fn other(side: Side) -> Side {
     if side == Side::Target { Side::Source } else { Side::Target }
 }
 
-/// Returns the name if a shell takes it as one ordinary word, else the placeholder.
+/// Returns the name if it is one ordinary shell word, else the placeholder.
 pub(crate) fn plain_or<'a>(name: &'a str, placeholder: &'a str) -> &'a str {
     if is_plain(name) { name } else { placeholder }
 }
@@ -195,7 +197,7 @@ mod tests {
             Code::ALL.iter().flat_map(|code| code.fixes().iter().map(move |fix| (code, fix)))
         {
             let text = ends.fill(fix, Side::Target);
-            // awk's braces are the only ones that may stay.
+            // Only the braces of awk commands may remain.
             assert!(!text.contains('{'), "{code:?}: {text}");
         }
     }

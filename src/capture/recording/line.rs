@@ -1,30 +1,32 @@
+//! Lines of a recording as JSON. `player` and `writer` use them.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::HostFailure;
 use crate::wire::Change;
 
-/// The first line of the file.
+/// First line of the file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) schema: String,
     pub(super) tool: String,
-    /// The names of the hosts, by whose places lines tell of them.
+    /// Names of the hosts; other lines refer to a host by its index here.
     pub(super) hosts: Vec<String>,
 }
 
-/// What begins a moment.
+/// First line of a sample.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MomentLine {
-    /// When it was, in nanoseconds since 1970 UTC.
+    /// Time of the sample, in nanoseconds since 1970 UTC.
     pub(super) moment: u64,
-    /// Whether nothing before it is needed to know all of it.
+    /// True if the sample needs no earlier sample.
     pub(super) whole: bool,
-    /// How many lines of hosts follow: with fewer, the file was cut.
+    /// Number of host lines that follow; if there are fewer, the file is truncated.
     pub(super) lines: u64,
 }
 
-/// What is new of one host; without `report` and `change` it tells what it told before.
+/// New data of one host; without `report` and `change` the report is unchanged.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HostLine {
     pub(super) host: usize,

@@ -1,3 +1,6 @@
+//! Reads recordings: finds all samples of a file, and returns the state of all hosts in any of
+//! them.
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -7,56 +10,57 @@ use super::{SCHEMA, Sighting};
 use crate::capture::lines::Lines;
 use crate::capture::{CaptureError, MAX_HOSTS};
 
-/// What the file begins with, of whatever version.
+/// Start of the file, without the version.
 const START: &[u8] = br#"{"schema":"rdmactl.recording/"#;
 
-/// A recording, of which any moment can be had.
+/// A recording with access to any sample.
 #[derive(Debug)]
 pub struct Recording<R = BufReader<File>> {
     lines: Lines<R>,
     hosts: Vec<String>,
     moments: Vec<Moment>,
-    /// What the file has behind its last whole moment, if that is no further one.
+    /// Fault after the last whole sample; `None` if the file ends there.
     tail: Option<CaptureError>,
-    /// The moment that `sightings` are of; `None` before the first one, and after a failure.
+    /// Sample of `sightings`; `None` before the first sample and after a failure.
     place: Option<usize>,
     sightings: Vec<Sighting>,
-    /// The JSON of each of their reports, of which changes are.
+    /// Reports of the hosts as JSON, to which changes are applied.
     texts: Vec<Text>,
 }
 
-/// The JSON of a report.
+/// A report as JSON.
 #[derive(Debug, Clone, Default)]
 struct Text {
     json: String,
-    /// The line that made it what it is, where the report of it is yet to be read.
+    /// Line that changed the JSON last; `None` if the report is already parsed.
     unread: Option<u64>,
 }
 
-/// Where a moment is.
+/// Position of a sample in the file.
 #[derive(Debug)]
 struct Moment {
     taken_ns: u64,
     is_whole: bool,
     lines: u64,
-    /// Of its first line behind its head: the place in the file, and its number less one.
+    /// Byte offset and line number of the first line of the sample; `number` is one less than
+    /// that of the first host line.
     offset: u64,
     number: u64,
 }
 
 impl Recording {
-    /// Whether a file begins as a recording does; one that cannot be read does not.
+    /// True if the file starts like a recording; false for an unreadable file.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {
         let mut start = Vec::new();
-        // A pipe would have nothing left of what is looked at.
+        // Reading from a pipe would consume its data.
         let read = fs::metadata(path).is_ok_and(|there| there.is_file())
             && File::open(path)
                 .is_ok_and(|file| file.take(START.len() as u64).read_to_end(&mut start).is_ok());
         read && start == START
     }
 
-    /// Opens a file, and looks where its moments are.
+    /// Opens a file and finds its samples.
     ///
     /// # Errors
     /// The file cannot be read, or is no recording of a known version.
@@ -67,11 +71,11 @@ impl Recording {
 }
 
 impl<R: BufRead + Seek> Recording<R> {
-    /// Looks what a file of that name holds. What follows its last whole moment is left out: the program
-    /// that wrote it, or its disk, may have come to an end.
+    /// Finds the samples of a recording; `path` appears in errors. Ignores data after the last
+    /// whole sample: the writer may have been interrupted, or its disk was full.
     ///
     /// # Errors
-    /// It is no recording of a known version, or has no moment.
+    /// It is no recording of a known version, or has no sample.
     pub fn parse(input: R, path: &Path) -> Result<Self, CaptureError> {
         let mut lines = Lines::new(input, path);
         let Some(text) = lines.next()? else { return Err(lines.fault("the file is empty")) };
@@ -95,34 +99,35 @@ impl<R: BufRead + Seek> Recording<R> {
         }
     }
 
-    /// The names of the hosts.
+    /// Returns the names of the hosts.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// How many moments there are: one at least.
+    /// Returns the number of samples, at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.moments.len()
     }
 
-    /// What of the end of the file is left out, and why.
+    /// Returns the reason why the end of the file is ignored; `None` if it is not.
     #[must_use]
     pub fn tail(&self) -> Option<&CaptureError> {
         self.tail.as_ref()
     }
 
-    /// When a moment was, in nanoseconds since 1970 UTC.
+    /// Returns the time of a sample, in nanoseconds since 1970 UTC.
     #[must_use]
     pub fn taken_ns(&self, place: usize) -> Option<u64> {
         self.moments.get(place).map(|moment| moment.taken_ns)
     }
 
-    /// What the hosts told at a moment, in their order; nothing behind the last one.
+    /// Returns the state of all hosts in a sample, in the order of the header; empty after the
+    /// last sample.
     ///
     /// # Errors
-    /// A line of it, or of one that it is made of, is wrong.
+    /// A line of the sample, or of an earlier sample that it depends on, is invalid.
     pub fn at(&mut self, place: usize) -> Result<&[Sighting], CaptureError> {
         if place >= self.moments.len() {
             return Ok(&[]);
@@ -163,7 +168,7 @@ impl<R: BufRead + Seek> Recording<R> {
         Ok(())
     }
 
-    /// Reads the reports of those who told something: once, however often they did on the way here.
+    /// Parses the changed reports, each once, however many changes were applied.
     fn read_reports(&mut self) -> Result<(), CaptureError> {
         let all = self.sightings.iter_mut().zip(&mut self.texts).zip(&self.hosts);
         for ((sighting, text), host) in all {
@@ -179,7 +184,7 @@ impl<R: BufRead + Seek> Recording<R> {
     }
 }
 
-/// The next moment with all its lines; nothing at the end of the file.
+/// Returns the next sample after reading all its lines; `None` at the end of the file.
 fn next_moment<R: BufRead>(
     lines: &mut Lines<R>,
     offset: &mut u64,
@@ -209,7 +214,7 @@ fn next_moment<R: BufRead>(
     Ok(Some(moment))
 }
 
-/// Takes in what a line says of a host; which one has another report by it.
+/// Applies a host line. Returns the index of the host if its report changed.
 fn tell(
     sightings: &mut [Sighting],
     texts: &mut [Text],

@@ -5,7 +5,7 @@ use super::*;
 use crate::capture::CaptureError;
 use crate::model::Counter;
 
-/// A host with one counter, which may have a rate.
+/// Returns the report of a host with one counter, which may have a rate.
 fn report(host: &str, value: u64, rate: bool) -> HostReport {
     let rate = rate.then(|| {
         serde_json::json!({
@@ -34,7 +34,8 @@ fn silent(sighting: &Sighting, why: &str) -> Sighting {
     Sighting { failure, ..sighting.clone() }
 }
 
-/// Two hosts; one answers, is silent for two reasons, and comes back. The other answers each time.
+/// Returns samples of two hosts. The first host answers, fails for two reasons, and answers
+/// again. The second answers each time.
 fn moments(count: u64) -> Vec<[Sighting; 2]> {
     let n1 = |at: u64| match at % 4 {
         0 | 3 => here("n1", at),

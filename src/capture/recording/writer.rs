@@ -1,3 +1,5 @@
+//! Writes recordings: appends one sample after another to a file. `top` uses it.
+
 use std::io::{self, Write};
 
 use serde_json::Value;
@@ -7,10 +9,10 @@ use super::{SCHEMA, SightingRef};
 use crate::model::HostReport;
 use crate::wire::Change;
 
-/// How many moments there are from one that is whole to the next.
+/// Number of samples from one whole sample to the next.
 const WHOLE_EVERY: u64 = 60;
 
-/// Writes one moment after another.
+/// Writer of samples.
 #[derive(Debug)]
 pub struct RecordingWriter<W> {
     out: W,
@@ -18,10 +20,10 @@ pub struct RecordingWriter<W> {
 }
 
 impl<W: Write> RecordingWriter<W> {
-    /// Begins a recording of these hosts.
+    /// Starts a recording of these hosts.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Writing to `out` fails.
     pub fn new<'host>(mut out: W, hosts: impl IntoIterator<Item = &'host str>) -> io::Result<Self> {
         let header = Header {
             schema: SCHEMA.into(),
@@ -33,12 +35,13 @@ impl<W: Write> RecordingWriter<W> {
         Ok(Self { out, moments: 0 })
     }
 
-    /// Writes what all hosts tell, in the order of the header; `before` is what was written last.
+    /// Writes a sample of all hosts, in the order of the header; `before` is the sample that was
+    /// written last.
     ///
-    /// All of a moment is handed on before this returns: whatever ends the program then, it is there.
+    /// Flushes the sample before it returns, so that a later crash does not lose it.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Writing to `out` fails.
     pub fn write(
         &mut self,
         taken_ns: u64,
@@ -61,7 +64,7 @@ impl<W: Write> RecordingWriter<W> {
     }
 }
 
-/// What there is to say of a host; nothing when all is as before.
+/// Returns the line of a host; `None` if nothing changed.
 fn line(
     host: usize,
     now: &SightingRef<'_>,
@@ -73,7 +76,7 @@ fn line(
     let Some(before) = before else {
         return Ok(Some(HostLine { report: Some(json(report)?), ..line }));
     };
-    // Whoever gave no answer since tells what it told.
+    // Without a new answer the report is unchanged.
     if answered_ns == before.answered_ns {
         return Ok((failure != before.failure).then_some(line));
     }
@@ -81,7 +84,7 @@ fn line(
     Ok(Some(HostLine { change: Some(change), ..line }))
 }
 
-/// The report without its rates, which are made of two moments anew.
+/// Returns the report as JSON without its rates, which players compute from two samples.
 fn json(report: &HostReport) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(report)?;
     for device in elements(value.get_mut("devices")) {

@@ -1,21 +1,22 @@
-//! What the files of a machine hold, by their paths.
+//! Rules for the content of files, by path.
 
 use super::Redactor;
 
-/// Files whose text looks like an address and is none: versions have four parts on some cards.
+/// Files with text that looks like an address but is none: versions have four parts on some
+/// cards.
 const VERSIONS: [&str; 5] = ["fw_ver", "hw_rev", "board_id", "osrelease", "version"];
 
-/// Folders of numbers.
+/// Directories of numbers.
 const NUMBERS: [&str; 3] = ["/counters/", "/hw_counters/", "/statistics/"];
 
 /// Lines of `/proc/PID/status` that are kept.
 const STATUS: [&str; 6] = ["Name", "State", "Tgid", "Pid", "PPid", "CapEff"];
 
-/// Where the user's halves of drivers are, and which are listed: names of packages.
+/// Directory of the userspace providers. Its listing is kept: the names are those of packages.
 const PROVIDERS: &str = "/libibverbs";
 
 impl Redactor {
-    /// The content of a file; `None` of one that has no rule.
+    /// Returns the redacted content of a file; `None` for a file without a rule.
     pub(super) fn file(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(bytes).ok()?;
         let name = path.rsplit('/').next().unwrap_or("");
@@ -48,8 +49,8 @@ impl Redactor {
             && text.trim().parse::<u64>().is_ok();
         let redacted = match name {
             _ if is_count || VERSIONS.contains(&name) => text.to_owned(),
-            // As the type of the card, ionic and old bnxt_re print the description of the node, in which
-            // administrators write its name.
+            // ionic and old `bnxt_re` report the node description as card type. Administrators
+            // write the name of the node into it.
             "node_desc" | "hca_type" | "ifalias" => self.description(text),
             _ if ["serial", "vpd", "uuid", "asset"].iter().any(|word| name.contains(word)) => {
                 self.serial(text)
@@ -59,7 +60,7 @@ impl Redactor {
         Some(redacted.into_bytes())
     }
 
-    /// Names in a directory, one a line.
+    /// Redacts the names in a directory, one per line.
     pub(super) fn listing(&self, path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let is_of_providers = path.starts_with("/usr/lib") && path.ends_with(PROVIDERS);
         if !path.starts_with("/sys/") && !is_of_providers {

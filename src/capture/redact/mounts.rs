@@ -1,6 +1,6 @@
-//! Mounts of file systems of the network, which tell of NFS that fell back to TCP.
+//! Redacts mounts of network file systems, which show if NFS fell back to TCP.
 //!
-//! Lines of other file systems and options without a rule are left out. A server keeps one
+//! Lines of other file systems and options without a rule are removed. A server keeps one
 //! pseudonym for its name and one for its address in all files: the option `addr` joins the two.
 //! `redact::file` calls this module.
 
@@ -8,10 +8,10 @@ use std::net::IpAddr;
 
 use super::Redactor;
 
-/// File systems of the network that `connections` reports.
+/// Network file systems that `connections` reports.
 const NETWORK: [&str; 6] = ["nfs", "nfs4", "9p", "beegfs", "lustre", "cifs"];
 
-/// Options that say nothing of their owner, without a value.
+/// Options without a value that do not identify an owner.
 const WORDS: [&str; 15] = [
     "rw",
     "ro",
@@ -58,13 +58,14 @@ const KERNEL: [&str; 13] = [
 const ADDRESSES: [&str; 3] = ["addr", "clientaddr", "mountaddr"];
 
 impl Redactor {
-    /// Redacts `/proc/self/mounts` and `/etc/fstab`. A line that is left out becomes a comment, so
-    /// that the other lines keep their numbers.
+    /// Redacts `/proc/self/mounts` and `/etc/fstab`. A removed line becomes a comment, so that
+    /// the other lines keep their numbers.
     pub(super) fn mounts(&self, text: &str) -> String {
         text.lines().map(|line| self.mount(line).unwrap_or_else(|| "#".into()) + "\n").collect()
     }
 
-    /// Redacts `/proc/self/mountstats`: the mounts of NFS with the counters of their transports.
+    /// Redacts `/proc/self/mountstats`: keeps the NFS mounts with the counters of their
+    /// transports.
     pub(super) fn mount_statistics(&self, text: &str) -> String {
         let mut redacted = String::new();
         let mut is_nfs = false;
@@ -91,7 +92,7 @@ impl Redactor {
             return None;
         }
         let kept: Vec<String> = options.split(',').filter_map(|one| self.option(one)).collect();
-        // No option at all would be no column.
+        // An empty column would change the number of columns.
         let kept = if kept.is_empty() { "defaults".into() } else { kept.join(",") };
         Some(format!("{} {} {kind} {kept} 0 0", self.device(device), self.place(place)))
     }
@@ -104,7 +105,7 @@ impl Redactor {
         Some(format!("device {device} mounted on {place} with fstype {kind}\n"))
     }
 
-    /// Redacts `server:/export`, and anything else that is mounted.
+    /// Redacts `server:/export`, and any other mounted device.
     fn device(&self, device: &str) -> String {
         match device.rsplit_once(":/") {
             Some((server, export)) => {
@@ -121,7 +122,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts an address, of IPv6 with its interface behind a `%`, or a name.
+    /// Redacts an address (IPv6 may have an interface after a `%`) or a name.
     fn end_of_mount(&self, text: &str) -> String {
         let (address, zone) =
             text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
@@ -134,7 +135,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts each part of a path, also below `/usr`: an administrator chose the path of a mount.
+    /// Redacts each part of a path, also below `/usr`: an administrator chose the mount point.
     fn place(&self, path: &str) -> String {
         let parts = path.split('/').map(|part| match part {
             "" | "mnt" | "home" | "scratch" | "tmp" => part.to_owned(),

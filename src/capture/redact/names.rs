@@ -1,4 +1,5 @@
-//! Names of hosts, programs and paths.
+//! Pseudonyms of hosts, programs, kernel modules and paths, and the lists of public words that
+//! stay.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -6,11 +7,11 @@ use std::net::IpAddr;
 
 use super::Redactor;
 
-/// Ends of host names that say nothing of their owner.
+/// Last labels of host names that do not identify an owner.
 const ENDS: [&str; 10] =
     ["com", "org", "net", "edu", "gov", "mil", "local", "localhost", "internal", "localdomain"];
 
-/// Words of the kernel's own that a host may be called, too: they stay in texts.
+/// Words of the kernel that may also be host names; they stay in texts.
 const WORDS: [&str; 26] = [
     "class",
     "device",
@@ -40,7 +41,7 @@ const WORDS: [&str; 26] = [
     "link",
 ];
 
-/// Words in the description of a node that say nothing of its owner.
+/// Words in a node description that do not identify an owner.
 const DESCRIPTION: [&str; 37] = [
     "mellanox",
     "nvidia",
@@ -64,7 +65,7 @@ const DESCRIPTION: [&str; 37] = [
     "virtual",
     "switch",
     "node",
-    // What drivers print as the type of a card.
+    // Card types of drivers.
     "broadcom",
     "netxtreme-c/e",
     "roce",
@@ -82,11 +83,11 @@ const DESCRIPTION: [&str; 37] = [
     "rdma",
 ];
 
-/// How the numbers of parts begin: `QL41262`, `OCe14401`, `InfiniPath_QLE7340`, `VMW_PVRDMA-1.0.1.0-k`,
+/// Prefixes of part numbers: `QL41262`, `OCe14401`, `InfiniPath_QLE7340`, `VMW_PVRDMA-1.0.1.0-k`,
 /// `0x1760`.
 const PARTS: [&str; 5] = ["QL", "OCe", "InfiniPath_QLE", "VMW_PVRDMA-", "0x"];
 
-/// Programs that many have.
+/// Names of common programs.
 const PROGRAMS: [&str; 62] = [
     "rdmactl",
     "rping",
@@ -152,7 +153,7 @@ const PROGRAMS: [&str; 62] = [
     "beegfs-mgmtd",
 ];
 
-/// Parts of the kernel that hold RDMA objects.
+/// Kernel modules that own RDMA objects.
 const MODULES: [&str; 26] = [
     "ib_core",
     "ib_cm",
@@ -182,19 +183,19 @@ const MODULES: [&str; 26] = [
     "rtrs_core",
 ];
 
-/// First parts of paths that hold programs and what the kernel shows, and no user's files.
+/// Top directories with programs and kernel data, without files of users.
 const SYSTEM: [&str; 10] =
     ["sys", "proc", "dev", "usr", "lib", "lib64", "bin", "sbin", "etc", "boot"];
 
-/// First parts of paths that every machine has, with users' names and files below.
+/// Top directories that every machine has, with names and files of users below.
 const TOPS: [&str; 12] =
     ["home", "root", "mnt", "media", "scratch", "tmp", "var", "opt", "srv", "run", "data", "work"];
 
-/// What is known of the names and numbers of a capture.
+/// Known names and numbers of a capture.
 pub(super) struct Names {
-    /// Parts of host names, in small letters.
+    /// Labels of host names, in lower case.
     hosts: HashSet<String>,
-    /// MAC addresses and GUIDs that were met where nothing else can stand.
+    /// MAC addresses and GUIDs from places that hold nothing else.
     numbers: RefCell<HashSet<u64>>,
 }
 
@@ -214,12 +215,12 @@ impl Names {
         Self { hosts: labels, numbers: RefCell::default() }
     }
 
-    /// Remembers a MAC address or a GUID.
+    /// Stores a MAC address or a GUID.
     pub(super) fn learn(&self, number: u64) {
         self.numbers.borrow_mut().insert(number);
     }
 
-    /// Whether a number is known to be a MAC address or a GUID.
+    /// True if the number is a known MAC address or GUID.
     pub(super) fn know(&self, number: u64) -> bool {
         self.numbers.borrow().contains(&number)
     }
@@ -230,7 +231,7 @@ impl Names {
 }
 
 impl Redactor {
-    /// The name of a host in a header: a name, an address, or the root that was read.
+    /// Redacts the host in a header: a name, an address, or the root directory that was read.
     pub(super) fn host_name(&self, name: &str) -> String {
         if name.starts_with('/') {
             return self.path(name);
@@ -256,7 +257,7 @@ impl Redactor {
         format!("{user}{}{port}", labels.join("."))
     }
 
-    /// A part of a host name, or a word that may be one.
+    /// Redacts a label of a host name, or a word that may be one.
     pub(super) fn label(&self, label: &str) -> String {
         let small = label.to_lowercase();
         if small.is_empty() || ENDS.contains(&small.as_str()) {
@@ -265,7 +266,7 @@ impl Redactor {
         format!("h{:012x}", self.secret.number("host", small.as_bytes()) >> 16)
     }
 
-    /// What a person wrote: every word that is not known to say nothing becomes a pseudonym.
+    /// Redacts text that a person wrote: every word that is not on a list becomes a pseudonym.
     pub(super) fn description(&self, text: &str) -> String {
         let word = |word: &str| {
             let small = word.to_lowercase();
@@ -293,7 +294,7 @@ impl Redactor {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// A serial number.
+    /// Redacts a serial number.
     pub(super) fn serial(&self, text: &str) -> String {
         if text.trim().is_empty() {
             return text.to_owned();
@@ -301,17 +302,17 @@ impl Redactor {
         format!("serial-{:012x}\n", self.secret.number("serial", text.trim().as_bytes()) >> 16)
     }
 
-    /// The name of a process; well-known programs keep theirs.
+    /// Redacts the name of a process; common programs keep their names.
     pub(super) fn program(&self, name: &str) -> String {
         let stem = name.trim_end_matches(|letter: char| "0123456789./:-uH".contains(letter));
         if PROGRAMS.contains(&name) || PROGRAMS.contains(&stem) || name.is_empty() {
             return name.to_owned();
         }
-        // Linux has 15 bytes for it.
+        // Linux limits a process name to 15 bytes.
         format!("prog-{:010x}", self.secret.number("program", name.as_bytes()) >> 24)
     }
 
-    /// The name of a part of the kernel.
+    /// Redacts the name of a kernel module.
     pub(super) fn module(&self, name: &str) -> String {
         if MODULES.contains(&name) {
             return name.to_owned();
@@ -319,7 +320,8 @@ impl Redactor {
         format!("mod_{:010x}", self.secret.number("module", name.as_bytes()) >> 24)
     }
 
-    /// A path: that of a user's file part by part, any other with the names and addresses in it.
+    /// Redacts a path: a user path part by part, any other path only where it has names or
+    /// addresses.
     pub(super) fn path(&self, path: &str) -> String {
         let mut parts = path.split('/');
         let is_absolute = path.starts_with('/');

@@ -1,31 +1,32 @@
-//! Messages of the kernel's netlink: attributes that are known to be harmless stay, those with
-//! names and addresses are rewritten, and all others go.
+//! Redacts netlink messages of the kernel. Attributes on a list stay, attributes with names and
+//! addresses are rewritten, all others are removed.
 //!
-//! The numbers of RDMA are those of `enum rdma_nldev_attr` in `include/uapi/rdma/rdma_netlink.h`.
+//! The attribute numbers of RDMA netlink are those of `enum rdma_nldev_attr` in
+//! `include/uapi/rdma/rdma_netlink.h`.
 
 use super::Redactor;
 use crate::source::{Attribute, Attributes, EthtoolCommand, Messages};
 
-/// Bytes of a `struct nlmsghdr`, and of a `struct nlattr`.
+/// Size in bytes of `struct nlmsghdr` and of `struct nlattr`.
 const MESSAGE: usize = 16;
 const ATTRIBUTE: usize = 4;
 
-/// What an attribute holds.
+/// Content of an attribute.
 enum Holds {
-    /// Other attributes.
+    /// Nested attributes.
     Nest,
-    /// A number or a word that says nothing of the owner.
+    /// A number or a word that does not identify an owner.
     Plain,
-    /// The name of a device or an interface.
+    /// Name of a device or an interface.
     Name,
-    /// The name of a part of the kernel.
+    /// Name of a kernel module.
     Module,
     Guid,
-    /// The upper half of the GIDs of a port.
+    /// Upper half of the GIDs of a port.
     SubnetPrefix,
     /// A `struct sockaddr_storage`.
     Address,
-    /// Anything else.
+    /// Any other content.
     Unknown,
 }
 
@@ -34,7 +35,8 @@ fn holds(kind: u16) -> Holds {
         15 | 16 | 19 | 20 | 30 | 31 | 35 | 36 | 40 | 41 | 46 | 47 | 77 | 78 | 80 | 81 | 86..=89 => {
             Holds::Nest
         }
-        // Indices, states, numbers and keys of objects, versions, names and values of counters, modes.
+        // Indices, states, numbers and keys of objects, versions, names and values of counters,
+        // modes.
         1
         | 3..=5
         | 9..=14
@@ -66,12 +68,12 @@ fn holds(kind: u16) -> Holds {
 }
 
 impl Redactor {
-    /// The messages of an answer of RDMA netlink; `None` where something is no message.
+    /// Redacts the messages of an RDMA netlink answer; `None` if part of it is no message.
     pub(super) fn rdma(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         rebuilt(bytes, |payload| self.attributes(payload))
     }
 
-    /// The same of the settings of an interface: `enum` in `include/uapi/linux/if_link.h`.
+    /// Redacts the settings of an interface (`enum` in `include/uapi/linux/if_link.h`).
     pub(super) fn route(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         const IFINFOMSG: usize = 16;
         const ADDRESS: u16 = 1;
@@ -101,8 +103,8 @@ impl Redactor {
         })
     }
 
-    /// The same of priorities, `include/uapi/linux/dcbnl.h`: shares, flow control and rules of traffic
-    /// are numbers; what the other end said of itself goes.
+    /// Redacts data center bridging messages (`include/uapi/linux/dcbnl.h`). Shares, flow control
+    /// and priority rules are numbers and stay; the data of the remote end is removed.
     pub(super) fn dcb(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         const DCBMSG: usize = 4;
         const IFNAME: u16 = 1;
@@ -150,9 +152,10 @@ impl Redactor {
         Some(redacted)
     }
 
-    /// The address in a `struct sockaddr_storage` of a known family; what follows it is not kept.
+    /// Redacts the address in a `struct sockaddr_storage` of a known family; removes the rest of
+    /// the structure.
     fn address_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        // AF_INET, AF_INET6 and AF_IB: where the address begins, and what the structure has in all.
+        // `AF_INET`, `AF_INET6` and `AF_IB`.
         const INET: u16 = 2;
         const INET6: u16 = 10;
         const IB: u16 = 27;
@@ -167,11 +170,12 @@ impl Redactor {
             INET6 | IB => {
                 let ip = u128::from_be_bytes(bytes.get(8..24)?.try_into().ok()?);
                 let other = if family == IB { self.gid(ip) } else { self.ipv6(ip) };
-                // Family and port, or family and partition; the flow is a number of the sender's.
+                // Family and port, or family and partition; the flow label is a number of the
+                // sender.
                 redacted.get_mut(..4)?.copy_from_slice(bytes.get(..4)?);
                 redacted.get_mut(8..24)?.copy_from_slice(&other.to_be_bytes());
             }
-            // The unspecified end of a listener.
+            // Unspecified address of a listener.
             0 => {}
             _ => return None,
         }
@@ -179,8 +183,8 @@ impl Redactor {
     }
 }
 
-/// The messages of ethtool netlink: numbers all, but for the header that names the interface, which
-/// nobody reads.
+/// Redacts ethtool netlink messages: keeps the numbers and removes the header with the interface
+/// name, which no parser needs.
 pub(super) fn ethtool(command: EthtoolCommand, bytes: &[u8]) -> Option<Vec<u8>> {
     const GENLMSGHDR: usize = 4;
     let last_header = if command == EthtoolCommand::Counters { 2 } else { 1 };
@@ -191,7 +195,7 @@ pub(super) fn ethtool(command: EthtoolCommand, bytes: &[u8]) -> Option<Vec<u8>> 
     })
 }
 
-/// Some of the attributes, as they are.
+/// Returns the selected attributes, unchanged.
 fn kept(bytes: &[u8], is_kept: impl Fn(&Attribute<'_>) -> bool) -> Option<Vec<u8>> {
     let mut redacted = Vec::new();
     for attribute in Attributes::new(bytes).filter(is_kept) {
@@ -200,7 +204,7 @@ fn kept(bytes: &[u8], is_kept: impl Fn(&Attribute<'_>) -> bool) -> Option<Vec<u8
     Some(redacted)
 }
 
-/// The messages of an answer, each with another payload; `None` where something is no message.
+/// Returns the messages of an answer with changed payloads; `None` if part of it is no message.
 fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let messages = Messages::new(bytes);
     if !messages.clone().last_is_whole() {
@@ -214,7 +218,7 @@ fn rebuilt(bytes: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Ve
         redacted.extend_from_slice(&message.kind.to_ne_bytes());
         redacted.extend_from_slice(&message.flags.to_ne_bytes());
         redacted.extend_from_slice(&message.sequence.to_ne_bytes());
-        // The number of the process that asked.
+        // Process ID of the requester.
         redacted.extend_from_slice(&0_u32.to_ne_bytes());
         redacted.extend_from_slice(&payload);
     }
@@ -231,8 +235,8 @@ fn push(redacted: &mut Vec<u8>, kind: u16, payload: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Of what kind an interface is, and the first of its own settings where that is a small number: the
-/// VLAN, the partition, the mode of a bond. The others may be addresses.
+/// Keeps the kind of an interface, and its first setting if that is a small number: VLAN,
+/// partition or bond mode. Other settings may be addresses.
 fn link_info(bytes: &[u8]) -> Option<Vec<u8>> {
     const KIND: u16 = 1;
     const DATA: u16 = 2;

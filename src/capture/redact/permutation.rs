@@ -1,11 +1,14 @@
+//! Keyed permutation of numbers: a pseudonym has the size of the number, and pseudonyms are
+//! unique.
+
 use super::secret::Secret;
 
-/// Rounds of a Feistel network after which nothing of the input is seen in the output.
+/// Rounds of the Feistel network; after four rounds the output shows nothing of the input.
 const ROUNDS: u8 = 4;
 
 impl Secret {
-    /// Another number of as many bits, an even count of up to 64. No two numbers become the same
-    /// one: what was different stays different.
+    /// Returns another number with the same number of bits (even, at most 64). Different numbers
+    /// stay different.
     pub(super) fn permute(&self, kind: &'static str, value: u64, bits: u32) -> u64 {
         let half = bits / 2;
         let mask = (1 << half) - 1;

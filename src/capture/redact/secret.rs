@@ -1,15 +1,18 @@
+//! Random key of one redaction run, and the numbers that are derived from it.
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-/// The key of one run: without it nobody can find out a pseudonym by trying names and addresses.
+/// Key of one run. Without the key, a pseudonym cannot be found by a search through names and
+/// addresses.
 ///
-/// It is drawn at random, never written anywhere, and gone with the process.
+/// The key is random, is never written, and is gone when the process ends.
 pub(super) struct Secret {
     keyed: Hmac<Sha256>,
-    /// What was asked before: captures repeat themselves.
+    /// Cache of earlier results, because captures contain many repeated items.
     known: RefCell<HashMap<(&'static str, Vec<u8>), u64>>,
 }
 
@@ -21,13 +24,13 @@ impl Secret {
     }
 
     pub(super) fn of(key: &[u8; 32]) -> Self {
-        // The block size of SHA-256: every key of up to so many bytes is taken as it is.
+        // Block size of SHA-256: a shorter key is padded with zeros.
         let mut block = [0; 64];
         block[..32].copy_from_slice(key);
         Self { keyed: Hmac::new(&block.into()), known: RefCell::default() }
     }
 
-    /// A number that follows from the key, the kind of thing, and the thing.
+    /// Returns a number that depends on the key, the kind of the item, and the item.
     pub(super) fn number(&self, kind: &'static str, thing: &[u8]) -> u64 {
         let key = (kind, thing.to_vec());
         if let Some(known) = self.known.borrow().get(&key) {

@@ -48,7 +48,7 @@ fn file(path: &str, text: &str) -> Entry {
     Entry { question: Question::File(path.into()), answer, at_ns: Some(7) }
 }
 
-/// The tables of mounts, with a secret in each of their fields.
+/// Returns mount tables with a secret in each field.
 fn planted_mounts() -> [Entry; 2] {
     [
         file(
@@ -67,7 +67,7 @@ fn planted_mounts() -> [Entry; 2] {
     ]
 }
 
-/// A capture with a secret of each kind in each place where one can be.
+/// Returns a capture with a secret of each kind in each possible place.
 fn planted() -> Capture {
     let device = |name: &str| format!("/sys/class/infiniband/mlx5_0/{name}");
     let gid = |low: u64| grouped(u128::from(low) | 0xfe80 << 112, 32);
@@ -141,14 +141,14 @@ fn planted() -> Capture {
     Capture { taken_ns: 5, hosts: vec![(head, entries), (dead, Vec::new())] }
 }
 
-/// `0002:c903:…`
+/// Formats `0002:c903:…`.
 fn grouped(number: u128, digits: usize) -> String {
     let text = format!("{number:0digits$x}");
     let groups: Vec<&str> = (0..digits / 4).map(|at| &text[at * 4..at * 4 + 4]).collect();
     groups.join(":")
 }
 
-/// `00:02:c9:…`
+/// Formats `00:02:c9:…`.
 fn pairs(bytes: &[u8]) -> String {
     let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     pairs.join(":")
@@ -161,8 +161,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// All spellings of some bytes: plain and backwards, each as it is, in hexadecimal and in base64 at
-/// every place of a group.
+/// Returns all notations of some bytes: in order and reversed, each as bytes, in hexadecimal, and
+/// in base64 at every offset of a group.
 fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
     let backwards: Vec<u8> = bytes.iter().rev().copied().collect();
     let mut all = Vec::new();
@@ -176,7 +176,7 @@ fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
         for skip in 0..3 {
             let shifted = [&vec![0; skip][..], bytes].concat();
             let coded = STANDARD_NO_PAD.encode(&shifted);
-            // The first and last letters hold bits of what stands around.
+            // The first and last letters contain bits of the neighboring bytes.
             let inner = coded.get((skip * 8).div_ceil(6)..coded.len() - 1).unwrap_or_default();
             all.push(inner.as_bytes().to_vec());
         }
@@ -185,7 +185,7 @@ fn spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
-/// The file, and what its base64 stands for, each also in small letters.
+/// Returns the text of the file and the decoded base64, the text also in lower case.
 fn haystacks(capture: &Capture) -> Vec<Vec<u8>> {
     let mut text = Vec::new();
     capture.write(&mut text).unwrap();

@@ -1,14 +1,15 @@
-//! Finds names and addresses in texts, in every spelling.
+//! Finds and redacts names and addresses in text, in every notation.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Redactor;
 
-/// How the names of iSCSI and NVMe begin: `iqn.1993-08.org.debian:01:n1`, `nqn.2014-08.com.example:disk`.
+/// Prefixes of iSCSI and NVMe names: `iqn.1993-08.org.debian:01:n1`,
+/// `nqn.2014-08.com.example:disk`.
 const QUALIFIED: [&str; 4] = ["iqn", "eui", "naa", "nqn"];
 
 impl Redactor {
-    /// A text with pseudonyms.
+    /// Redacts a text.
     pub(super) fn text(&self, text: &str) -> String {
         let is_between =
             |letter: char| letter.is_whitespace() || "\"'()[]{}<>,;=|`".contains(letter);
@@ -25,7 +26,7 @@ impl Redactor {
         })
     }
 
-    /// A word without blanks and slashes.
+    /// Redacts a word without blanks and slashes.
     pub(super) fn token(&self, word: &str) -> String {
         let core = word.trim_end_matches(['.', ':', '!', '?', '\n']);
         let tail = &word[core.len()..];
@@ -34,12 +35,12 @@ impl Redactor {
         format!("{found}{tail}")
     }
 
-    /// A word that is an address as a whole.
+    /// Returns the pseudonym of a word that is an address; `None` for any other word.
     fn address(&self, word: &str) -> Option<String> {
         if let Ok(ip) = word.parse::<Ipv4Addr>() {
             return Some(self.ip4_text(ip));
         }
-        // With a port, an interface, or the other end of a range.
+        // IPv4 address followed by a port, an interface, or the end of a range.
         let end = word.find([':', '%', '-', ',']).unwrap_or(word.len());
         let (ip, rest) = word.split_at(end);
         if let (Ok(ip), Some((sign, rest))) = (ip.parse::<Ipv4Addr>(), rest.split_at_checked(1)) {
@@ -74,7 +75,8 @@ impl Redactor {
         Some(if zone.is_empty() { other } else { format!("{other}%{}", self.token(zone)) })
     }
 
-    /// The name of a target, a subsystem or a host of theirs: it has their owner's domain.
+    /// Returns the pseudonym of the name of a target, subsystem or initiator, which contains the
+    /// domain of its owner; `None` for any other word.
     fn qualified(&self, word: &str) -> Option<String> {
         let (kind, _) = word.split_once('.')?;
         QUALIFIED.contains(&kind).then(|| {
@@ -86,7 +88,7 @@ impl Redactor {
         Ipv4Addr::from(self.ipv4(ip.into())).to_string()
     }
 
-    /// A word with an address or the name of a host somewhere inside.
+    /// Redacts a word with an address or a host name somewhere inside.
     fn hidden(&self, word: &str) -> String {
         let mut text = String::new();
         let mut rest = word;
@@ -102,7 +104,7 @@ impl Redactor {
         self.hosts(&text)
     }
 
-    /// A run of hexadecimal digits that is as long as an address.
+    /// Redacts a run of hexadecimal digits with the length of an address.
     fn digits(&self, run: &str, is_marked: bool) -> String {
         let Some(number) = u128::from_str_radix(run, 16).ok().filter(|_| run.len() <= 32) else {
             let ipoib = run.split_at_checked(8).filter(|_| run.len() == 40);
@@ -117,8 +119,8 @@ impl Redactor {
                 _ => run.to_owned(),
             };
         };
-        // Decimal digits alone are a count unless something says that they are an address; a number
-        // without a vendor's part is none.
+        // A run of decimal digits is a count, unless a mark or a known address shows otherwise. A
+        // number without a vendor part is no address.
         let is_count = run.bytes().all(|digit| digit.is_ascii_digit())
             && !is_marked
             && !self.names.know(narrow);
@@ -129,7 +131,7 @@ impl Redactor {
         }
     }
 
-    /// Replaces names of hosts that stand between other signs.
+    /// Replaces host names between punctuation.
     fn hosts(&self, word: &str) -> String {
         pieces(
             word,
@@ -165,7 +167,7 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// A number in so many hexadecimal digits, in groups of so many parted by colons.
+/// Formats a number with `digits` hexadecimal digits, in groups with colons between them.
 fn grouped(number: u128, digits: usize, group: usize) -> String {
     let text = format!("{number:0digits$x}");
     let groups: Vec<&str> = (0..digits / group)
@@ -174,7 +176,7 @@ fn grouped(number: u128, digits: usize, group: usize) -> String {
     groups.join(":")
 }
 
-/// A text whose parts between certain letters are changed.
+/// Changes the parts of a text between separators.
 fn pieces(
     text: &str,
     is_between: impl Fn(char) -> bool,

@@ -1,4 +1,4 @@
-//! Destinations of requests: a LID, or a directed route as the originals write it.
+//! Destinations of requests: a LID, or a directed route in the notation of the originals.
 //!
 //! Sends nothing: `session` resolves GUIDs. Used by every tool with an address.
 
@@ -12,11 +12,11 @@ use crate::mad::{DirectedPath, LONGEST_PATH};
 pub(in crate::compat) struct PortId {
     /// LID; 0 for a directed route.
     pub(in crate::compat) lid: u16,
-    /// First number of the route as it is written, which has no meaning.
+    /// First number of a written route, which has no meaning.
     first: u8,
-    /// Ports to leave by.
+    /// Outgoing ports.
     pub(in crate::compat) hops: Vec<u8>,
-    /// LIDs of the route's ends as they are printed.
+    /// Printed LIDs of the ends of the route.
     ends: u16,
 }
 
@@ -26,7 +26,7 @@ impl PortId {
         Self { lid, ..Self::default() }
     }
 
-    /// Returns the directed route to the own node.
+    /// Returns the directed route to the local node.
     pub(in crate::compat) fn own() -> Self {
         Self::default()
     }
@@ -34,7 +34,7 @@ impl PortId {
     /// Parses a directed route: `0,1,23`. `None` if it is empty or too long.
     pub(in crate::compat) fn parse_route(text: &str) -> Option<Self> {
         let mut parts = text.split(',').collect::<Vec<_>>();
-        // A comma at the end adds no hop.
+        // A trailing comma adds no hop.
         if parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
             parts.pop();
         }
@@ -47,13 +47,13 @@ impl PortId {
         Some(Self { lid: 0, first: *first, hops: hops.to_vec(), ends: 0xffff })
     }
 
-    /// Returns the route as requests have it; `None` if it is too long.
+    /// Returns the route for requests; `None` if it is too long.
     pub(in crate::compat) fn path(&self) -> Option<DirectedPath> {
         self.hops.iter().try_fold(DirectedPath::own(), |path, port| path.through(*port).ok())
     }
 }
 
-/// As `portid2str` of libibmad writes it.
+/// Formats like `portid2str` of libibmad.
 impl fmt::Display for PortId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.lid > 0 {

@@ -1,8 +1,8 @@
 //! Discovery of a subnet by directed routes, in the order of libibnetdisc.
 //!
 //! `collect::sweep` finds the same nodes with fewer requests. The originals print nodes in the
-//! opposite order of their discovery, and count requests, so requests and their order are theirs
-//! here. Used by the tools that print a whole subnet.
+//! reverse order of discovery and count requests, so this module sends the requests of the
+//! originals in their order. Used by the tools that print a whole subnet.
 
 use std::collections::HashMap;
 
@@ -16,13 +16,13 @@ const NODE_DESCRIPTION: u16 = 0x10;
 const NODE_INFO: u16 = 0x11;
 const SWITCH_INFO: u16 = 0x12;
 const PORT_INFO: u16 = 0x15;
-/// Attribute of Mellanox devices that tells FDR10 from QDR.
+/// Attribute of Mellanox devices that distinguishes FDR10 from QDR.
 const MELLANOX_PORT_INFO: u16 = 0xff90;
 const SWITCH: u8 = 2;
 const LINK_UP: u8 = 5;
 /// Bit of the capability mask: extended speeds.
 const EXTENDED_SPEEDS: u32 = 1 << 14;
-/// Most nodes of a subnet: there are 49,151 unicast LIDs.
+/// Maximum number of nodes of a subnet: there are 49,151 unicast LIDs.
 const MOST_NODES: usize = 49_151;
 
 /// A port.
@@ -31,12 +31,12 @@ pub(in crate::compat) struct Port {
     pub(in crate::compat) number: u8,
     pub(in crate::compat) guid: u64,
     pub(in crate::compat) info: PortInfo,
-    /// LID of the port; of a port of a switch, that of the switch.
+    /// LID of the port; for a switch port the LID of the switch.
     pub(in crate::compat) lid: u16,
     pub(in crate::compat) lmc: u8,
     pub(in crate::compat) fdr10_supported: bool,
     pub(in crate::compat) fdr10_active: bool,
-    /// Index of the node at the other end, and the number of its port.
+    /// Index of the remote node, and the number of its port.
     pub(in crate::compat) peer: Option<(usize, u8)>,
 }
 
@@ -49,7 +49,7 @@ pub(in crate::compat) struct Node {
     /// LID of port 0 of a switch.
     pub(in crate::compat) lid: u16,
     pub(in crate::compat) lmc: u8,
-    /// Ports by their numbers, from port 0 on.
+    /// Ports by number, from port 0.
     pub(in crate::compat) ports: Vec<Option<Port>>,
 }
 
@@ -87,13 +87,14 @@ impl Net {
         self.nodes.iter().enumerate().rev()
     }
 
-    /// Returns the node of a port.
+    /// Returns the node with the port of this GUID.
     pub(in crate::compat) fn node_of_port(&self, guid: u64) -> Option<usize> {
         let has = |node: &Node| node.ports.iter().flatten().any(|port| port.guid == guid);
         self.nodes.iter().position(has)
     }
 
-    /// True if the capability mask of a port names extended speeds; of a switch that of port 0.
+    /// True if the capability mask of a port has extended speeds; for a switch the mask of port
+    /// 0.
     pub(in crate::compat) fn has_extended_speeds(&self, node: usize, port: &Port) -> bool {
         let node = &self.nodes[node];
         let info =
@@ -111,9 +112,9 @@ struct Asked {
     node: Option<(usize, u8)>,
 }
 
-/// Discovers the subnet; `None` if the own port does not answer.
+/// Discovers the subnet; `None` if the local port does not reply.
 ///
-/// With `shows_progress`, each node is printed when it is found.
+/// If `shows_progress` is true, prints each node when it is found.
 pub(in crate::compat) fn discover(session: &mut Session<'_>, shows_progress: bool) -> Option<Net> {
     if session.own().is_none() {
         session.out.warn("./libibnetdisc/ibnetdisc.c:811; Failed to resolve self\n");
@@ -219,7 +220,7 @@ impl Discovery<'_, '_> {
         Some(port.get_or_insert_with(|| Port { number, ..Port::default() }))
     }
 
-    /// Takes `NodeInfo`: adds the node, and links the port that led to it.
+    /// Handles `NodeInfo`: adds the node, and links the port that led to it.
     fn node(&mut self, asked: &Asked, from: Option<(usize, u8)>, data: &[u8]) {
         let Ok(info) = NodeInfo::decode(data) else { return };
         let known = self.by_guid.get(&info.node_guid).copied();
@@ -239,7 +240,7 @@ impl Discovery<'_, '_> {
             });
         }
         let number = info.local_port;
-        // A node with a port beyond its number of ports has no place for it.
+        // The port number exceeds the number of ports of the node.
         let Some(port) = self.port_mut(node, number) else { return };
         port.guid = info.port_guid;
         if self.shows_progress {
@@ -261,7 +262,7 @@ impl Discovery<'_, '_> {
         }
     }
 
-    /// Links two ports; what they were linked with before loses its link.
+    /// Links two ports; their previous peers lose their link.
     fn link(&mut self, one: (usize, u8), other: (usize, u8)) {
         for (near, far) in [(one, other), (other, one)] {
             let before = self.port_mut(near.0, near.1).and_then(|port| port.peer.replace(far));
@@ -273,7 +274,7 @@ impl Discovery<'_, '_> {
         }
     }
 
-    /// Prints a line of the progress.
+    /// Prints a line of progress.
     fn show(&mut self, at: &PortId, node: usize, number: u8, is_new: bool) {
         let found = &self.net.nodes[node];
         let Some(port) = found.port(number) else { return };
@@ -290,7 +291,7 @@ impl Discovery<'_, '_> {
         self.session.out.print(line);
     }
 
-    /// Takes `PortInfo`, and goes on behind the port.
+    /// Handles `PortInfo`, and continues behind the port.
     fn port(&mut self, asked: &Asked, node: usize, number: u8, data: &[u8]) {
         let Ok(info) = PortInfo::decode(data) else { return };
         let owner = &mut self.net.nodes[node];
@@ -327,7 +328,7 @@ impl Discovery<'_, '_> {
         }
     }
 
-    /// Asks for the node behind a port that is up.
+    /// Requests the node behind a port that is up.
     fn go_on(&mut self, at: &PortId, node: usize, number: u8) {
         let is_switch = self.net.nodes[node].is_switch();
         let is_start = node == 0 && number == self.from_port;
@@ -350,7 +351,7 @@ fn raw(description: &[u8]) -> String {
     String::from_utf8_lossy(&description[..end]).into_owned()
 }
 
-/// True for devices that tell FDR10 from QDR in an attribute of Mellanox.
+/// True for devices with the Mellanox attribute that distinguishes FDR10 from QDR.
 fn has_mellanox_port_info(vendor: u32, device: u16) -> bool {
     const BULL: u32 = 0x119f;
     let is_mellanox = matches!(

@@ -1,7 +1,6 @@
 //! Fields of attributes as libibmad prints them: `Name:....value`.
 //!
-//! Reads bytes of an attribute, and knows nothing of MADs. Used by `smpquery`, `perfquery` and
-//! others.
+//! Reads the bytes of an attribute, not of a MAD. Used by `smpquery`, `perfquery` and others.
 
 pub(in crate::compat) mod tables;
 
@@ -15,7 +14,7 @@ const COLUMN: usize = 32;
 /// A field of an attribute.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct Field {
-    /// First bit; bit 0 is the most significant one of byte 0.
+    /// First bit; bit 0 is the most significant bit of byte 0.
     pub(in crate::compat) bit: usize,
     pub(in crate::compat) bits: usize,
     pub(in crate::compat) name: &'static str,
@@ -29,18 +28,18 @@ impl Field {
     }
 }
 
-/// Prints fields, one a line.
+/// Formats fields, one per line.
 pub(in crate::compat) fn dump(bytes: &[u8], fields: &[Field]) -> String {
     dump_values(fields, |field| field.number(bytes))
 }
 
-/// Prints fields with values that are computed, one a line.
+/// Formats fields with computed values, one per line.
 pub(in crate::compat) fn dump_values(fields: &[Field], number: impl Fn(&Field) -> u64) -> String {
     let line = |field: &Field| line(field.name, &value(field.show, number(field), field.bits));
     fields.iter().map(line).collect()
 }
 
-/// Prints `PortInfo`; the key only if keys are shown.
+/// Formats `PortInfo`; the key only if keys are shown.
 pub(in crate::compat) fn dump_port_info(bytes: &[u8], shows_keys: bool, indent: &str) -> String {
     let tables = [tables::PORT_INFO, tables::PORT_INFO_EXTENDED_SPEEDS];
     let one = |field: &Field| {

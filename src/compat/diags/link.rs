@@ -1,16 +1,16 @@
-//! A link as `iblinkinfo` and `ibqueryerrors` print it.
+//! Formats a link as `iblinkinfo` and `ibqueryerrors` print it.
 
 use super::{Net, Node, Port, Show, value};
 
 /// Logical state of a port without a link.
 pub(in crate::compat) const DOWN: u8 = 1;
 
-/// Returns width, speed and states of a port; of a port that is down only the states.
+/// Formats width, speed and states of a port; for a port that is down only the states.
 pub(in crate::compat) fn link_text(net: &Net, at: usize, node: &Node, port: &Port) -> String {
     let info = &port.info;
     let state = value(Show::State, info.state.into(), 4);
     let physical = value(Show::PhysicalState, info.physical_state.into(), 4);
-    // A port that is down may report anything else (specification 14.2.4, C14-24.2.1).
+    // Other values of a port that is down are undefined (specification 14.2.4, C14-24.2.1).
     if info.state == DOWN {
         return format!("(              {state:>6}/{physical:>8})");
     }
@@ -27,7 +27,7 @@ pub(in crate::compat) fn link_text(net: &Net, at: usize, node: &Node, port: &Por
     format!("({width:>3} {speed:>18} {state:>6}/{physical:>8})")
 }
 
-/// Returns the other end of a link with a hint; `None` without a link.
+/// Formats the remote end of a link with a hint; `None` without a link.
 pub(in crate::compat) fn far_text(
     net: &Net,
     at: usize,

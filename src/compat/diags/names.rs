@@ -1,4 +1,4 @@
-//! Names of nodes: the node name map, and the description where the map has none.
+//! Names of nodes: from the node name map, else from the node description.
 //!
 //! Used by every tool that prints names of nodes.
 
@@ -11,12 +11,12 @@ use crate::source::Question;
 /// Map that is used if the command line names none.
 const DEFAULT: &str = "/etc/rdma/ib-node-name-map";
 
-/// Names by the GUIDs of nodes.
+/// Names by node GUID.
 #[derive(Debug, Default)]
 pub(in crate::compat) struct NodeNames(HashMap<u64, Vec<u8>>);
 
 impl NodeNames {
-    /// Reads a map. A map that cannot be read is reported, and no node has a name of it.
+    /// Reads a map. If the map cannot be read, prints a warning and returns no names.
     pub(in crate::compat) fn read(job: &Job<'_>, path: Option<&str>, out: &mut Transcript) -> Self {
         let is_named = path.is_some();
         let path = path.unwrap_or(DEFAULT);
@@ -61,7 +61,7 @@ impl NodeNames {
         Ok(Self(names))
     }
 
-    /// Returns the name of a node: of the map, or the description.
+    /// Returns the name of a node: from the map, else the description.
     pub(in crate::compat) fn name(&self, guid: u64, description: &[u8]) -> String {
         match self.0.get(&guid) {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
@@ -70,8 +70,7 @@ impl NodeNames {
     }
 }
 
-/// Returns a description up to its first zero byte, with spaces for bytes that ASCII cannot
-/// print.
+/// Returns a description up to its first zero byte, with spaces for non-printable bytes.
 pub(in crate::compat) fn clean(description: &[u8]) -> String {
     let bytes = description.iter().take_while(|byte| **byte != 0);
     bytes.map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { ' ' }).collect()

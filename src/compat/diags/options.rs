@@ -1,5 +1,5 @@
-//! Options of infiniband-diags: the common ones, those of one tool, the configuration file, the
-//! help.
+//! Options of infiniband-diags: the common options, the options of one tool, the configuration
+//! file, the help.
 //!
 //! Sends nothing. Used by every tool of the fabric.
 
@@ -17,11 +17,11 @@ const CONFIG: &str = "/etc/infiniband-diags/ibdiag.conf";
 const USAGE: u8 = 2;
 /// Exit code of `ibexit`.
 const FAILED: u8 = 255;
-/// Column of the descriptions in the help, and the width of its lines.
+/// Column of the descriptions in the help, and the line width.
 const COLUMN: usize = 24;
 const WIDTH: usize = 74;
 
-/// How a destination is written.
+/// Notation of a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compat) enum DestinationKind {
     Lid,
@@ -53,12 +53,12 @@ pub(in crate::compat) struct Own {
     /// Value in the help; `None` for a flag.
     pub(in crate::compat) value: Option<&'static str>,
     pub(in crate::compat) text: &'static str,
-    /// Command with the same facts, for an option that is not offered.
+    /// Alternative command, for an unsupported option.
     pub(in crate::compat) instead: Option<&'static str>,
 }
 
 impl Own {
-    /// An option without a value.
+    /// Returns an option without a value.
     pub(in crate::compat) const fn flag(
         letter: char,
         long: &'static str,
@@ -67,7 +67,7 @@ impl Own {
         Self { letter, long, value: None, text, instead: None }
     }
 
-    /// An option with a value.
+    /// Returns an option with a value.
     pub(in crate::compat) const fn valued(
         letter: char,
         long: &'static str,
@@ -77,13 +77,13 @@ impl Own {
         Self { letter, long, value: Some(value), text, instead: None }
     }
 
-    /// Marks the option as not offered.
+    /// Marks the option as unsupported.
     pub(in crate::compat) const fn refused(self, instead: &'static str) -> Self {
         Self { instead: Some(instead), ..self }
     }
 }
 
-/// The command line of a tool.
+/// Command line of a tool.
 pub(in crate::compat) struct Usage<'tool> {
     pub(in crate::compat) own: &'tool [Own],
     /// Letters of common options that the tool does not have.
@@ -92,16 +92,16 @@ pub(in crate::compat) struct Usage<'tool> {
     pub(in crate::compat) examples: &'tool [&'tool str],
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 pub(in crate::compat) struct Parsed {
     pub(in crate::compat) common: Common,
-    /// Options of the tool in their order.
+    /// Options of the tool, in order.
     pub(in crate::compat) own: Vec<(char, String)>,
     pub(in crate::compat) operands: Vec<String>,
 }
 
 impl Parsed {
-    /// True if a flag was given.
+    /// True if the flag was given.
     pub(in crate::compat) fn has(&self, letter: char) -> bool {
         self.own.iter().any(|(found, _)| *found == letter)
     }
@@ -140,7 +140,7 @@ const COMMON: [Own; 15] = [
 /// Parses the command line of a tool.
 ///
 /// # Errors
-/// The transcript holds the answer, or an option is not offered.
+/// The transcript contains the output, or an option is not supported.
 pub(in crate::compat) fn parse(
     job: &Job<'_>,
     usage: &Usage<'_>,
@@ -196,7 +196,7 @@ fn all<'tool>(usage: &'tool Usage<'_>) -> impl Iterator<Item = &'tool Own> {
     usage.own.iter().chain(common)
 }
 
-/// Takes a common option.
+/// Applies a common option.
 fn take(
     common: &mut Common,
     job: &Job<'_>,
@@ -265,7 +265,7 @@ fn take(
     Ok(())
 }
 
-/// Reads the configuration file; one that is not there changes nothing.
+/// Reads the configuration file; a missing file changes nothing.
 fn configure(common: &mut Common, job: &Job<'_>, path: &str) {
     let answer = job.reading.source().ask(&Question::File(path.to_owned()));
     let Ok(bytes) = answer else { return };
@@ -320,8 +320,7 @@ pub(in crate::compat) fn show_usage(
     Halt::Said
 }
 
-/// Breaks a description into lines, each with the indent; a line ends in the space that was its
-/// last.
+/// Wraps a description, with an indent for each line. A line ends with the space at the break.
 fn wrap(text: &str, indent: usize) -> String {
     let room = WIDTH.saturating_sub(indent);
     let (mut wrapped, mut rest) = (String::new(), text.trim_start());

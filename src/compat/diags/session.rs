@@ -1,6 +1,6 @@
 //! An open port with one request at a time, as libibmad sends them.
 //!
-//! Adds what the originals say of a failed request. Used by every tool of the fabric.
+//! Adds the messages of the originals about failed requests. Used by every tool of the fabric.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ const NODE_INFO: u16 = 0x11;
 const PORT_INFO: u16 = 0x15;
 /// Attribute of subnet administration.
 const NODE_RECORD: u16 = 0x11;
-/// Offset of the data of performance management, and of subnet administration.
+/// Offset of the data in a MAD of performance management, and of subnet administration.
 const PERFORMANCE_DATA: usize = 64;
 const RECORD_DATA: usize = 56;
 
-/// LIDs and GUIDs of the own port.
+/// LIDs and number of the local port.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::compat) struct OwnPort {
     pub(in crate::compat) lid: u16,
@@ -41,7 +41,7 @@ pub(in crate::compat) struct Session<'job> {
 }
 
 impl<'job> Session<'job> {
-    /// Opens the port that the options name, or the best one; `None` if there is none.
+    /// Opens the port from the options, or the best port; returns `out` if no port can be opened.
     pub(in crate::compat) fn open(
         job: &'job Job<'job>,
         common: Common,
@@ -72,7 +72,7 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Opens the port, or prints what most tools print if they cannot.
+    /// Opens the port, or prints the usual message of the tools.
     pub(in crate::compat) fn open_or_fail(
         job: &'job Job<'job>,
         common: Common,
@@ -89,7 +89,7 @@ impl<'job> Session<'job> {
         })
     }
 
-    /// Ends the tool with a message, as `ibexit` does.
+    /// Ends the tool with a message, like `ibexit`.
     pub(in crate::compat) fn fail(&mut self, message: &str) -> Halt {
         fail(self.job, self.out, message)
     }
@@ -99,7 +99,7 @@ impl<'job> Session<'job> {
         self.out.warn(format!("ibwarn: [{}] {function}: {message}\n", self.job.call.pid));
     }
 
-    /// Sends one request and waits for its answer.
+    /// Sends one request and waits for its reply.
     pub(in crate::compat) fn call(
         &mut self,
         to: &PortId,
@@ -109,7 +109,8 @@ impl<'job> Session<'job> {
         self.call_status(to, lid, mad).ok()
     }
 
-    /// Sends one request and waits for its answer; the status of a refusal, or 0 without a reply.
+    /// Sends one request and waits for its reply. The error is the status of a refusal, or 0
+    /// without a reply.
     pub(in crate::compat) fn call_status(
         &mut self,
         to: &PortId,
@@ -134,7 +135,7 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Sends one request; the answer or the reason why there is none.
+    /// Sends one request; returns the reply, or the reason why there is none.
     pub(in crate::compat) fn answer(
         &mut self,
         lid: Option<u16>,
@@ -162,7 +163,8 @@ impl<'job> Session<'job> {
         self.smp_status(to, attribute, modifier).ok()
     }
 
-    /// Requests an attribute of subnet management; the status of a refusal, or 0 without a reply.
+    /// Requests an attribute of subnet management. The error is the status of a refusal, or 0
+    /// without a reply.
     pub(in crate::compat) fn smp_status(
         &mut self,
         to: &PortId,
@@ -188,7 +190,7 @@ impl<'job> Session<'job> {
         answer.get(PERFORMANCE_DATA..MAD_BYTES)?.try_into().ok()
     }
 
-    /// Asks the own port for its LIDs and GUIDs.
+    /// Requests the LIDs and the number of the local port.
     pub(in crate::compat) fn own(&mut self) -> Option<OwnPort> {
         let own = PortId::default();
         let node = self.smp(&own, NODE_INFO, 0)?;
@@ -198,7 +200,7 @@ impl<'job> Session<'job> {
         Some(OwnPort { lid: port.lid, sm_lid: port.sm_lid, number: node[36] })
     }
 
-    /// Resolves an address as the options say that it is written; `None` if it is none.
+    /// Resolves an address in the notation of the options; `None` if it is invalid.
     pub(in crate::compat) fn resolve(&mut self, address: &str) -> Option<PortId> {
         match self.common.kind {
             DestinationKind::Lid => {
@@ -210,7 +212,7 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Warns as a partial scan does if subnet administration knows no port of that GUID.
+    /// Warns like a partial scan if subnet administration has no port with this GUID.
     pub(in crate::compat) fn warn_if_unresolved(&mut self, guid: &str, ending: &str) {
         if self.resolve_guid(parse_any(guid)).is_none() {
             let text = format!("Failed to resolve {guid}; attempting full scan{ending}");
@@ -218,15 +220,15 @@ impl<'job> Session<'job> {
         }
     }
 
-    /// Asks subnet administration for the LID of a port, by the record of its node.
+    /// Requests the LID of a port from subnet administration, from the record of its node.
     ///
-    /// The originals ask for a path; the LID is the same.
+    /// The originals request a path; the LID is the same.
     pub(in crate::compat) fn resolve_guid(&mut self, guid: u64) -> Option<PortId> {
         let own = self.own().filter(|_| guid != 0)?;
         let mut mad = [0; MAD_BYTES];
         let class = Class::SUBNET_ADMINISTRATION;
         Header::request(class, Method::GET_TABLE, NODE_RECORD, 0).encode(&mut mad);
-        // The component mask names the GUID of the port.
+        // The component mask selects the GUID of the port.
         mad[48..56].copy_from_slice(&0x100_u64.to_be_bytes());
         let at = RECORD_DATA + 24;
         mad[at..at + 8].copy_from_slice(&guid.to_be_bytes());
@@ -270,8 +272,8 @@ pub(in crate::compat) fn fail(job: &Job<'_>, out: &mut Transcript, message: &str
     Halt::Said
 }
 
-/// Returns the port that libibumad opens: an active one, else one with a link, else any that is
-/// not disabled.
+/// Returns the port that libibumad opens: an active port, else a port with a link, else any port
+/// that is not disabled.
 fn choose(common: &Common, mut ports: Vec<MadPortFacts>) -> Option<MadPortFacts> {
     const ACTIVE: u8 = 4;
     const LINK_UP: u8 = 5;

@@ -28,7 +28,7 @@ pub(in crate::compat) enum Show {
     NodeType,
 }
 
-/// Returns a value of so many bits as text.
+/// Formats a value; `bits` is its size.
 pub(in crate::compat) fn value(show: Show, number: u64, bits: usize) -> String {
     match show {
         Show::Unsigned => number.to_string(),
@@ -96,7 +96,7 @@ const EXTENDED_SPEEDS: [(u64, &str); 5] = [
     (8, "106.25 Gbps"),
 ];
 
-/// Names of the bits of the capability mask, spelled as libibmad spells them.
+/// Names of the bits of the capability mask, with the spelling of libibmad.
 const CAPABILITIES: [(u32, &str); 30] = [
     (1, "IsSM"),
     (2, "IsNoticeSupported"),
@@ -160,7 +160,7 @@ fn listed(code: u64, names: &[&str]) -> String {
     name.map_or_else(|| format!("?({code})"), |name| (*name).to_owned())
 }
 
-/// Joins the names of the bits; a mask without a known bit, or with others, is undefined.
+/// Joins the names of the bits. A mask without a known bit, or with unknown bits, is undefined.
 fn any_of(mask: u64, names: &[(u64, &str)], known_bits: u32) -> String {
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
@@ -176,7 +176,7 @@ fn widths(mask: u64) -> String {
     any_of(mask, &WIDTHS, 5)
 }
 
-/// Returns a counter in units of 1024, and the unit; data counters count words of four bytes.
+/// Returns a counter in units of 1024, and the unit. Data counters count words of four bytes.
 pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'static str) {
     const PLAIN: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
     const DATA: [&str; 7] = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
@@ -199,7 +199,7 @@ pub(in crate::compat) fn human_readable(count: u64, is_data: bool) -> (f32, &'st
     (value / divisor, names.get(unit).copied().unwrap_or_default())
 }
 
-/// Returns what the width and the speed of a link could be, where both ends support more.
+/// Returns a better width and a better speed that both ends of a link support.
 pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (String, String) {
     let Some((far_node, far)) = port
         .peer
@@ -208,7 +208,7 @@ pub(in crate::compat) fn could_be(net: &Net, node: usize, port: &Port) -> (Strin
         return Default::default();
     };
     let both = port.info.width_supported & far.info.width_supported;
-    // Without a common width the original takes 1X.
+    // Without a common width the original uses 1X.
     let widest = [8, 4, 2, 16].into_iter().find(|bit| both & bit != 0).unwrap_or(1);
     let width = if widest & port.info.width_active == 0 {
         format!("Could be {}", value(Show::Width, widest.into(), 8))

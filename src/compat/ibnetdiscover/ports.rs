@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::compat::diags::{Net, Node, Port};
 
-/// Returns a link width.
+/// Returns the name of a link width.
 pub(super) fn width(code: u8) -> &'static str {
     match code {
         1 => "1x",
@@ -15,7 +15,7 @@ pub(super) fn width(code: u8) -> &'static str {
     }
 }
 
-/// Returns the speed of a port.
+/// Returns the name of the speed of a port.
 pub(super) fn speed(net: &Net, node: usize, port: &Port, is_known: bool) -> &'static str {
     let extended = if is_known && net.has_extended_speeds(node, port) {
         port.info.speed_ext_active
@@ -50,7 +50,7 @@ fn lid(node: &Node, port: &Port) -> u16 {
 }
 
 impl Printer<'_> {
-    /// Writes a line for each port of a node, the last port first.
+    /// Formats a line for each port of a node, the last port first.
     pub(super) fn ports_report(&self, at: usize, node: &Node) -> String {
         let is_known = !node.is_switch() || node.port(0).is_some();
         let line = |port: &Port| {

@@ -7,7 +7,7 @@ use crate::mad::read_bits;
 
 /// Attribute of the table.
 const MULTICAST_TABLE: u16 = 0x1b;
-/// Multicast LIDs, and ports, in a block of the table.
+/// Number of multicast LIDs, and of ports, in a block of the table.
 const BLOCK: u32 = 32;
 const PORTS: usize = 16;
 /// Lowest and highest multicast LID.
@@ -84,7 +84,7 @@ fn bounds(switch: &mut Switch<'_>, range: &Range) -> (u32, u32) {
     (first, last)
 }
 
-/// Returns the lines with the numbers of the ports.
+/// Returns the header lines with the port numbers.
 fn ruler(ports: u8) -> String {
     let line = |digit: &dyn Fn(u8) -> char| -> String {
         (0..=ports).flat_map(|port| [digit(port), ' ']).collect()
@@ -95,7 +95,7 @@ fn ruler(ports: u8) -> String {
     format!("{upper}     Ports: {}\n MLid\n", line(&ones))
 }
 
-/// Returns a mark under the number of each port of the masks.
+/// Returns a mark under each port number in the masks.
 fn marks(masks: &[u64], ports: usize) -> String {
     let is_set =
         |port: usize| masks.get(port / PORTS).is_some_and(|mask| mask >> (port % PORTS) & 1 == 1);

@@ -1,4 +1,4 @@
-//! The linear forwarding table of a switch: the port for each LID, and what has the LID.
+//! The linear forwarding table of a switch: the outgoing port and the destination of each LID.
 //!
 //! Used by `ibroute`.
 
@@ -8,11 +8,11 @@ use super::{Range, Switch};
 use crate::compat::diags::{PortId, Show, value};
 use crate::mad::{Attribute as _, ForwardingBlock, NodeDescription, NodeInfo, PortInfo};
 
-/// LIDs in a block of the table.
+/// Number of LIDs in a block of the table.
 const BLOCK: u32 = 64;
 /// Highest unicast LID.
 const LAST: u32 = 0xbfff;
-/// Time for a destination, and for everything else if the command line has none.
+/// Timeout for a destination, and for other requests if the command line has none.
 const SHORT: Duration = Duration::from_millis(100);
 const USUAL: Duration = Duration::from_secs(1);
 
@@ -31,7 +31,7 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     );
     switch.session.out.print(head);
     let (mut count, mut paths) = (0, Paths::default());
-    // The original leaves out the last LID of the table if it is the first one of a block.
+    // The original omits the last LID of the table if it is the first one of a block.
     for block in range.first / BLOCK..=last / BLOCK {
         let Some(ports) = switch.block(ForwardingBlock::ID, block) else { return };
         for lid in range.first.max(block * BLOCK)..=last.min(block * BLOCK + BLOCK - 1) {
@@ -53,17 +53,17 @@ pub(super) fn run(mut switch: Switch<'_>, range: &Range) {
     switch.count(count, range, "lids");
 }
 
-/// LIDs of the port that has several, and was asked last.
+/// LIDs of the last destination port with several LIDs.
 #[derive(Default)]
 struct Paths {
     first: u16,
     last: u16,
-    /// Port that was asked last; 0 if it did not answer.
+    /// GUID of the last destination port; 0 if it did not reply.
     port_guid: u64,
 }
 
 impl Paths {
-    /// Returns what has a LID.
+    /// Formats the destination of a LID.
     fn destination(&mut self, switch: &mut Switch<'_>, lid: u16, is_valid: bool) -> String {
         if lid <= self.last {
             let path = i32::from(lid) - i32::from(self.first);
@@ -101,7 +101,7 @@ impl Paths {
     }
 }
 
-/// Asks the port with a LID for its description, its LIDs and its GUIDs.
+/// Requests the description, the LIDs and the GUIDs of the port with a LID.
 fn ask(switch: &mut Switch<'_>, to: &PortId) -> Option<([u8; 64], PortInfo, NodeInfo)> {
     let description = switch.session.smp(to, NodeDescription::ID, 0)?;
     let port = switch.session.smp(to, PortInfo::ID, 0)?;

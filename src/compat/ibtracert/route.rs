@@ -1,14 +1,14 @@
-//! A walk along the forwarding tables from the end of a directed route to a LID.
+//! Follows the forwarding tables from the end of a directed route to a LID.
 //!
-//! Every step extends the route, so that no step depends on the tables that it reads.
-//! Used by `ibtracert`.
+//! Every step extends the directed route, so that no request depends on the tables. Used by
+//! `ibtracert`.
 
 use crate::compat::diags::{NodeNames, PortId, Session, clean};
 use crate::mad::{
     Attribute as _, ForwardingBlock, LONGEST_PATH, NodeDescription, NodeInfo, PortInfo, SwitchInfo,
 };
 
-/// Most steps of a walk.
+/// Maximum number of steps.
 const MOST_HOPS: u32 = 63;
 /// Node type of a switch, and code of the active state.
 const SWITCH: u8 = 2;
@@ -16,7 +16,7 @@ const ACTIVE: u8 = 4;
 /// Names of node types.
 const KINDS: [&str; 4] = ["???", "ca", "switch", "router"];
 
-/// Form of a printed route.
+/// Format of a printed route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Nothing,
@@ -24,11 +24,11 @@ pub(super) enum Format {
     Full,
 }
 
-/// A walker with its port.
+/// An open port and the node names.
 pub(super) struct Tracer<'job> {
     pub(super) session: Session<'job>,
     pub(super) names: NodeNames,
-    /// True if the walk goes on without an answer of its ends.
+    /// True if the trace continues without a reply of its ends.
     pub(super) is_forced: bool,
 }
 
@@ -38,32 +38,33 @@ struct Stop {
     node: NodeInfo,
     description: Vec<u8>,
     port: PortInfo,
-    /// Number of the port, seen from the node.
+    /// Number of the port on the node.
     number: u8,
 }
 
-/// Forwarding of a switch.
+/// Forwarding information of a switch.
 #[derive(Debug, Clone, Copy, Default)]
 struct Forwarding {
     info: SwitchInfo,
-    /// Port for the destination; -1 if there is none.
+    /// Port for the destination; -1 without one.
     out: i32,
 }
 
-/// Reason of a walk that ends before its destination.
+/// Reason why a trace ends before its destination.
 enum Lost {
-    /// The warning says it.
+    /// The reason is already printed.
     Said,
     /// A switch has no port for the destination.
     Table(Forwarding, i32),
-    /// A port is not active.
+    /// The port is not active.
     Port(u8),
-    /// A port behind another is not active.
+    /// The port behind an outgoing port is not active.
     OutPort(i32),
 }
 
 impl Tracer<'_> {
-    /// Walks from the end of a route to a LID and prints the route; false if there is none.
+    /// Follows the tables from the end of a route to a LID and prints the route; false without a
+    /// route.
     pub(super) fn find(&mut self, from: &mut PortId, to: &PortId, format: Format) -> bool {
         let start = self.stop(from);
         let end = start.as_ref().and_then(|_| self.stop(to));
@@ -134,7 +135,8 @@ impl Tracer<'_> {
                     self.warn(&text);
                     return Err(Lost::Said);
                 }
-                // A channel adapter has one way: back along the route, or out of the own port.
+                // A channel adapter has one link: back along the route, or through the local
+                // port.
                 let back = from.hops.pop();
                 if back.is_none() && out != 0 {
                     self.extend(from, out)?;
@@ -158,7 +160,7 @@ impl Tracer<'_> {
         Err(Lost::Said)
     }
 
-    /// Asks the node at the end of a route, or with a LID.
+    /// Requests the attributes of the node at the end of a route, or with a LID.
     fn stop(&mut self, to: &PortId) -> Option<Stop> {
         let node = self.session.smp(to, NodeInfo::ID, 0)?;
         let description = self.session.smp(to, NodeDescription::ID, 0)?;
@@ -176,7 +178,7 @@ impl Tracer<'_> {
         })
     }
 
-    /// Asks a switch for its port to the LID.
+    /// Requests the port of a switch for the LID.
     fn forwarding(&mut self, to: &PortId, node: &NodeInfo, lid: u16) -> Result<Forwarding, Lost> {
         let mut found = Forwarding { out: -1, ..Forwarding::default() };
         if let Some(bytes) = self.session.smp(to, SwitchInfo::ID, 0) {
@@ -267,7 +269,8 @@ impl Tracer<'_> {
     }
 }
 
-/// True if no data passes the port. Port 0 of a switch has a state only if it is an enhanced one.
+/// True if no data passes the port. Port 0 of a switch has a state only if it is an enhanced
+/// port.
 fn is_inactive(at: &Stop, forwarding: &Forwarding) -> bool {
     let has_state = at.node.node_type != SWITCH || forwarding.info.enhanced_port_0 == 1;
     at.port.state != ACTIVE && has_state

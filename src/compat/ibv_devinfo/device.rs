@@ -1,11 +1,11 @@
-//! The part of a device.
+//! Output of `ibv_devinfo` about a device.
 
 use std::fmt::{Display, UpperHex};
 
 use super::super::{CLASS, Job, Transcript};
 use crate::model::{Guid, VerbsDevice, VerbsExtended};
 
-/// Names of a mask's bits.
+/// Names of the bits of a mask.
 type Names<'names> = &'names [(u64, &'names str)];
 
 const CAPABILITIES: Names<'_> = &[
@@ -47,7 +47,7 @@ const ODP_OF_TRANSPORT: Names<'_> = &[
     (1 << 6, "SUPPORT_FLUSH"),
     (1 << 7, "SUPPORT_ATOMIC_WRITE"),
 ];
-/// Queue pair types, by bit: the third came with a later release.
+/// Queue pair types by bit, in order of output. The third one came with a later release.
 const QUEUE_PAIRS: Names<'_> =
     &[(1 << 8, "SUPPORT_RAW_PACKET"), (1 << 4, "SUPPORT_UD"), (1 << 2, "SUPPORT_RC")];
 const RAW_PACKETS: Names<'_> = &[
@@ -65,7 +65,7 @@ const COMPLETION_COUNTERS: Names<'_> = &[
     (1 << 5, "QP_ATTACH_REMOTE_RDMA_WRITE"),
 ];
 
-/// Prints everything of a device but its ports.
+/// Prints the attributes of a device without its ports.
 pub(super) fn print(
     job: &Job<'_>,
     name: &str,
@@ -84,7 +84,7 @@ pub(super) fn print(
     row(out, "vendor_id", format_args!("0x{:04x}", device.vendor_id));
     row(out, "vendor_part_id", device.vendor_part_id.cast_signed());
     row(out, "hw_ver", format_args!("0x{:X}", device.hw_ver));
-    // The library takes one line break off, and a file of nothing else for none.
+    // The library removes one trailing line break, and treats an empty file as missing.
     let board = job.reading.file(&format!("{CLASS}/{name}/board_id")).unwrap_or_default();
     let board = board.strip_suffix('\n').unwrap_or(&board);
     if !board.is_empty() {
@@ -93,7 +93,7 @@ pub(super) fn print(
     row(out, "phys_port_cnt", device.phys_port_cnt.min(u8::MAX.into()));
     if verbose {
         print_limits(job, device, out);
-        // Without an extended query everything behind the limits is zero.
+        // Without an extended query all values after the limits are zero.
         print_extended(job, &device.extended.clone().unwrap_or_default(), out);
         if job.since(35) {
             row(out, "num_comp_vectors", device.num_comp_vectors.unwrap_or(0));
@@ -244,15 +244,15 @@ fn queue_pairs(out: &mut Transcript, mask: u32, known: usize) {
     flags(out, mask.into(), &QUEUE_PAIRS[..known], true);
 }
 
-/// A line with its value in the fifth column of tabs, where the name leaves room.
+/// Prints a line with its value in the fifth tab column, if the name leaves room.
 fn row(out: &mut Transcript, name: &str, value: impl Display) {
-    // A tab, the name and a colon; the values start at column 40, or behind the next tab.
+    // A tab, the name and a colon; values start at column 40 or at the next tab stop.
     let width = 8 + name.len() + 1;
     let tabs = (40_usize.saturating_sub(width)).div_ceil(8).max(1);
     out.print(format!("\t{name}:{}{value}\n", "\t".repeat(tabs)));
 }
 
-/// The names of the bits that are set, then those without a name, where the original shows them.
+/// Prints the names of the set bits, then unknown bits if `shows_unknown` is true.
 fn flags(out: &mut Transcript, mask: u64, names: Names<'_>, shows_unknown: bool) {
     let mut unknown = mask;
     for (bit, name) in names {
@@ -270,7 +270,7 @@ fn upper_hex(number: impl UpperHex) -> String {
     format!("0x{number:X}")
 }
 
-/// Four groups of digits; zeros for none.
+/// Formats a GUID as four groups of digits; zeros for `None`.
 fn guid(guid: Option<Guid>) -> String {
     let number = guid.map_or(0, |guid| guid.0);
     let group = |shift: u32| number >> shift & 0xffff;

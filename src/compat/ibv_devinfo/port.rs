@@ -1,4 +1,4 @@
-//! The part of a port, with its GIDs.
+//! Output of `ibv_devinfo` about a port and its GIDs.
 
 use std::fmt::Display;
 use std::net::Ipv6Addr;
@@ -7,10 +7,10 @@ use super::super::{CLASS, Job, Transcript};
 use crate::model::VerbsPort;
 use crate::source::ReadError;
 
-/// No table is longer; a larger number is a driver's mistake.
+/// Maximum size of a GID table; a larger number is a driver bug.
 const MAX_GIDS: u32 = 65_536;
 
-/// Prints a port but for its GIDs.
+/// Prints a port without its GIDs.
 pub(super) fn print(
     job: &Job<'_>,
     port: &VerbsPort,
@@ -57,7 +57,7 @@ pub(super) fn print(
     }
 }
 
-/// Prints the used GIDs; whether all could be read.
+/// Prints the used GIDs; false if one could not be read.
 pub(super) fn print_gids(
     job: &Job<'_>,
     device: &str,
@@ -91,7 +91,7 @@ pub(super) fn print_gids(
     true
 }
 
-/// What a GID sends, in the library's two kinds.
+/// GID type; the library has two.
 enum GidType {
     /// InfiniBand, or `RoCE` v1.
     First,
@@ -103,9 +103,9 @@ fn gid_type(job: &Job<'_>, folder: &str, index: u32) -> Option<GidType> {
     match job.reading.file(&format!("{folder}/gid_attrs/types/{index}")) {
         Ok(text) if text.trim() == "IB/RoCE v1" => Some(GidType::First),
         Ok(text) if text.trim() == "RoCE v2" => Some(GidType::Second),
-        // On InfiniBand some kernels answer this instead of a type.
+        // On InfiniBand some kernels return EINVAL instead of a type.
         Err(error) if error.is_invalid() => Some(GidType::First),
-        // A kernel without these files knows no other kind.
+        // Kernels without these files support no other type.
         Err(error) if error.is_absent() => {
             let attrs = job.reading.names(&format!("{folder}/gid_attrs"));
             attrs.is_err_and(|error| error.is_absent()).then_some(GidType::First)
@@ -114,12 +114,12 @@ fn gid_type(job: &Job<'_>, folder: &str, index: u32) -> Option<GidType> {
     }
 }
 
-/// All eight groups with four digits.
+/// Formats a GID as eight groups of four digits.
 fn full(gid: Ipv6Addr) -> String {
     gid.segments().map(|group| format!("{group:04x}")).join(":")
 }
 
-/// As `inet_ntop` writes it: an address that ends in an IPv4 one behind zeros is written so, too.
+/// Formats like `inet_ntop`: an address with an IPv4 part after zeros has dotted notation.
 fn short(gid: Ipv6Addr) -> String {
     let groups = gid.segments();
     if groups[..6] == [0; 6] && groups[6] != 0 {
@@ -129,7 +129,7 @@ fn short(gid: Ipv6Addr) -> String {
     gid.to_string()
 }
 
-/// A line with its value in the sixth column of tabs, where the name leaves room.
+/// Prints a line with its value in the sixth tab column, if the name leaves room.
 fn row(out: &mut Transcript, name: &str, value: impl Display) {
     let width = 24 + name.len() + 1;
     let tabs = (48_usize.saturating_sub(width)).div_ceil(8).max(1);
@@ -171,7 +171,7 @@ fn phys_state(code: u32) -> &'static str {
         1 => "SLEEP",
         2 => "POLLING",
         3 => "DISABLED",
-        // The spelling is the original's.
+        // The misspelling is the original one.
         4 => "PORT_CONFIGURATION TRAINNING",
         5 => "LINK_UP",
         6 => "LINK_ERROR_RECOVERY",
@@ -180,7 +180,8 @@ fn phys_state(code: u32) -> &'static str {
     }
 }
 
-/// The speed's name and code: 49 learnt to look at the wider field, and of XDR; 39 of NDR.
+/// Returns name and code of the speed. Release 49 added the wider field and XDR; release 39 added
+/// NDR.
 fn speed(job: &Job<'_>, port: &VerbsPort) -> (&'static str, u32) {
     let wide = port.active_speed_ex_code.filter(|code| *code != 0 && job.since(49));
     let code = wide.or(port.active_speed_code).unwrap_or(0);

@@ -1,10 +1,10 @@
-//! Attributes with details of counters, one for each option of `perfquery`.
+//! Detail attributes of counters, one for each option of `perfquery`.
 //!
 //! Sends nothing. Used by `perfquery`.
 
 use crate::compat::diags::{Field, tables};
 
-/// An attribute with details.
+/// A detail attribute.
 pub(super) struct Detail {
     /// Letter of the option.
     pub(super) option: char,
@@ -22,7 +22,7 @@ const fn detail(
     Detail { option, name, attribute, fields }
 }
 
-/// In the order in which the original looks at its options.
+/// Detail attributes, in the order in which the original checks its options.
 pub(super) const ALL: [Detail; 16] = [
     detail('X', "PortXmitDataSL", 0x36, tables::TRANSMIT_DATA_SL),
     detail('S', "PortRcvDataSL", 0x37, tables::RECEIVE_DATA_SL),
@@ -42,5 +42,5 @@ pub(super) const ALL: [Detail; 16] = [
     detail('\u{c}', "PortVLXmitTimeCong", 0x35, tables::VL_CONGESTION),
 ];
 
-/// Attribute of -c.
+/// Attribute of `-c`.
 pub(super) const SAMPLES_CONTROL: u16 = 0x10;

@@ -1,4 +1,4 @@
-//! The command line of `perfquery`: which ports and which counters.
+//! Command line of `perfquery`: the ports and the counters.
 //!
 //! Sends nothing. Used by `perfquery`.
 
@@ -7,12 +7,13 @@ use crate::compat::number::{parse_any, truncate};
 
 use super::details::{self, Detail};
 
-/// Number of "all ports".
+/// Port number for "all ports".
 pub(super) const ALL_PORTS: i32 = 255;
-/// Most ports of a list; the original has no limit and overruns its memory.
+/// Maximum number of ports in a list; the original has no limit and overruns its buffer.
 const MOST_PORTS: usize = 255;
 
-/// The only command that changes counters of a subnet.
+/// Alternative for options that reset counters: the only command that changes counters of a
+/// subnet.
 const NO_RESET: &str = "rdmactl fabric errors --clear, which lists the counters and clears them";
 
 const OPTIONS: [Own; 23] = [
@@ -68,25 +69,25 @@ pub(super) const USAGE: Usage<'_> = Usage {
 /// Request of the command line.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Asked {
-    /// Address of the node; `None` for the own port.
+    /// Address of the node; `None` for the local port.
     pub(super) address: Option<String>,
-    /// Port, or the first one of a list.
+    /// Port, or the first port of a list.
     pub(super) port: i32,
-    /// A list of ports; empty for one port.
+    /// List of ports; empty for one port.
     pub(super) ports: Vec<i32>,
     pub(super) is_extended: bool,
     pub(super) is_all_ports: bool,
     pub(super) is_loop: bool,
     pub(super) reads_samples: bool,
-    /// Attribute with details; `None` for the counters themselves.
+    /// Detail attribute; `None` for the counters themselves.
     pub(super) detail: Option<&'static Detail>,
 }
 
 impl Asked {
-    /// Reads the options and the operands.
+    /// Parses the options and the operands.
     ///
     /// # Errors
-    /// The message with which the original ends.
+    /// The text is the last message of the original.
     pub(super) fn new(parsed: &Parsed) -> Result<Self, &'static str> {
         let is_all_ports = parsed.has('a');
         let operand = |at: usize| parsed.operands.get(at).map(String::as_str);
@@ -122,7 +123,7 @@ impl Asked {
     }
 }
 
-/// A number as C stores it in an `int`.
+/// Parses a number as C stores it in an `int`.
 fn number(text: &str) -> i32 {
     truncate(parse_any(text)).cast_signed()
 }

@@ -1,4 +1,4 @@
-//! The ports of a run of `perfquery`: one, a list, or all of a node; each of them, or their sum.
+//! The ports of a `perfquery` run: one, a list, or all ports of a node; each port, or their sum.
 //!
 //! Used by `perfquery`.
 
@@ -11,7 +11,7 @@ use crate::mad::{Attribute as _, ClassPortInfo, NodeInfo, SwitchInfo};
 /// Node type of a switch.
 const SWITCH: u8 = 2;
 
-/// Reads the counters that the command line names, and sets them to zero if it says so.
+/// Prints the counters that the command line requests.
 pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), Halt> {
     let is_all = port == ALL_PORTS;
     let mut emulates = false;
@@ -55,7 +55,7 @@ pub(super) fn run(mut query: Query<'_>, asked: &Asked, port: i32) -> Result<(), 
     Ok(())
 }
 
-/// Prints the sum of the counters of ports. A sum stops at the largest number of its field.
+/// Prints the sum of the counters of ports. A sum is limited to the maximum of its field.
 fn sum(query: &mut Query<'_>, ports: &[i32], fields: &[Field]) -> Result<(), Halt> {
     let mut numbers = vec![0_u64; fields.len()];
     for port in ports {
@@ -81,7 +81,7 @@ fn print(query: &mut Query<'_>, port: i32, fields: &[Field], numbers: &[u64]) {
     query.print(port, fields, number);
 }
 
-/// Returns the numbers of the ports of the node; port 0 is one only of a switch that says so.
+/// Returns the port numbers of the node. Port 0 counts only on a switch with an enhanced port 0.
 fn all_ports(query: &mut Query<'_>) -> Result<Vec<i32>, Halt> {
     let node = query.session.smp(&query.to, NodeInfo::ID, 0);
     let Some(node) = node.and_then(|bytes| NodeInfo::decode(&bytes).ok()) else {

@@ -1,4 +1,4 @@
-//! The command line of `saquery`.
+//! Command line of `saquery`.
 //!
 //! Sends nothing. Used by `saquery`.
 
@@ -14,13 +14,13 @@ pub(super) const FROM_GID: char = '\u{e}';
 pub(super) const TO_GID: char = '\u{f}';
 pub(super) const P_KEY: char = '\u{12}';
 pub(super) const SERVICE_LEVEL: char = '\u{13}';
-/// Number of paths that asks for all of them.
+/// Number of paths that requests all of them.
 pub(super) const MOST_PATHS: u8 = 0x7f;
 
 /// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// The query that the first operand names.
+    /// The query named by the first operand.
     Named,
     ClassPortInfo,
     Nodes,
@@ -29,14 +29,14 @@ pub(super) enum Operation {
     Paths,
     Switches,
     Managers,
-    /// All nodes; only the nodes that match are printed.
+    /// All nodes; only matching nodes are printed.
     ListNodes,
     ManagerPorts,
     MulticastGroups,
     MulticastMembers,
 }
 
-/// Part of a node that is printed.
+/// Printed part of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Print {
     All,
@@ -48,7 +48,7 @@ pub(super) enum Print {
     NameOfGuid,
 }
 
-/// Returns what an option without a value asks for.
+/// Returns the request of an option without a value.
 pub(super) fn of_letter(letter: char) -> Option<(Operation, Option<Print>)> {
     let list = |print| Some((Operation::ListNodes, Some(print)));
     match letter {
@@ -69,7 +69,7 @@ pub(super) fn of_letter(letter: char) -> Option<(Operation, Option<Print>)> {
     }
 }
 
-/// A query by name: what is requested, or what gives the same facts.
+/// A query by name: the request, or the alternative command of an unsupported query.
 pub(super) struct Query {
     pub(super) name: &'static str,
     alias: &'static str,
@@ -103,13 +103,13 @@ const QUERIES: [Query; 16] = [
     offered("SMInfoRecord", "SMIR", Operation::Managers),
 ];
 
-/// Returns the query with a name.
+/// Returns the query with this name or alias.
 pub(super) fn query(name: &str) -> Option<&'static Query> {
     let is_named = |known: &str| known.eq_ignore_ascii_case(name);
     QUERIES.iter().find(|query| is_named(query.name) || is_named(query.alias))
 }
 
-/// Advice for options that are not offered.
+/// Alternatives for unsupported options.
 const RECORDS: &str = "remove it: saquery then prints all records";
 const KEYS: &str = "remove it: rdmactl sends no key to subnet administration";
 

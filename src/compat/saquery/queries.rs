@@ -1,4 +1,4 @@
-//! The queries of `saquery`: which records, under which conditions, printed how.
+//! The queries of `saquery`: their records, conditions and formats.
 //!
 //! Used by `saquery`.
 
@@ -23,11 +23,11 @@ const MULTICAST_TOP: u64 = 1 << 3;
 /// Offset of the description in a `NodeRecord`, and of `PortInfo` in a `PortInfoRecord`.
 const DESCRIPTION: usize = 44;
 const PORT_INFO: usize = 4;
-/// Exit codes: errno of a machine that is not in the network, and of an invalid argument.
+/// Exit codes: errno values ENONET and EINVAL.
 const NOT_IN_NETWORK: u8 = 64;
 const INVALID: u8 = 22;
 
-/// Subnet administration with the port that asks.
+/// Subnet administration, with the local port.
 pub(super) struct Administration<'job> {
     pub(super) session: Session<'job>,
     pub(super) manager: PortId,
@@ -35,7 +35,7 @@ pub(super) struct Administration<'job> {
 }
 
 impl Administration<'_> {
-    /// Requests and prints what the command line asks for.
+    /// Sends the request of the command line and prints the reply.
     pub(super) fn run(&mut self, asked: &Asked) -> Result<(), Halt> {
         let operand = |at: usize| asked.operands.get(at).map(String::as_str);
         let lid = |key: &Key| key.lid;
@@ -92,7 +92,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    /// Requests what subnet administration says of itself.
+    /// Requests the `ClassPortInfo` of subnet administration.
     fn administration(&mut self) -> Result<Vec<u8>, Halt> {
         match self.ask(Method::GET, CLASS_PORT_INFO, &Conditions::default()) {
             Ok(records) => Ok(records.into_iter().next().unwrap_or_default()),
@@ -126,7 +126,7 @@ impl Administration<'_> {
 
     fn links(&mut self, from: Option<&str>, to: Option<&str>) -> Result<(), Halt> {
         let mut conditions = Conditions::default();
-        // Bits and offsets of the LID and of the port of each end.
+        // Bits and offsets of the LID and of the port at each end.
         for (word, lid, port) in [(from, (0, 0), (1, 2)), (to, (3, 4), (2, 3))] {
             let Some(word) = word else { continue };
             let key = self.key(word)?;
@@ -210,7 +210,7 @@ impl Administration<'_> {
         Ok(())
     }
 
-    /// Returns the condition that a record has a LID; none without a word.
+    /// Returns the condition that a record has a LID; no condition without a word.
     fn of_lid(&mut self, word: Option<&str>) -> Result<Conditions, Halt> {
         let mut conditions = Conditions::default();
         if let Some(word) = word {
@@ -288,14 +288,14 @@ impl Administration<'_> {
         Ok(())
     }
 
-    /// Parses `LID/PORT/PORT`, where the LID may be a name.
+    /// Parses `LID/PORT/PORT`; the LID may be a name.
     fn key(&mut self, word: &str) -> Result<Key, Halt> {
         let mut parts = word.split('/');
         let lid = self.lid(parts.next().unwrap_or_default())?;
         let mut number = || {
             let part = parts.next()?;
             let has_digits = part.trim_start().starts_with(|it: char| it.is_ascii_digit());
-            // The original takes 255 for "not given".
+            // The original treats 255 as "not given".
             let low = u8::try_from(parse_any(part) & 0xff).ok().filter(|it| *it != u8::MAX);
             low.filter(|_| has_digits)
         };
@@ -303,7 +303,7 @@ impl Administration<'_> {
         Ok(Key { lid, first, second: number() })
     }
 
-    /// Returns the LID that a word names: a number, or the description of a node.
+    /// Returns the LID for a word: a number, or the description of a node.
     fn lid(&mut self, word: &str) -> Result<u16, Halt> {
         if word.starts_with(|it: char| it.is_ascii_alphabetic()) {
             let nodes = self.table(NodeRecord::ID, &Conditions::default())?;

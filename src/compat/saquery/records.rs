@@ -1,6 +1,6 @@
-//! Records as `saquery` prints them: lines of a label and a value.
+//! Format of the records that `saquery` prints: lines with a label and a value.
 //!
-//! Knows no request. Used by `saquery`.
+//! Sends no request. Used by `saquery`.
 
 use std::net::Ipv6Addr;
 
@@ -14,7 +14,7 @@ pub(super) enum Cell {
     Hex,
     /// Lower-case hexadecimal number without leading zeros.
     LowHex,
-    /// Upper-case hexadecimal number with all its digits.
+    /// Upper-case hexadecimal number with a fixed number of digits.
     Padded(usize),
     /// GUID or key.
     Guid,
@@ -24,11 +24,11 @@ pub(super) enum Cell {
     Nothing,
 }
 
-/// A line: its label, the place of its value in bits, its width in bits.
+/// A line: label, first bit of the value, width of the value in bits, format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line(&'static str, usize, usize, Cell);
 
-/// Prints the lines of a record below its title.
+/// Formats the lines of a record below its title.
 pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
     let line = |Line(label, bit, bits, cell): &Line| {
         let number = || read_bits(record, *bit, *bits);
@@ -47,7 +47,7 @@ pub(super) fn print(title: &str, record: &[u8], lines: &[Line]) -> String {
     format!("{title}\n") + &lines.iter().map(line).collect::<String>()
 }
 
-/// Returns a GID of a record in the notation of IPv6.
+/// Formats a GID of a record in IPv6 notation.
 pub(super) fn gid(record: &[u8], at: usize) -> String {
     let bytes = record.get(at..at + 16).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
     Ipv6Addr::from(bytes.unwrap_or_default()).to_string()
@@ -80,7 +80,7 @@ pub(super) const NODE: &[Line] = &[
     Line("vendor_id...............", 328, 24, Cell::Hex),
 ];
 
-/// `PortInfoRecord` in short.
+/// Short form of a `PortInfoRecord`.
 pub(super) const PORT: &[Line] = &[
     Line("EndPortLid..............", 0, 16, Cell::Decimal),
     Line("PortNum.................", 16, 8, Cell::Decimal),
@@ -122,7 +122,7 @@ pub(super) const PATH: &[Line] = &[
     Line("resv2...................", 464, 48, Cell::Padded(12)),
 ];
 
-/// `SMInfoRecord` behind its first two lines.
+/// `SMInfoRecord` after its first two lines.
 pub(super) const MANAGER: &[Line] = &[
     Line("LID...................", 0, 16, Cell::Decimal),
     Line("SMInfo dump:", 0, 0, Cell::Nothing),
@@ -147,7 +147,7 @@ pub(super) const SWITCH: &[Line] = &[
     Line("flags...................................", 160, 8, Cell::Hex),
 ];
 
-/// `SwitchInfoRecord` of a subnet administration that knows the highest multicast LID.
+/// `SwitchInfoRecord` of a subnet administration with the highest multicast LID.
 pub(super) const SWITCH_TOP: &[Line] =
     &[Line("MulticastFDBTop.........................", 176, 16, Cell::Hex)];
 
@@ -166,7 +166,7 @@ pub(super) const MEMBER: &[Line] = &[
     Line("Mlid....................", 288, 16, Cell::Hex),
     Line("PortGid.................", 128, 0, Cell::Gid),
     Line("ScopeState..............", 384, 8, Cell::Hex),
-    // The original reads the lowest bit; the specification has the highest one.
+    // The original reads the lowest bit; the specification has the highest bit.
     Line("ProxyJoin...............", 399, 1, Cell::Hex),
 ];
 

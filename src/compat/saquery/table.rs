@@ -1,4 +1,4 @@
-//! Requests of records, and the records of an answer.
+//! Requests for records, and the records of a reply.
 //!
 //! Prints only failures. Used by `saquery`.
 
@@ -7,11 +7,11 @@ use crate::compat::diags::Halt;
 use crate::mad::{Class, Header, MAD_BYTES, Method};
 use crate::source::MadError;
 
-/// Offset of the records in an answer, of the size of a record, and of the component mask.
+/// Offset of the records in a reply, of the record size, and of the component mask.
 const RECORDS: usize = 56;
 const RECORD_SIZE: usize = 44;
 const MASK: usize = 48;
-/// Exit codes: errno of an input or output error, and of a timeout.
+/// Exit codes: errno values EIO and ETIMEDOUT.
 const IO: u8 = 5;
 const TIMED_OUT: u8 = 110;
 
@@ -25,12 +25,12 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns no condition, with a modifier.
+    /// Returns an empty set of conditions, with a modifier.
     pub(super) fn with_modifier(modifier: u32) -> Self {
         Self { modifier, ..Self::default() }
     }
 
-    /// Adds a condition: the bit of the mask, and the value at its place in the record.
+    /// Adds a condition: the bit of the mask, and the value at an offset of the record.
     pub(super) fn set(&mut self, bit: u32, at: usize, value: &[u8]) {
         self.mask |= 1 << bit;
         let end = at + value.len();
@@ -80,7 +80,7 @@ impl Administration<'_> {
     }
 }
 
-/// Returns the records of an answer. The answer names the size of a record in words of 8 bytes.
+/// Returns the records of a reply. The reply has the record size in units of 8 bytes.
 fn records(answer: &[u8], is_table: bool) -> Vec<Vec<u8>> {
     let data = answer.get(RECORDS..).unwrap_or_default();
     if !is_table {
@@ -94,7 +94,7 @@ fn records(answer: &[u8], is_table: bool) -> Vec<Vec<u8>> {
     data.chunks_exact(size).map(<[u8]>::to_vec).collect()
 }
 
-/// Returns a status in the words of the original.
+/// Formats a status in the words of the original.
 fn refusal(status: u16) -> String {
     const FIELDS: [&str; 9] = [
         "MAD No invalid fields",

@@ -9,9 +9,9 @@ use crate::mad::{Attribute as _, NodeDescription, NodeInfo, PortInfo, SwitchInfo
 /// Attributes without a codec.
 const PORT_INFO_EXTENDED: u16 = 0x33;
 const MELLANOX_PORT_INFO: u16 = 0xff90;
-/// Bit of a modifier: the node may answer with extended speeds.
+/// Bit of a modifier: the node may reply with extended speeds.
 const EXTENDED_SPEEDS: u32 = 1 << 31;
-/// Bit of the capability mask: there is a second one.
+/// Bit of the capability mask: a second mask exists.
 const HAS_SECOND_MASK: u32 = 1 << 15;
 /// Bit of the second capability mask.
 const HAS_PORT_INFO_EXTENDED: u16 = 1 << 1;
@@ -60,8 +60,8 @@ pub(super) fn port_info_extended(mut query: Query<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// True if the port says that it has the attribute. The original gives these failures without the
-/// name of the operation.
+/// True if the port reports support for the attribute. The original prints failures of this check
+/// without the name of the operation.
 fn has_port_info_extended(query: &mut Query<'_>) -> Result<bool, Halt> {
     const FUNCTION: &str = "is_port_info_extended_supported";
     let Some(bytes) = query.session.smp(&query.to, NodeInfo::ID, 0) else {

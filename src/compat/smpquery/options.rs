@@ -1,4 +1,4 @@
-//! The command line of `smpquery`.
+//! Command line of `smpquery`.
 //!
 //! Sends nothing. Used by `smpquery`.
 

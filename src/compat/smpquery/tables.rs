@@ -10,14 +10,14 @@ use crate::mad::{Attribute as _, NodeInfo, PartitionBlock, PortInfo, SwitchInfo,
 const GUID_INFO: u16 = 0x14;
 const SL_TO_VL: u16 = 0x17;
 const ARBITRATION: u16 = 0x18;
-/// Entries of a block of a table.
+/// Number of entries in a block of a table.
 const KEYS: usize = 32;
 const GUIDS: usize = 8;
 const WEIGHTS: u8 = 32;
 /// Node type of a switch.
 const SWITCH: u8 = 2;
 
-/// Asks for the node, and checks that the port is one of it.
+/// Requests the node, and checks that the port number is valid.
 fn node_with_port(query: &mut Query<'_>) -> Result<NodeInfo, Halt> {
     let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
     let node = NodeInfo::decode(&bytes).unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn partition_keys(mut query: Query<'_>) -> Result<(), Halt> {
         let block = u32::try_from(first / KEYS).unwrap_or(0);
         let modifier = block | query.modifier() << 16;
         let bytes = query.ask(PartitionBlock::ID, modifier, "pkey table query failed")?;
-        // The last line of a table is whole, although the table may end before.
+        // The last line is complete even if the table ends before.
         let shown = (count - first).next_multiple_of(8).min(KEYS);
         for line in (0..shown).step_by(8) {
             let keys = (line..line + 8)
@@ -77,8 +77,8 @@ fn lanes(query: &mut Query<'_>, from: i32, to: i32) -> Result<(), Halt> {
 }
 
 pub(super) fn arbitration(mut query: Query<'_>) -> Result<(), Halt> {
-    // Port 0 of a switch has tables only if it says so; other nodes take 0 for the port of the
-    // request.
+    // Port 0 of a switch has tables only if it is an enhanced port. Other nodes treat 0 as the
+    // port that received the request.
     if query.port == 0 {
         let bytes = query.ask(NodeInfo::ID, 0, "node info query failed")?;
         if NodeInfo::decode(&bytes).is_ok_and(|node| node.node_type == SWITCH) {
@@ -115,7 +115,7 @@ fn weights(query: &mut Query<'_>, name: &str, block: u32, entries: u8) -> Result
         }
         let modifier = block << 16 | query.modifier();
         let bytes = query.ask(ARBITRATION, modifier, "vl arb query failed")?;
-        // A block has 32 entries, whatever the port says.
+        // A block has 32 entries; the port may report more.
         let entries = usize::from(entries.min(WEIGHTS));
         let cells = |first: usize, width: usize| -> String {
             (0..entries)

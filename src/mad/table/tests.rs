@@ -1,11 +1,11 @@
-//! Tables as bytes: whole, cut, padded, refused, and with headers that cannot be.
+//! Tables as bytes: whole, truncated, padded, refused, and with impossible headers.
 
 use proptest::prelude::*;
 
 use super::super::{LinkRecord, MAD_BYTES, NodeDescription, NodeInfo, NodeRecord, PortInfoRecord};
 use super::*;
 
-/// Header of an answer that the kernel joined: of data, active, first and last segment.
+/// Header of a joined reply: data, active, first and last segment.
 const DATA: SaHeader = SaHeader {
     rmpp_version: 1,
     rmpp_type: 1,
@@ -18,7 +18,7 @@ const DATA: SaHeader = SaHeader {
     component_mask: 0,
 };
 
-/// Records of 108 bytes, 112 bytes apart.
+/// Returns a reply with records of 108 bytes, 112 bytes apart.
 fn answer(header: SaHeader, records: &[NodeRecord]) -> Vec<u8> {
     let mut bytes = vec![0; 56];
     bytes[..4].copy_from_slice(&[1, 3, 2, 0x92]);
@@ -87,7 +87,8 @@ fn a_table_that_was_cut_between_records_is_refused() {
 
 #[test]
 fn padding_of_the_last_segment_is_no_record() {
-    // One record of a MAD with 88 bytes of padding: two more records would fit if they were short.
+    // One record in a MAD with 88 bytes of padding: two more records would fit if they were
+    // short.
     let header = SaHeader { payload_bytes: 20 + 112, ..DATA };
     let mut bytes = answer(header, &[record(1)]);
     bytes.resize(MAD_BYTES, 0);
@@ -96,7 +97,7 @@ fn padding_of_the_last_segment_is_no_record() {
     links[16..18].copy_from_slice(&LinkRecord::ID.to_be_bytes());
     SaHeader { payload_bytes: 20 + 16, record_words: 1, ..DATA }.encode(&mut links[24..]).unwrap();
     assert_eq!(RecordTable::<LinkRecord>::decode(&links).unwrap().records.len(), 2);
-    // Padding behind several segments is reported: no header tells where it begins.
+    // Padding after several segments is reported: no header contains its start.
     let mut long = answer(DATA, &[record(1), record(2)]);
     long.extend([0; 7]);
     assert_eq!((decode(&long).records.len(), decode(&long).left_bytes), (2, 7));
@@ -218,7 +219,7 @@ proptest! {
         let payload_bytes = u32::try_from(data + segments * 20).unwrap();
         let bytes = answer(SaHeader { payload_bytes, ..DATA }, &records);
         prop_assert_eq!(decode(&bytes), RecordTable { records, left_bytes: 0 });
-        // Any cut is an error or leaves bytes.
+        // Every truncation is an error or leaves bytes.
         let cut = &bytes[..bytes.len() - 1];
         prop_assert!(RecordTable::<NodeRecord>::decode(cut).is_err());
     }

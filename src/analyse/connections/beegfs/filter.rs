@@ -1,4 +1,4 @@
-//! Whether an administrator told a client of `BeeGFS` to reach a server by TCP, with a filter file.
+//! Filter files of a `BeeGFS` client that force TCP to a server.
 
 use std::net::IpAddr;
 
@@ -6,22 +6,21 @@ use super::super::fleet::Fleet;
 use super::server::Server;
 use crate::model::{GidValue, HostReport};
 
-/// What the files say of a server.
+/// Result of the filter files for one server.
 pub(super) enum Filtered {
-    /// Nothing.
     No,
-    /// RDMA is not to be used.
+    /// A filter file forbids RDMA to the server.
     Yes {
-        /// Which file.
+        /// Path of the filter file.
         file: String,
-        /// What stands there.
+        /// Content of the filter file that forbids RDMA.
         text: String,
     },
-    /// This is missing to tell.
+    /// The filter files do not decide; the text names the missing fact.
     Unknown(String),
 }
 
-/// Asks the files that the client names.
+/// Evaluates the filter files that the client configuration names.
 pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
     if let Some(filter) = &server.client.tcp_only {
         let Some(subnets) = &filter.subnets else {
@@ -57,7 +56,8 @@ pub(super) fn filtered(server: &Server<'_>, fleet: &Fleet<'_>) -> Filtered {
     }
 }
 
-/// Where a host can be reached by RDMA; on InfiniBand the addresses of its ports are no IP addresses.
+/// Returns the IPv4 addresses that reach a host by RDMA. GIDs of InfiniBand ports contain no IP
+/// address.
 fn rdma_addresses(report: &HostReport) -> Vec<IpAddr> {
     let ports = report.devices.iter().flat_map(|device| &device.ports);
     let gids = ports.flat_map(|port| port.gids.iter().flatten());

@@ -1,17 +1,18 @@
-//! What the kernel's log says of the connections of `BeeGFS`, by the server that a line is about.
+//! Kernel log lines about `BeeGFS` connections, by server.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use crate::model::{BeegfsLogLine, BeegfsNodeKind};
 
-/// The lines of one host.
+/// Kernel log lines of one host.
 pub(super) struct Log<'lines> {
-    /// `None` where the log could not be read.
+    /// `None` if the kernel log could not be read.
     lines: Option<&'lines [BeegfsLogLine]>,
-    /// The last line of each server.
+    /// Last line about each server.
     last: HashMap<(BeegfsNodeKind, SocketAddr), &'lines BeegfsLogLine>,
-    /// The last that tells of a success, which is written only where it differs from the one before.
+    /// Last line about a successful connection to each server. The kernel module writes the line
+    /// only if it differs from the previous one.
     connected: HashMap<(BeegfsNodeKind, SocketAddr), &'lines BeegfsLogLine>,
 }
 
@@ -33,7 +34,7 @@ impl<'lines> Log<'lines> {
         self.lines.is_some()
     }
 
-    /// What it says of servers of a kind, the latest first.
+    /// Returns the lines about servers of a kind, latest first.
     pub(super) fn of_kind(
         &self,
         requested: BeegfsNodeKind,
@@ -45,7 +46,7 @@ impl<'lines> Log<'lines> {
             .filter(move |line| kind(line) == Some(requested))
     }
 
-    /// The last attempt to reach a server.
+    /// Returns the last line about a server.
     pub(super) fn last(
         &self,
         kind: BeegfsNodeKind,
@@ -54,7 +55,7 @@ impl<'lines> Log<'lines> {
         self.last.get(&(kind, end?)).copied()
     }
 
-    /// The last success.
+    /// Returns the last line about a successful connection to a server.
     pub(super) fn connected(
         &self,
         kind: BeegfsNodeKind,
@@ -64,7 +65,8 @@ impl<'lines> Log<'lines> {
     }
 }
 
-/// `Connected: beegfs-storage@10.9.0.1:8203 (protocol: TCP)`
+/// Returns the server kind in a line like `Connected: beegfs-storage@10.9.0.1:8203 (protocol:
+/// TCP)`.
 fn kind(line: &BeegfsLogLine) -> Option<BeegfsNodeKind> {
     BeegfsNodeKind::ALL
         .into_iter()

@@ -1,13 +1,13 @@
-//! The memory that `BeeGFS` pins for RDMA, and what is recommended for adapters (the "`BeeGFS` with RDMA" page
-//! of its documentation).
+//! Memory that `BeeGFS` pins for RDMA, and the recommended buffer settings per adapter (page
+//! "`BeeGFS` with RDMA" of the `BeeGFS` documentation).
 
 use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, HostReport, PinnedMemory, Protocol};
 
-/// From here on an InfiniBand or RoCE link counts as EDR or faster.
+/// Minimum rate of an InfiniBand or RoCE link that counts as EDR or faster.
 const EDR_BPS: u64 = 100_000_000_000;
 
-/// What a client pins for one of its servers; `None` for management, which speaks TCP, and where a setting
-/// is not known.
+/// Returns the memory that a client pins for one of its servers. `None` for a management server,
+/// which uses TCP only, and if a setting is unknown.
 pub(super) fn pinned(
     report: &HostReport,
     client: &BeegfsClient,
@@ -18,7 +18,7 @@ pub(super) fn pinned(
         return None;
     }
     let number = |name: &str| client.setting(name)?.parse::<u64>().ok();
-    // Since 7.4 metadata may have buffers of its own.
+    // Since `BeeGFS` 7.4 metadata servers may have their own buffer settings.
     let of_kind = |meta: &str, name: &str| {
         let own = (node.kind == BeegfsNodeKind::Meta).then(|| number(meta)).flatten();
         own.or_else(|| number(name))
@@ -30,7 +30,7 @@ pub(super) fn pinned(
         client.nodes.iter().filter(|node| node.kind != BeegfsNodeKind::Management).count();
     let servers = u64::try_from(servers).unwrap_or(u64::MAX);
     let clients = u64::try_from(clients).unwrap_or(u64::MAX);
-    // One half to send, one to receive.
+    // Each connection has send buffers and receive buffers.
     let per_connection = size.saturating_mul(count).saturating_mul(2);
     let pools = node.pools.as_deref().unwrap_or_default();
     let used = pools.iter().find(|pool| pool.kind == "RDMA").map_or(0, |pool| pool.count);
@@ -50,7 +50,8 @@ pub(super) fn pinned(
     })
 }
 
-/// Size and number of buffers for the fastest adapter with an active link; `None` without one.
+/// Returns size and number of buffers for the fastest adapter with an active link; `None` without
+/// one.
 fn recommended(report: &HostReport) -> Option<(u64, u64)> {
     let mut best: Option<(u64, (u64, u64))> = None;
     for device in &report.devices {

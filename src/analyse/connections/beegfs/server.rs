@@ -1,4 +1,4 @@
-//! One server in the list of a client of `BeeGFS`.
+//! One server in the server list of a `BeeGFS` client.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::SocketAddr;
@@ -8,17 +8,17 @@ use super::super::index::Index;
 use super::log::Log;
 use crate::model::{BeegfsClient, BeegfsNode, BeegfsNodeKind, BeegfsPool};
 
-/// A server, with what its client says of it and what is seen beside that.
+/// A server, its client and the RDMA channels to the server.
 pub(super) struct Server<'report> {
     pub(super) client: &'report BeegfsClient,
     pub(super) node: &'report BeegfsNode,
-    /// Where it is reached. The client shows no address while all connections are busy.
+    /// Address of the server. The client shows no address while all connections are busy.
     pub(super) end: Option<SocketAddr>,
     pub(super) channels: Vec<&'report Channel<'report>>,
 }
 
 impl<'report> Server<'report> {
-    /// Those of a client, each with the channels to the address that is shown.
+    /// Returns all servers of a client, each with the RDMA channels to its address.
     pub(super) fn all_of(
         index: &'report Index<'_>,
         client: &'report BeegfsClient,
@@ -35,26 +35,26 @@ impl<'report> Server<'report> {
         })
     }
 
-    /// Its connections of a kind, where there are any.
+    /// Returns the connections of a kind (`RDMA`, `TCP`); `None` if the server has none.
     pub(super) fn pool(&self, kind: &str) -> Option<&'report BeegfsPool> {
         let mut pools = self.node.pools.iter().flatten();
         pools.find(|pool| pool.kind == kind && pool.count > 0)
     }
 
-    /// The file that lists it.
+    /// Returns the file that lists the server.
     pub(super) fn file(&self) -> String {
         format!("{}/{}", self.client.path, self.node.kind.file())
     }
 
-    /// Whether it has connections over RDMA that are not seen yet.
+    /// True if the client reports more RDMA connections than channels were found.
     fn lacks_channels(&self) -> bool {
         let count = self.pool("RDMA").map_or(0, |pool| pool.count);
         usize::try_from(count).is_ok_and(|count| self.channels.len() < count)
     }
 }
 
-/// Gives the channels that lead to no address in the lists to the servers that must have them: those
-/// whose connections are all busy, and those that have more than one address.
+/// Assigns channels whose address is in no server list to the servers that must own them. A
+/// server has such channels if all its connections are busy, or if it has more than one address.
 pub(super) fn attach_channels<'report>(
     index: &'report Index<'_>,
     log: &Log<'_>,
@@ -68,7 +68,8 @@ pub(super) fn attach_channels<'report>(
     let left = left.iter().filter(|channel| channel.is_of(&modules));
     let ends: BTreeSet<SocketAddr> = left.filter_map(|channel| channel.remote).collect();
     for end in ends {
-        // Nobody else's: each is one of those that these servers count.
+        // The kernel modules of these clients own the channels, so a channel belongs to one of
+        // `lacking`.
         let channels = index.channels_to(&modules, end.ip(), Some(end.port()));
         let is_logged = |kind| log.last(kind, Some(end)).is_some();
         let is_known = BeegfsNodeKind::ALL.into_iter().any(is_logged);
@@ -82,8 +83,8 @@ pub(super) fn attach_channels<'report>(
     }
 }
 
-/// Finds where servers are whose connections are all busy: by the log, once of a kind the address of only
-/// one is not known.
+/// Sets the address of a server whose connections are all busy. The address comes from the kernel
+/// log. This works only if the address of exactly one server of the kind is unknown.
 pub(super) fn find_ends(log: &Log<'_>, servers: &mut [Server<'_>]) {
     let mut known: HashSet<(BeegfsNodeKind, SocketAddr)> = HashSet::new();
     let mut unknown: BTreeMap<BeegfsNodeKind, BTreeSet<(&str, Option<u32>)>> = BTreeMap::new();
@@ -103,7 +104,7 @@ pub(super) fn find_ends(log: &Log<'_>, servers: &mut [Server<'_>]) {
             .map(|line| SocketAddr::new(line.address, line.port));
         let end = ends.into_iter().find(|end| !known.contains(&(kind, *end)));
         for server in servers.iter_mut().filter(|server| server.node.kind == kind) {
-            // One without connections is nowhere.
+            // A server without connections has no address.
             let is_used = server.pool("RDMA").or_else(|| server.pool("TCP")).is_some();
             server.end = server.end.or(end.filter(|_| is_used));
         }

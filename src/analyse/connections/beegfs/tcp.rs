@@ -1,4 +1,4 @@
-//! Why a client of `BeeGFS` talks with a server over TCP.
+//! Reasons why a `BeeGFS` client uses TCP to a server.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use crate::model::{
     ConnectionVerdict, HostReport, Object, Strength, TcpState, Transport,
 };
 
-/// What tells whether RDMA reaches a server.
+/// Facts that show if RDMA reaches a server.
 pub(super) struct Reach<'report, 'fleet> {
     pub(super) fleet: &'fleet Fleet<'report>,
     pub(super) log: &'fleet Log<'report>,
-    /// Where channels of this host lead.
+    /// Remote addresses of the RDMA channels of this host.
     channels: HashSet<SocketAddr>,
 }
 
@@ -32,7 +32,7 @@ impl<'report, 'fleet> Reach<'report, 'fleet> {
         Self { fleet, log, channels: channels.filter_map(|channel| channel.remote).collect() }
     }
 
-    /// What shows that RDMA reaches a server, and where that stands.
+    /// Returns source and text of the fact that proves that RDMA reaches a server.
     fn proof(&self, server: &Server<'_>) -> Option<(String, String)> {
         let end = server.end?;
         if self.channels.contains(&end) {
@@ -55,7 +55,7 @@ impl<'report, 'fleet> Reach<'report, 'fleet> {
         })
     }
 
-    /// What shows that a server does not offer RDMA.
+    /// Returns source and text of the fact that proves that a server does not offer RDMA.
     fn refutation(&self, server: &Server<'_>) -> Option<(String, String)> {
         let end = server.end?;
         let report = self.fleet.report(end.ip())?;
@@ -68,7 +68,8 @@ impl<'report, 'fleet> Reach<'report, 'fleet> {
     }
 }
 
-/// Whether somebody on a host waits for RDMA connections at a port; `None` where that cannot be seen.
+/// Returns true if a process on the host listens for RDMA connections at the port; `None` if
+/// unknown.
 fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
     let listens = report.resources.as_ref()?.iter().any(|resource| match &resource.object {
         Object::CmId(cm_id) => {
@@ -80,7 +81,7 @@ fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
     if listens {
         return Some(true);
     }
-    // The kernel shows objects of processes to those who see the processes: the server must be seen.
+    // The kernel lists RDMA objects of a process only to users who see the process.
     let consumers = report.consumers.as_ref()?;
     let mut waiting = consumers.sockets.iter().flatten().filter(|socket| {
         socket.state == TcpState::Listen && socket.local.port() == port && socket.inode != 0
@@ -91,22 +92,22 @@ fn offers_rdma(report: &HostReport, port: u16) -> Option<bool> {
     (is_whole && waiting.any(|socket| is_seen(socket.inode))).then_some(false)
 }
 
-/// What proves that RDMA to a server was tried and failed.
+/// Proof that an RDMA connection to a server was tried and failed.
 pub(super) enum Fallback<'log> {
-    /// The client's own mark.
+    /// Fallback mark of the client.
     Mark,
-    /// A line of the kernel's log.
+    /// Line of the kernel log.
     Log(&'log BeegfsLogLine),
 }
 
 impl<'log> Fallback<'log> {
-    /// The proof, where there is one.
+    /// Returns the proof; `None` without one.
     pub(super) fn of(
         server: &Server<'_>,
         reach: &Reach<'log, '_>,
         pool: &BeegfsPool,
     ) -> Option<Self> {
-        // Without RDMA wanted, a mark tells of another address that failed.
+        // With `connUseRDMA` = 0 a mark means that another address failed.
         if server.client.switch("connUseRDMA") != Some(true) {
             return None;
         }
@@ -114,12 +115,13 @@ impl<'log> Fallback<'log> {
             return Some(Self::Mark);
         }
         let last = reach.log.connected(server.node.kind, server.end);
-        // Of an idle connection the mark tells, and the log is of the past.
+        // The client shows the mark for an idle connection. For an idle connection the log line
+        // is outdated.
         let last = last.filter(|line| pool.is_busy && line.kind == "TCP" && line.is_fallback);
         last.map(Self::Log)
     }
 
-    /// The row that it makes of one.
+    /// Returns the row with the verdict and cause of the fallback.
     pub(super) fn judge(&self, server: &Server<'_>, mut row: Connection) -> Connection {
         row.verdict = ConnectionVerdict::FallbackConfirmed;
         let code = "beegfs.rdma_connect_failed";
@@ -145,7 +147,7 @@ impl<'log> Fallback<'log> {
     }
 }
 
-/// Judges a server that is talked with over TCP only.
+/// Judges a server that is reached over TCP only.
 pub(super) fn judge(
     server: &Server<'_>,
     reach: &Reach<'_, '_>,
@@ -155,7 +157,7 @@ pub(super) fn judge(
     let (tcp, up) = (Transport::Tcp, ConnectionState::Up);
     let config = format!("{}/config", server.client.path);
     if server.node.kind == BeegfsNodeKind::Management {
-        // Management speaks TCP only.
+        // Management servers support TCP only.
         return row.is(tcp, up, ConnectionVerdict::TcpConfigured);
     }
     match server.client.switch("connUseRDMA") {
@@ -204,14 +206,15 @@ pub(super) fn judge(
     }
 }
 
-/// What to do about connections that are busy.
+/// Returns the fix for busy connections.
 fn when_quiet() -> String {
     format!(
         "repeat the command when the mount is idle; read the kernel log: dmesg | grep beegfs; {PING}"
     )
 }
 
-/// Where neither a mark nor the client's own settings and interfaces decide.
+/// Judges a server if neither the fallback mark nor the settings and interfaces of the client
+/// decide.
 fn by_reach(
     server: &Server<'_>,
     reach: &Reach<'_, '_>,
@@ -238,7 +241,7 @@ fn by_reach(
     }
     let last = reach.log.connected(server.node.kind, server.end);
     let row = match last.filter(|line| pool.is_busy && line.kind == "TCP") {
-        // RDMA was not even tried.
+        // The client did not try RDMA.
         Some(line) => row.seen("/dev/kmsg", &line.text, Strength::Log),
         None if pool.is_busy => {
             let row = row

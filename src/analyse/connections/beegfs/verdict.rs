@@ -1,4 +1,4 @@
-//! What a server of a client of `BeeGFS` is talked with over.
+//! Verdict for one server of a `BeeGFS` client.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::model::{
     Strength, Transport,
 };
 
-/// The row of a server.
+/// Returns the row of a server.
 pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_>) -> Connection {
     let (client, node) = (server.client, server.node);
     let place = client.mount_point.as_deref().unwrap_or(&client.id);
@@ -59,11 +59,13 @@ pub(super) fn judge(server: &Server<'_>, index: &Index<'_>, reach: &Reach<'_, '_
     }
 }
 
-/// No connection is normal after an hour without work, and a failure where none can be made.
+/// Judges a server without connections. That is normal after an hour without traffic, and a
+/// failure if no connection can be made.
 fn judge_idle(server: &Server<'_>, reach: &Reach<'_, '_>, row: Connection) -> Connection {
     let is_strict = server.client.switch("connTCPFallbackEnabled") == Some(false);
     let row = row.is(Transport::None, ConnectionState::Idle, ConnectionVerdict::Idle);
-    // Which server a line is about is known by its address only; without connections there is none.
+    // A log line names the server by address only; a server without connections has no address
+    // here.
     let failed = reach.log.of_kind(server.node.kind).next();
     match failed.filter(|line| is_strict && !line.is_connected) {
         Some(line) => row

@@ -1,15 +1,15 @@
-//! The transport that files ask for: fstab, units of systemd, maps of autofs.
+//! Requested transport of a mount in configuration files: fstab, systemd units, autofs maps.
 
 use std::collections::HashMap;
 
 use crate::model::{Consumers, MountIntent, NfsMount, Transport};
 
-/// The parts of a report that tell it.
+/// Report keys of the configuration files.
 pub(super) const SOURCES: [&str; 3] = ["consumers/fstab", "consumers/units", "consumers/autofs"];
 
-/// What the files of a host say.
+/// Mount requests in the configuration files of a host.
 pub(super) struct Intents<'report> {
-    /// By what is mounted, without a slash at the end.
+    /// Requests by mounted device, without a trailing slash.
     by_device: HashMap<&'report str, Vec<&'report MountIntent>>,
 }
 
@@ -22,7 +22,8 @@ impl<'report> Intents<'report> {
         Self { by_device }
     }
 
-    /// What a file asks for, of the same place where files name places.
+    /// Returns the requested transport of a mount. A file with a mount point has to name the
+    /// mount point of the mount.
     pub(super) fn of(&self, mount: &NfsMount) -> Option<(Transport, &'report MountIntent)> {
         let of_device = self.by_device.get(trimmed(&mount.device))?;
         let is_here = |intent: &&&MountIntent| {

@@ -1,4 +1,4 @@
-//! Mounts of NFS over TCP: asked for, fallen back, or for want of a word.
+//! NFS mounts over TCP: configured, fallen back from RDMA, or without a requested transport.
 
 use std::net::SocketAddr;
 
@@ -58,7 +58,8 @@ impl<'index> Client<'index> {
                     )
                     .lacks(unread.unwrap_or_else(|| "the TCP socket of the mount".into()));
             }
-            // What leads there proves a server, or a tunnel, that speaks TCP at that port.
+            // A socket or transport to the RDMA port proves a server, or a tunnel, that speaks
+            // TCP at that port.
             if !ports.contains(&RDMA_PORT) {
                 return confirmed(asked(connection), mount);
             }
@@ -66,7 +67,7 @@ impl<'index> Client<'index> {
         self.offered(mount, used, connection)
     }
 
-    /// TCP that no file and no option speaks of: whether RDMA could be had.
+    /// Judges TCP without a requested transport: looks for evidence that RDMA is available.
     fn offered(&self, mount: &NfsMount, used: Transport, connection: Connection) -> Connection {
         let unread = intents::SOURCES.iter().find_map(|key| self.index.unread(key));
         let lacking = |connection: Connection| match &unread {
@@ -96,8 +97,8 @@ impl<'index> Client<'index> {
             .seen(source, text, Strength::Correlated)
     }
 
-    /// The sockets of a mount. One that named the port of RDMA may have taken the client of an earlier
-    /// mount again, and with it a socket that leads to the port of TCP.
+    /// Returns the sockets of a mount. A mount with the RDMA port may have reused the NFS client
+    /// of an earlier mount, and with it a socket to the TCP port.
     fn sockets(&self, mount: &NfsMount) -> Vec<&'index TcpSocket> {
         let Some(address) = mount.address else { return Vec::new() };
         let to = |port| self.index.sockets_to(SocketAddr::new(address, port), None);
@@ -105,7 +106,7 @@ impl<'index> Client<'index> {
         if sockets.is_empty() && mount.port == Some(RDMA_PORT) { to(TCP_PORT) } else { sockets }
     }
 
-    /// The ports that a mount over TCP may lead to.
+    /// Returns the remote ports of the sockets and RPC transports that the mount may use.
     fn tcp_ports(&self, mount: &NfsMount, sockets: &[&TcpSocket]) -> Vec<u16> {
         let transports = mount.address.map(|address| self.transports(address, "tcp"));
         let listed = transports.into_iter().flatten().filter_map(|one| one.port);
@@ -114,7 +115,8 @@ impl<'index> Client<'index> {
 }
 
 fn confirmed(connection: Connection, mount: &NfsMount) -> Connection {
-    // Mounts of NFS 4.1 and later share a client, and with it the transport that came first.
+    // Mounts of NFS 4.1 and later share an NFS client, and with it the transport of the first
+    // mount.
     let shares =
         mount.version.as_deref().is_some_and(|version| version > "4.0" && version.starts_with('4'));
     let text = if shares {

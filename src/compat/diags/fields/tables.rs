@@ -1,8 +1,8 @@
-//! Tables of the fields that the originals print: names, places and formats.
+//! Tables of the printed fields: names, positions and formats. Used by `fields`.
 //!
-//! Places are those of the specification: bit 0 is the most significant bit of byte 0. The
-//! originals read HDR and NDR FEC modes from other places; these are read where the specification
-//! has them. Used by `fields`.
+//! Positions are those of the specification: bit 0 is the most significant bit of byte 0. The
+//! originals read HDR and NDR FEC modes from other positions; these tables have the positions of
+//! the specification.
 
 use super::Field;
 use crate::compat::diags::Show;
@@ -174,7 +174,7 @@ pub(in crate::compat) const EXTENDED_ERRORS: &[Field] = &[
 pub(in crate::compat) const SELECTION: &[Field] =
     &[field(8, 8, "PortSelect", Show::Unsigned), field(16, 16, "CounterSelect", Show::Hex)];
 
-/// Transmit data sl.
+/// Transmitted data per service level (SL).
 pub(in crate::compat) const TRANSMIT_DATA_SL: &[Field] = &[
     field(32, 32, "XmtDataSL0", Show::Unsigned),
     field(64, 32, "XmtDataSL1", Show::Unsigned),
@@ -194,7 +194,7 @@ pub(in crate::compat) const TRANSMIT_DATA_SL: &[Field] = &[
     field(512, 32, "XmtDataSL15", Show::Unsigned),
 ];
 
-/// Receive data sl.
+/// Received data per service level (SL).
 pub(in crate::compat) const RECEIVE_DATA_SL: &[Field] = &[
     field(32, 32, "RcvDataSL0", Show::Unsigned),
     field(64, 32, "RcvDataSL1", Show::Unsigned),
@@ -232,7 +232,7 @@ pub(in crate::compat) const RECEIVE_ERRORS: &[Field] = &[
     field(112, 16, "PortLoopingErrors", Show::Unsigned),
 ];
 
-/// Op receive.
+/// Received packets and data per operation.
 pub(in crate::compat) const OP_RECEIVE: &[Field] = &[
     field(32, 32, "PortOpRcvPkts", Show::Unsigned),
     field(64, 32, "PortOpRcvData", Show::Unsigned),
@@ -244,7 +244,7 @@ pub(in crate::compat) const FLOW_CONTROL: &[Field] = &[
     field(64, 32, "PortRcvFlowPkts", Show::Unsigned),
 ];
 
-/// Vl op packets.
+/// Packets per operation and virtual lane (VL).
 pub(in crate::compat) const VL_OP_PACKETS: &[Field] = &[
     field(32, 16, "PortVLOpPackets0", Show::Unsigned),
     field(48, 16, "PortVLOpPackets1", Show::Unsigned),
@@ -264,7 +264,7 @@ pub(in crate::compat) const VL_OP_PACKETS: &[Field] = &[
     field(272, 16, "PortVLOpPackets15", Show::Unsigned),
 ];
 
-/// Vl op data.
+/// Data per operation and virtual lane (VL).
 pub(in crate::compat) const VL_OP_DATA: &[Field] = &[
     field(32, 32, "PortVLOpData0", Show::Unsigned),
     field(64, 32, "PortVLOpData1", Show::Unsigned),
@@ -284,7 +284,7 @@ pub(in crate::compat) const VL_OP_DATA: &[Field] = &[
     field(512, 32, "PortVLOpData15", Show::Unsigned),
 ];
 
-/// Vl flow control errors.
+/// Flow control update errors per virtual lane (VL).
 pub(in crate::compat) const VL_FLOW_CONTROL_ERRORS: &[Field] = &[
     field(32, 2, "PortVLXmitFlowCtlUpdateErrors0", Show::Unsigned),
     field(34, 2, "PortVLXmitFlowCtlUpdateErrors1", Show::Unsigned),
@@ -304,7 +304,7 @@ pub(in crate::compat) const VL_FLOW_CONTROL_ERRORS: &[Field] = &[
     field(62, 2, "PortVLXmitFlowCtlUpdateErrors15", Show::Unsigned),
 ];
 
-/// Vl transmit wait.
+/// Transmit wait per virtual lane (VL).
 pub(in crate::compat) const VL_TRANSMIT_WAIT: &[Field] = &[
     field(32, 16, "PortVLXmitWait0", Show::Unsigned),
     field(48, 16, "PortVLXmitWait1", Show::Unsigned),
@@ -324,7 +324,7 @@ pub(in crate::compat) const VL_TRANSMIT_WAIT: &[Field] = &[
     field(272, 16, "PortVLXmitWait15", Show::Unsigned),
 ];
 
-/// Switch vl congestion.
+/// Switch congestion per virtual lane (VL).
 pub(in crate::compat) const SWITCH_VL_CONGESTION: &[Field] = &[
     field(32, 16, "SWPortVLCongestion0", Show::Unsigned),
     field(48, 16, "SWPortVLCongestion1", Show::Unsigned),
@@ -344,13 +344,13 @@ pub(in crate::compat) const SWITCH_VL_CONGESTION: &[Field] = &[
     field(272, 16, "SWPortVLCongestion15", Show::Unsigned),
 ];
 
-/// Congestion received.
+/// Received congestion notifications.
 pub(in crate::compat) const CONGESTION_RECEIVED: &[Field] = &[
     field(32, 32, "PortPktRcvFECN", Show::Unsigned),
     field(64, 32, "PortPktRcvBECN", Show::Unsigned),
 ];
 
-/// Sl fecn.
+/// Received FECN per service level (SL).
 pub(in crate::compat) const SL_FECN: &[Field] = &[
     field(32, 32, "PortSLRcvFECN0", Show::Unsigned),
     field(64, 32, "PortSLRcvFECN1", Show::Unsigned),
@@ -370,7 +370,7 @@ pub(in crate::compat) const SL_FECN: &[Field] = &[
     field(512, 32, "PortSLRcvFECN15", Show::Unsigned),
 ];
 
-/// Sl becn.
+/// Received BECN per service level (SL).
 pub(in crate::compat) const SL_BECN: &[Field] = &[
     field(32, 32, "PortSLRcvBECN0", Show::Unsigned),
     field(64, 32, "PortSLRcvBECN1", Show::Unsigned),
@@ -390,11 +390,11 @@ pub(in crate::compat) const SL_BECN: &[Field] = &[
     field(512, 32, "PortSLRcvBECN15", Show::Unsigned),
 ];
 
-/// Congestion sent.
+/// Time of congestion of the port.
 pub(in crate::compat) const CONGESTION_SENT: &[Field] =
     &[field(32, 32, "PortXmitTimeCong", Show::Unsigned)];
 
-/// Vl congestion.
+/// Time of congestion per virtual lane (VL).
 pub(in crate::compat) const VL_CONGESTION: &[Field] = &[
     field(32, 32, "PortVLXmitTimeCong0", Show::Unsigned),
     field(64, 32, "PortVLXmitTimeCong1", Show::Unsigned),
@@ -413,7 +413,7 @@ pub(in crate::compat) const VL_CONGESTION: &[Field] = &[
     field(480, 32, "PortVLXmitTimeCong14", Show::Unsigned),
 ];
 
-/// Samples control.
+/// Control of port samples.
 pub(in crate::compat) const SAMPLES_CONTROL: &[Field] = &[
     field(0, 8, "OpCode", Show::Hex),
     field(8, 8, "PortSelect", Show::Unsigned),
@@ -447,7 +447,7 @@ pub(in crate::compat) const SAMPLES_CONTROL: &[Field] = &[
     field(576, 64, "SamplesOnlyOptionMask", Show::Hex),
 ];
 
-/// Mellanox port info.
+/// Port information of Mellanox devices.
 pub(in crate::compat) const MELLANOX_PORT_INFO: &[Field] = &[
     field(24, 8, "StateChangeEnable", Show::Hex),
     field(56, 8, "LinkSpeedSupported", Show::Hex),
@@ -455,7 +455,7 @@ pub(in crate::compat) const MELLANOX_PORT_INFO: &[Field] = &[
     field(120, 8, "LinkSpeedActive", Show::Hex),
 ];
 
-/// Port info extended.
+/// Extended port information.
 pub(in crate::compat) const PORT_INFO_EXTENDED: &[Field] = &[
     field(0, 32, "CapMask", Show::Hex),
     field(32, 16, "FECModeActive", Show::Unsigned),
