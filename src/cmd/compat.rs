@@ -156,13 +156,15 @@ fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::R
     Err(Advice::error(format!("{flag} belongs to rdmactl, not to {}", tool.name()), fixed))
 }
 
-/// Returns the words of a command line before the name of the tool, without `rdmactl` and `compat`.
+/// Returns the words of a command line before the name of the tool, without `rdmactl` and
+/// `compat`.
 fn flags_before(tool: Tool, typed: &[String]) -> Vec<&str> {
     let words = typed.iter().skip(1).map(String::as_str);
     words.take_while(|word| *word != tool.name()).filter(|word| *word != "compat").collect()
 }
 
-/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of rdmactl.
+/// Separates the flags of rdmactl from the options of a tool; `None` if there is no flag of
+/// rdmactl.
 fn own_flags(args: &[String]) -> Option<(&str, Vec<&str>, Vec<&str>)> {
     let (mut first, mut ours, mut theirs) = (None, Vec::new(), Vec::new());
     let mut words = args.iter().map(String::as_str);

@@ -281,7 +281,8 @@ impl All {
         }
     }
 
-    /// Returns the fix of a host that did not respond within the time of one sample: twice that time.
+    /// Returns the fix of a host that did not respond within the time of one sample: twice that
+    /// time.
     fn longer(&self, reading: Duration) -> String {
         let longer = flag_time(reading.saturating_mul(2));
         if reading < self.reach.timeout {

@@ -48,7 +48,7 @@ pub(super) struct Chart {
     pub(super) samples: Vec<Option<u64>>,
     /// Value that fills the whole height.
     pub(super) whole: u64,
-    /// The same value, formatted.
+    /// Text of the full height.
     pub(super) top: Value,
     /// Latest sample, formatted.
     pub(super) now: Value,

@@ -1,6 +1,7 @@
 //! Input of the screen ([`Event`]) and the actions it requests ([`Effect`]).
 //!
 //! `cmd::top` sends the events and performs the effects; `update` does no I/O itself.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! One sample of all hosts. `cmd::top` makes samples, `tui` shows them.
+
 use std::time::Instant;
 
 use crate::model::{Connection, HostFailure, HostReport};

@@ -1,5 +1,6 @@
 //! Sequence of scenes. The gathering thread builds and drops them, so that keys are handled
 //! without delay.
+
 use std::sync::Arc;
 
 use super::Prepared;

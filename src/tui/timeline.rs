@@ -1,4 +1,5 @@
 //! Kinds of data sources by time: live, capture or recording.
+
 use std::time::Duration;
 
 /// Time behavior of the data.

@@ -347,7 +347,7 @@ fn overrides(args: &PingArgs) -> Overrides {
     }
 }
 
-/// Ends all agents at once; returns those that could not be ended.
+/// Ends all agents at once; returns the agents that could not be ended.
 pub(super) fn leave(reached: Vec<Reached>) -> Vec<String> {
     let deadline = Deadline::after(LEAVE);
     let agents = reached.into_iter().filter_map(|reached| Some(reached.ok()?.agent));

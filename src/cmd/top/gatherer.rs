@@ -1,4 +1,5 @@
 //! Gathers samples of live hosts in a thread of [`super::supply`], and passes the scenes on.
+
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;

@@ -53,12 +53,12 @@ pub(super) enum Input {
 pub(super) struct Teller(pub(super) Sender<Input>);
 
 impl Teller {
-    /// Shows an information.
+    /// Shows a message.
     pub(super) fn say(&self, text: impl Into<String>) {
         self.tell(text.into(), false);
     }
 
-    /// Shows a failure.
+    /// Shows an error message.
     pub(super) fn complain(&self, text: impl Into<String>) {
         self.tell(text.into(), true);
     }

@@ -1,4 +1,5 @@
 //! Creates files in the working directory for recordings, saved views and matrices.
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,5 +1,6 @@
 //! Origin of the data of `top`: hosts, a capture, a recording or a matrix. Starts the matching
 //! source.
+
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;

@@ -1,6 +1,7 @@
 //! Plays a recording at its original pace, with pause and single steps.
 //!
 //! `supply` runs it in a thread; it passes scenes to the screen through the slot.
+
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
 //! Writes the samples of `top` to a recording in a thread, so that a slow disk delays nothing
 //! else.
+
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Main loop of `top`: takes inputs, updates the state, draws, and performs effects.
 //!
 //! `effects`, `suspend` and `matrix` add methods to [`Session`]; `origin` starts the source.
+
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! Turns the flags of `top` into the settings and the first events of the screen.
+
 use std::env;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -101,7 +102,7 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
     }
 }
 
-/// Returns true for a UTF-8 locale: the first set variable of LC_ALL, LC_CTYPE and LANG decides.
+/// Returns true for a UTF-8 locale: the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();

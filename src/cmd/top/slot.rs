@@ -1,4 +1,5 @@
 //! Slot for the newest scene, between the source of samples and the main loop.
+
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,5 @@
 //! Owner of the screen: decides when to draw the state, and draws it.
+
 use std::io;
 use std::time::{Duration, Instant};
 

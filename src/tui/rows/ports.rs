@@ -1,4 +1,5 @@
 //! Rows of the Ports view: one per port, with sparklines and counters.
+
 use std::time::Instant;
 
 use super::{Graph, Listed, Place, Said, said_parts, silence, tone};
