@@ -57,7 +57,6 @@ impl Term {
     /// Writes a part of the result to stdout.
     ///
     /// # Errors
-    ///
     /// The reader closed the pipe, or the stream accepts no more bytes.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes to stdout")]
     pub fn answer(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {

@@ -31,7 +31,6 @@ const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"
 /// Prepares a process whose first argument is `agent`; call it before any input is read.
 ///
 /// # Errors
-///
 /// An argument does not belong to the agent. Other flags of rdmactl run programs and read files.
 pub(super) fn isolate(arguments: &[OsString]) -> anyhow::Result<()> {
     if let Some(other) = arguments.iter().skip(1).find(|argument| !is_of_agent(argument)) {

@@ -13,7 +13,6 @@ use super::{Advice, launcher};
 /// host.
 ///
 /// # Errors
-///
 /// As for [`named`], or the launcher needs host names or a job.
 pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     // A capture file is read on this host; the named hosts are selected from the file.
@@ -39,7 +38,6 @@ pub(super) fn hosts(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
 /// Returns the hosts of `-H` and `--hosts-file` together; `None` if neither is given.
 ///
 /// # Errors
-///
 /// A set or a file is invalid, or together they name no host or too many hosts.
 pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
     let Some(set) = flags(global, &Site::here())? else { return Ok(None) };
@@ -49,7 +47,6 @@ pub(super) fn named(global: &Global) -> anyhow::Result<Option<Vec<Host>>> {
 /// Returns the set of `-H` and `--hosts-file`, which may be empty or too large.
 ///
 /// # Errors
-///
 /// A set or a file is invalid.
 pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostSet>> {
     if !global.names_hosts() {
@@ -70,7 +67,7 @@ pub(super) fn flags(global: &Global, site: &Site) -> anyhow::Result<Option<HostS
     Ok(Some(sets.into_iter().flatten().collect()))
 }
 
-/// Refuses the name of a device or network interface of this host where a host set is expected.
+/// Refuses the name of an RDMA device or network interface of this host in the place of a host.
 fn refuse_device(word: &str) -> anyhow::Result<()> {
     let is_plain =
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
@@ -90,7 +87,6 @@ fn refuse_device(word: &str) -> anyhow::Result<()> {
 /// Returns the hosts of a host set expression.
 ///
 /// # Errors
-///
 /// The expression is invalid, and the error marks the position; or it names no host or too many
 /// hosts.
 pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
@@ -100,7 +96,6 @@ pub(super) fn of_set(expression: &str) -> anyhow::Result<Vec<Host>> {
 /// Returns the set of a host set expression, which may be empty.
 ///
 /// # Errors
-///
 /// The expression is invalid, and the error marks the position.
 pub(super) fn set_of(expression: &str, site: &Site) -> anyhow::Result<HostSet> {
     HostSet::find(expression, site).map_err(|error| {

@@ -57,7 +57,7 @@ pub(super) fn run(global: &Global, args: &CaptureArgs, term: Term) -> anyhow::Re
     Ok(Outcome::of_listing(&reports))
 }
 
-/// Returns the note about hosts that failed, with the command that records them again.
+/// Returns the note about failed hosts, with the command that records these hosts again.
 fn failed(global: &Global, reports: &[HostReport]) -> Option<Note> {
     let failed: Vec<&HostReport> = reports.iter().filter(|one| one.failure.is_some()).collect();
     if failed.is_empty() || !global.queries_hosts() {

@@ -18,8 +18,8 @@ use crate::term::Term;
 
 use super::{Advice, Outcome, asked, fleet, local};
 
-/// Returns the command line of a link named like a tool: `ibstat -l` is `rdmactl compat ibstat
-/// -l`.
+/// Returns the command line for a link named like a tool: `ibstat -l` becomes
+/// `rdmactl compat ibstat -l`.
 pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     let tool =
         words.first().and_then(|word| Path::new(word).file_name()?.to_str()).map(str::to_owned);
@@ -28,7 +28,7 @@ pub(super) fn expand(words: Vec<OsString>) -> Vec<OsString> {
     before.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
-/// Returns the command line of compat for a tool that is typed as a command; `None` for another
+/// Returns the `compat` command line for a tool that was typed as a command; `None` for another
 /// word.
 pub(super) fn instead_of(word: &str, words: &[OsString]) -> Option<String> {
     let tool = Tool::from_name(word)?;
@@ -65,7 +65,7 @@ fn command_line(tool: Tool, ours: &[&str], theirs: &[&str]) -> Result<String, sh
     shlex::try_join([&["rdmactl", "compat"], &ours[..], &[tool.name()], &theirs].concat())
 }
 
-/// True for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
+/// Returns true for a flag of rdmactl that is also an option of the tool: -H of ibnetdiscover.
 fn is_option(tool: Tool, flag: &str) -> bool {
     tool == Tool::Ibnetdiscover && flag == "-H"
 }
@@ -102,8 +102,8 @@ pub(super) fn run(global: &Global, args: &CompatArgs, term: Term) -> anyhow::Res
     Ok(Outcome::Original(transcript.code))
 }
 
-/// Returns the fix of an error. Only an uploaded rdmactl reads everything of a host without
-/// rdmactl.
+/// Returns the fix of an error. On a host without rdmactl, only an uploaded rdmactl can read all
+/// data.
 fn fix_of(error: &CompatError, global: &Global, typed: &[String]) -> String {
     let is_unrecorded = matches!(error, CompatError::NotRecorded { .. });
     let is_live = global.queries_hosts() && global.from.is_none();
@@ -139,7 +139,7 @@ const OWN_FLAGS: [(&str, bool); 16] = [
     ("--no-sudo", false),
 ];
 
-/// Refuses a flag of rdmactl after the tool, where only options of the tool stand.
+/// Refuses a flag of rdmactl after the name of the tool: only options of the tool may follow.
 ///
 /// A symbolic link with the name of a tool passes every word on.
 fn refuse_own_flags(tool: Tool, before: Vec<&str>, args: &[String]) -> anyhow::Result<()> {
@@ -275,7 +275,7 @@ fn a_tool_that_is_typed_as_a_command_is_called_with_its_arguments() {
     assert_eq!(fix(&["ibnetdiscover", "-H"]).unwrap(), "rdmactl compat ibnetdiscover -H");
     assert_eq!(fix(&["ibstat", "a b"]).unwrap(), "rdmactl compat ibstat 'a b'");
     assert_eq!(fix(&["ibwhat"]), None);
-    // A word where the tool takes no argument or a device is a host, which needs -H.
+    // A host in the place of a device, or of no argument, needs -H.
     assert_eq!(
         fix(&["ibv_devinfo", "n1", "-F", "conf"]).unwrap(),
         "rdmactl compat -F conf -H n1 ibv_devinfo"

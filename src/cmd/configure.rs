@@ -14,7 +14,6 @@ use crate::config::{Config, Key, Origin, SETTINGS, Value};
 /// Commands whose output does not depend on the configuration do not read it.
 ///
 /// # Errors
-///
 /// The configuration is invalid.
 pub(super) fn apply(cli: &mut Cli, given: &Given) -> anyhow::Result<Config> {
     if !reads_configuration(cli.command.as_ref()) {

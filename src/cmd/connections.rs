@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, args: &ConnectionsArgs, term: Term) -> anyhow
     Ok(if reading.is_problem.get() { Outcome::Problem } else { outcome })
 }
 
-/// Refuses the word of a consumer where a host set is expected.
+/// Refuses the name of a consumer, such as `nfs`, in the place of a host set.
 fn refuse_consumer(global: &Global) -> anyhow::Result<()> {
     let is_consumer = |word: &&String| ConsumerKind::ALL.iter().any(|kind| kind.word() == **word);
     let Some(word) = global.hosts.iter().find(is_consumer) else { return Ok(()) };

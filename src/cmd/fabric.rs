@@ -305,8 +305,8 @@ impl Fabric<'_> {
     }
 }
 
-/// Maximum size of a file of node names or thresholds, in bytes: 100,000 names of 64 characters
-/// and more.
+/// Maximum size of a file of node names or thresholds, in bytes; enough for 100,000 names of 64
+/// characters.
 const MOST_OF_TEXT: u64 = 16 << 20;
 
 /// Reads a file of node names: lines with a GUID and a quoted name.

@@ -14,7 +14,6 @@ use super::{Advice, Outcome, local};
 /// Refuses `--clear` for counters that this host cannot clear.
 ///
 /// # Errors
-///
 /// The view, the source or the output format does not allow `--clear`.
 pub(super) fn refuse_clear(global: &Global, args: &FabricArgs) -> anyhow::Result<()> {
     let here = "on a host of the subnet: rdmactl fabric errors --clear";
@@ -71,7 +70,6 @@ impl Listed {
     /// [`Outcome::Incomplete`] if some counters keep their values.
     ///
     /// # Errors
-    ///
     /// A port of this host cannot be opened.
     pub(super) fn clear(self, global: &Global, term: Term) -> anyhow::Result<Option<Outcome>> {
         let mut is_incomplete = false;

@@ -31,7 +31,6 @@ impl Given {
     /// Checks the command line with the table of `cli::flags`.
     ///
     /// # Errors
-    ///
     /// A flag has no effect on the command, or two flags contradict each other.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let global: Vec<&str> = self.global.iter().map(String::as_str).collect();

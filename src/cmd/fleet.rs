@@ -133,7 +133,7 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Queries every host, and returns one report for each, in the same order.
 ///
 /// # Errors
-/// No host can be queried. A host that fails is a report with its failure.
+/// No host can be queried. A failed host is no error: its report holds the failure.
 pub(super) fn report_hosts(
     global: &Global,
     hosts: Vec<Host>,
@@ -149,7 +149,6 @@ pub(super) fn report_hosts(
 /// outstanding host.
 ///
 /// # Errors
-///
 /// As for [`report_hosts`], or the first error of `show`, which ends the run.
 pub(super) fn report_in_batches(
     global: &Global,
@@ -246,7 +245,6 @@ fn ask_hosts<T: Send>(
 /// hosts have no result.
 ///
 /// # Errors
-///
 /// No host can be queried, or the first error of `each`, which cancels the run.
 fn query_hosts<T: Send>(
     global: &Global,
@@ -256,7 +254,7 @@ fn query_hosts<T: Send>(
 ) -> anyhow::Result<()> {
     let (reach, watchdog) = reach(global, upload(global), hosts)?;
     let ask = |host: &Host| match ask_host(&reach, host, &ask) {
-        // In a cancelled run, rdmactl closed the connection itself.
+        // In a canceled run, rdmactl closed the connection itself.
         Err(_) if watchdog.is_cancelled() => Err(cancelled()),
         answer => answer,
     };
@@ -308,7 +306,7 @@ fn ask_host<T>(
     }
 }
 
-/// Adds an agent that is still running to the problems of the report.
+/// Adds an agent that could not be ended to the problems of the report.
 fn and_left(mut report: HostReport, left: Option<Leftover>) -> HostReport {
     report.problems.extend(left.map(|Leftover { detail, fix }| Problem {
         key: "agent".into(),

@@ -24,14 +24,13 @@ static ENDED_BY: AtomicI32 = AtomicI32::new(0);
 /// True if nothing is left running on a host.
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
-/// Time to print the results of a cancelled run.
+/// Time to print the results of a canceled run.
 const REST: Duration = Duration::from_secs(1);
 
 /// Installs a handler: the first signal cancels the run, so that its results are printed; the
 /// next one kills.
 ///
 /// # Errors
-///
 /// The system creates no pipe or no thread.
 pub(super) fn cancel_on_signals(watchdog: &Watchdog) -> io::Result<()> {
     let watchdog = watchdog.clone();
@@ -66,7 +65,6 @@ pub(super) fn end_on_signals(end: impl Fn() + Send + 'static) -> io::Result<()> 
 /// A signal that came before ends it after one second.
 ///
 /// # Errors
-///
 /// The system creates no thread.
 pub(super) fn only_local_work() -> io::Result<()> {
     IS_LOCAL.store(true, Ordering::SeqCst);

@@ -10,7 +10,6 @@ use super::Advice;
 /// Returns the launcher for the hosts of a run.
 ///
 /// # Errors
-///
 /// No Slurm job is active, the template is invalid, or a flag of SSH contradicts the launcher.
 pub(super) fn of(global: &Global, hosts: &[Host], watchdog: &Watchdog) -> anyhow::Result<Launcher> {
     let launcher = match &global.launcher {
@@ -51,7 +50,6 @@ struct Job {
 /// Checks that this process runs in a Slurm job.
 ///
 /// # Errors
-///
 /// The variables of a Slurm job are not set.
 pub(super) fn in_job() -> anyhow::Result<()> {
     job().map(drop)

@@ -16,7 +16,6 @@ impl LinkPeers {
     /// Reads the file of `--fabric`; without the flag, no link has a peer.
     ///
     /// # Errors
-    ///
     /// The file cannot be read or holds no fabric.
     pub(super) fn read(args: &FabricFile) -> anyhow::Result<Self> {
         args.file.as_deref().map(read).transpose().map(Self)

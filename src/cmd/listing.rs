@@ -32,7 +32,7 @@ pub(super) struct Recipe<'recipe, L: Listing> {
     pub(super) shows_changes: bool,
     /// True if the rows of a host depend on this host alone.
     pub(super) is_per_host: bool,
-    /// The note for a listing without rows on hosts with devices.
+    /// Note for a listing without rows on hosts with devices.
     pub(super) nothing: &'static str,
     /// Makes rows from reports; the flag is true if hosts are named.
     pub(super) rows: &'recipe Rows<'recipe, L>,
@@ -102,7 +102,7 @@ pub(super) fn run<L: Listing>(
         let fix = "omit --watch; Prometheus computes rates itself";
         return Err(Advice::error("--watch contradicts --format prom", fix));
     }
-    // With --count, a sample of changes needs one before it to compare with.
+    // With --count, the first sample of changes needs an earlier sample to compare with.
     let mut baselines = u32::from(recipe.shows_changes && global.count.is_some());
     let mut watch = Watch::start(global, every, parts, baselines)?;
     let (mut before, mut said): (Option<Counted>, Vec<Note>) = (None, Vec::new());
@@ -130,7 +130,7 @@ pub(super) fn run<L: Listing>(
         let text = text(global, term, recipe, &view, &reports)?;
         let no_match = view.no_match().filter(|_| is_table && text.is_empty());
         let heading = match &no_match {
-            // A sample without rows is a sample, too.
+            // A sample without rows also gets a heading.
             Some(empty) => format!("{}  {}\n", clock::utc_time(time), empty.text),
             None if is_table && !text.is_empty() => format!("{}\n", clock::utc_time(time)),
             None => String::new(),

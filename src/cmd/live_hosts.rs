@@ -105,7 +105,6 @@ impl LiveHosts {
     /// report.
     ///
     /// # Errors
-    ///
     /// The system starts no thread.
     pub(super) fn read(&self, every: Duration) -> anyhow::Result<Vec<Dated>> {
         let reading = every.max(LEAST_PATIENCE).min(self.all.reach.timeout);
@@ -133,7 +132,7 @@ impl LiveHosts {
         Ok(reports.map(report).collect())
     }
 
-    /// Waits until every host is connected or has failed, or a host's time limit is over.
+    /// Waits until every host is connected or has failed, at most for the timeout of a host.
     ///
     /// # Errors
     /// The system starts no thread.
@@ -161,7 +160,7 @@ impl LiveHosts {
             if told == reports.len() || is_over || self.all.watchdog.is_cancelled() {
                 return;
             }
-            // After the deadline, the first arrival is enough. A cancelled run ends all
+            // After the deadline, the first arrival is enough. A canceled run ends all
             // connections, and each ended connection is an arrival.
             let wait = if patience.is_over() { PAUSES[1] } else { patience.remaining() };
             if let Ok(Arrival { index, report }) = self.arrivals.recv_timeout(wait) {
@@ -312,7 +311,7 @@ impl All {
 
     /// Returns the slot and the report of a host that failed.
     fn gone(&self, host: String, failure: HostFailure, pause: Duration) -> (Slot, HostReport) {
-        // In a cancelled run, rdmactl closed the connection itself.
+        // In a canceled run, rdmactl closed the connection itself.
         let failure = if self.watchdog.is_cancelled() { cancelled() } else { failure };
         let failure = self.reach.suggest_time(failure, self.reach.timeout);
         let longer = (pause * 2).min(PAUSES[1]);

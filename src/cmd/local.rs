@@ -73,7 +73,6 @@ pub(super) fn read(global: &Global, parts: &Parts) -> anyhow::Result<Reports> {
 /// kind of file.
 ///
 /// # Errors
-///
 /// The file cannot be read, or a line is invalid.
 pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
     if let Some(report) = imported(path)? {
@@ -98,7 +97,6 @@ pub(super) fn fabrics(path: &Path) -> anyhow::Result<Option<Vec<Fabric>>> {
 /// Reads a fabric from a file of another tool; `None` for a capture.
 ///
 /// # Errors
-///
 /// The file cannot be read, or a line is invalid.
 pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
     let name = path.display().to_string();
@@ -126,7 +124,6 @@ pub(super) fn imported(path: &Path) -> anyhow::Result<Option<HostReport>> {
 /// Reads a capture file; with -H, keeps only the named hosts.
 ///
 /// # Errors
-///
 /// The file is no capture, or it does not hold a named host.
 pub(super) fn read_capture(global: &Global, path: &Path) -> anyhow::Result<Capture> {
     let read = Capture::read(path);
@@ -174,7 +171,6 @@ pub(super) fn ask(recorder: &Recorder<Live>, parts: &Parts, host: &str, via: Via
 /// Calls `work` with the live source of this host.
 ///
 /// # Errors
-///
 /// The directory of `--root` cannot be read.
 pub(super) fn with_live<R>(global: &Global, work: impl FnOnce(&Live) -> R) -> anyhow::Result<R> {
     live(global).map(|(live, ..)| work(&live))

@@ -12,7 +12,6 @@ use super::{Advice, Outcome};
 /// Lists the ports of the hosts that the flags name.
 ///
 /// # Errors
-///
 /// The flags contradict each other; for example, `--lossless` does not support JSON.
 pub(super) fn run(global: &Global, args: &PortsArgs, term: Term) -> anyhow::Result<Outcome> {
     let is_document = matches!(global.output(), Format::Json | Format::Ndjson);

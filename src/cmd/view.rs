@@ -37,7 +37,7 @@ impl<'reports> Hosts<'reports> {
         if reports.hosts_named { Self::Named(&reports.hosts) } else { Self::One(&reports.hosts) }
     }
 
-    /// Returns the number of hosts whose row is only the reason for which they gave no report.
+    /// Returns the number of hosts that gave no report; their rows show only the reason.
     fn without_report(self) -> usize {
         match self {
             Self::Unknown | Self::Pinged(_) => 0,
@@ -268,7 +268,7 @@ fn refuse_late_plus(global: &Global) -> anyhow::Result<()> {
     ))
 }
 
-/// Refuses a host set after -w, which pdsh and clush take there.
+/// Refuses a host set after -w, because -w takes hosts only in pdsh and clush.
 pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     let Some(set) = global.filter.as_deref().filter(|text| is_host_set(text)) else {
         return Ok(());
@@ -277,7 +277,7 @@ pub(super) fn refuse_host_set(global: &Global) -> anyhow::Result<()> {
     Err(Advice::error(format!("-w filters rows, and {set} looks like a host set"), fix))
 }
 
-/// Returns true for a word as pdsh and clush take it after -w: `n[1-4]`, `n1,n2`.
+/// Returns true for a host set that pdsh and clush accept after -w: `n[1-4]`, `n1,n2`.
 fn is_host_set(filter: &str) -> bool {
     filter.len() < 100
         && filter.chars().all(|letter| letter.is_ascii_graphic())
@@ -285,7 +285,7 @@ fn is_host_set(filter: &str) -> bool {
         && !filter.contains([' ', '=', '<', '>', '~', '!', '(', ')', '\'', '"'])
 }
 
-/// Returns the error of a word after `-o` or `-s` that is no column of a listing.
+/// Returns the error for a word after `-o` or `-s` that is not a column of the listing.
 fn no_column<L: Listing>(flag: &str, error: &str) -> anyhow::Error {
     let word = error.strip_prefix("no column ").unwrap_or_default();
     if let Some(format) = ["csv", "json", "yaml", "ndjson", "prom", "table", "plain"]

@@ -61,7 +61,6 @@ impl Screen {
     /// Enters full-screen mode.
     ///
     /// # Errors
-    ///
     /// Stdout or the keyboard is no terminal, or the terminal lacks a function. The terminal is
     /// then unchanged.
     pub fn enter() -> Result<Self, ScreenError> {
@@ -74,7 +73,6 @@ impl Screen {
     /// Enters full-screen mode again, after [`give_back`] or after a shell used the terminal.
     ///
     /// # Errors
-    ///
     /// The terminal was closed.
     pub fn reclaim(&self) -> Result<(), ScreenError> {
         let keys = Keys::open()?;
@@ -90,7 +88,6 @@ impl Screen {
     /// Checks that full-screen mode is possible, without any change to the terminal.
     ///
     /// # Errors
-    ///
     /// Full-screen mode is not possible.
     pub fn check() -> Result<(), ScreenError> {
         if !isatty(rustix::stdio::stdout()) {
@@ -114,7 +111,6 @@ impl Screen {
     /// Writes to the screen.
     ///
     /// # Errors
-    ///
     /// The terminal was closed, or it was restored: output would overwrite the shell's text.
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         if held().is_none() {
@@ -126,7 +122,6 @@ impl Screen {
     /// Turns mouse reports of the terminal on or off.
     ///
     /// # Errors
-    ///
     /// The terminal was closed.
     pub fn follow_mouse(&self, follows: bool) -> io::Result<()> {
         self.write(if follows { MOUSE_ON } else { MOUSE_OFF })

@@ -55,7 +55,7 @@ impl Glyphs {
     pub fn ellipsis(self) -> &'static str {
         match self {
             Self::Utf8 => "…",
-            // A single `~` marks stale data.
+            // `~` marks warnings and stale data.
             Self::Ascii => "..",
         }
     }

@@ -57,7 +57,7 @@ pub(super) struct Derived {
     pub(super) hosts: Vec<Traffic>,
     /// Transports of the connections of each host.
     pub(super) shares: Vec<Share>,
-    /// Processes that hold resources, for each host.
+    /// Processes and kernel modules that hold resources, for each host.
     pub(super) holdings: Vec<Vec<Holding>>,
     /// Findings of this sample.
     pub(super) findings: Vec<Finding>,

@@ -13,7 +13,7 @@ pub enum View {
     Matrix,
     /// Findings.
     Problems,
-    /// Processes that hold RDMA resources.
+    /// Processes and kernel modules that hold RDMA resources.
     Resources,
 }
 

@@ -40,7 +40,6 @@ impl Connecting {
     /// Adds a host to the queue.
     ///
     /// # Errors
-    ///
     /// The system creates no thread, and none is running.
     pub(super) fn add(self: &Arc<Self>, index: usize) -> io::Result<()> {
         let mut queue = lock(&self.queue);

@@ -102,7 +102,7 @@ fn all_places(global: &Global, args: &PingArgs) -> anyhow::Result<(Vec<Place>, P
     join(sources, targets, false)
 }
 
-/// Returns the hosts that send to an address: those of -H, else this host.
+/// Returns the hosts that send to an address: the hosts of -H, or this host.
 pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
     Ok(match asked::named(global)? {
         Some(hosts) => hosts.into_iter().map(Place::There).collect(),
@@ -110,7 +110,7 @@ pub(super) fn sources(global: &Global) -> anyhow::Result<Vec<Place>> {
     })
 }
 
-/// Returns the hosts that send, as a host set, where one SET is tested in one direction.
+/// Returns the hosts that send, as a host set; `None` unless one SET is tested in one direction.
 pub(super) fn single_set_source(
     global: &Global,
     args: &PingArgs,
@@ -124,7 +124,7 @@ pub(super) fn single_set_source(
     }))
 }
 
-/// Returns the hosts of --matrix, of -H and of the arguments, and every pair of them.
+/// Returns the hosts of --matrix, of -H and of the arguments, and all their pairs.
 fn matrix(args: &PingArgs, named: Vec<Host>) -> anyhow::Result<(Vec<Place>, Pairs)> {
     let mut hosts: HostSet = named.into_iter().collect();
     for set in args.matrix.iter().flatten().chain(&args.targets) {
@@ -157,7 +157,7 @@ fn refuse_strangers(args: &PingArgs, places: &[Place]) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses -H and --hosts-file beside --clients, which names the hosts itself.
+/// Refuses -H and --hosts-file together with --clients: --clients already names the hosts.
 fn refuse_hosts(global: &Global) -> anyhow::Result<()> {
     if !global.names_hosts() {
         return Ok(());

@@ -97,7 +97,7 @@ impl Real {
         &self.args
     }
 
-    /// Returns the watchdog; cancelling it ends the run.
+    /// Returns the watchdog; canceling it ends the run.
     pub(super) fn watchdog(&self) -> &Watchdog {
         &self.watchdog
     }
@@ -128,7 +128,7 @@ impl Real {
         let mut reached: Vec<Option<Reached>> = places.iter().map(|_| None).collect();
         let parts = parts(&self.args);
         let enter = |place: &Place| match enter(place, &self.reach, &parts) {
-            // In a cancelled run, rdmactl closed the connections itself.
+            // In a canceled run, rdmactl closed the connections itself.
             Err(_) if watchdog.is_cancelled() => Err(cancelled()),
             result => result,
         };
@@ -152,7 +152,7 @@ impl Real {
         self.places.iter().zip(reached).map(member).collect()
     }
 
-    /// Returns an error for the first number of --rails that these hosts do not have.
+    /// Returns an error for the first rail of --rails that the hosts do not have.
     fn unknown_rail(reached: &[Reached], overrides: &Overrides) -> Option<anyhow::Error> {
         let inventories = reached.iter().flatten().map(|entered| &entered.inventory);
         let rails = matrix::count_rails(inventories, overrides);
@@ -235,7 +235,7 @@ pub(super) fn ping_host(member: &Member<'_>) -> PingHost {
     }
 }
 
-/// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is cancelled.
+/// Tests every ordered pair of hosts like `ping --matrix`, until the watchdog is canceled.
 /// `tell` gets the notes about the connections.
 pub(in crate::cmd) fn all_pairs(
     global: &Global,

@@ -48,7 +48,6 @@ impl Stream {
     /// Prints the results at the end of a run; also hosts and pairs that were not printed before.
     ///
     /// # Errors
-    ///
     /// The reader closed the pipe, or stdout accepts no more bytes.
     pub(super) fn end(&self, report: &PingReport) -> Result<(), OutputError> {
         if !self.state().has_pairs {

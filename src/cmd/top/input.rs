@@ -77,7 +77,6 @@ impl Teller {
 /// Starts the threads that send keys, signals and the hangup of the terminal.
 ///
 /// # Errors
-///
 /// The system creates no pipe or no thread.
 pub(super) fn watch(inputs: &Sender<Input>) -> io::Result<()> {
     let ending = inputs.clone();

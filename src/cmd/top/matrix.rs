@@ -27,7 +27,6 @@ impl Pinging {
     /// its end.
     ///
     /// # Errors
-    ///
     /// The system creates no thread.
     pub(super) fn start(global: &Global, hosts: Vec<Host>, teller: Teller) -> io::Result<Self> {
         let watchdog = Watchdog::start()?;
@@ -90,7 +89,6 @@ impl Saved {
     /// Reads a saved run of `rdmactl ping`.
     ///
     /// # Errors
-    ///
     /// The file cannot be read, or it holds no ping run.
     pub(super) fn read(path: &Path) -> Result<Self, PingRunError> {
         let PingRun { report, written_ns } = PingRun::read(path)?;

@@ -17,7 +17,6 @@ const MOST: u32 = 100;
 /// `rdmactl-top-20261122-080240Z-2.rec`.
 ///
 /// # Errors
-///
 /// No file can be created.
 pub(super) fn create(stem: &str, extension: &str) -> io::Result<(File, PathBuf)> {
     create_in(Path::new(""), &format!("{stem}-{}", clock::utc_stamp(clock::wall_ns())), extension)
@@ -26,7 +25,6 @@ pub(super) fn create(stem: &str, extension: &str) -> io::Result<(File, PathBuf)>
 /// Writes to a new file, and returns its path.
 ///
 /// # Errors
-///
 /// As for [`create`], or the disk is full.
 pub(super) fn save(
     stem: &str,

@@ -44,10 +44,9 @@ impl Origin {
     /// Returns the origin that the flags name.
     ///
     /// # Errors
-    ///
     /// Flags contradict each other, or a file cannot be read.
     pub(super) fn of(global: &Global, args: &TopArgs) -> anyhow::Result<Self> {
-        // --watch of the listings is the interval of top, too.
+        // --watch sets the interval of `top`, as it does for listings.
         let watch = global.watch.flatten();
         if args.every.is_some() && global.watch.is_some() {
             let fix = "remove one of them: top --every 5s is top --watch 5";
@@ -118,7 +117,6 @@ impl Origin {
     /// Starts the source of samples, which continues from the state of an earlier one.
     ///
     /// # Errors
-    ///
     /// The system creates no thread, or a file cannot be read.
     pub(super) fn supply(
         &self,

@@ -44,7 +44,6 @@ impl Recorder {
     /// disk.
     ///
     /// # Errors
-    ///
     /// The system creates no thread.
     pub(super) fn start(number: u64, teller: &Teller) -> io::Result<(Feed, Self)> {
         let (pictures, taken) = mpsc::sync_channel(WAITING);

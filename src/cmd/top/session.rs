@@ -88,7 +88,6 @@ impl<'global> Session<'global> {
     /// Starts the source of samples, then enters full-screen mode.
     ///
     /// # Errors
-    ///
     /// The source or the screen cannot be started.
     pub(super) fn start(
         global: &'global Global,
@@ -132,7 +131,6 @@ impl<'global> Session<'global> {
     /// is closed.
     ///
     /// # Errors
-    ///
     /// A thread of this program failed.
     pub(super) fn run(
         mut self,

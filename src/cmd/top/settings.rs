@@ -42,7 +42,6 @@ pub(super) fn of(global: &Global, args: &TopArgs, term: Term, origin: &Origin) -
 /// Returns the events that select the view, the filter and the mouse of the flags.
 ///
 /// # Errors
-///
 /// The filter expression is invalid for the rows of the view.
 pub(super) fn wanted(
     global: &Global,
@@ -102,7 +101,8 @@ fn check(filter: &str, view: View) -> anyhow::Result<()> {
     }
 }
 
-/// Returns true for a UTF-8 locale: the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` decides.
+/// Returns true for a UTF-8 locale. The first set variable of `LC_ALL`, `LC_CTYPE` and `LANG`
+/// decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();

@@ -93,7 +93,7 @@ impl Listed for LivePorts {
         silence(scene, place.host, at).or_else(|| findings(scene, row, place).next().map(said))
     }
 
-    /// A host without devices has one row, which matches the findings about the host.
+    /// Matches findings about the host for the only row of a host without devices.
     fn is_about(row: &LivePortRow<'_>, subject: &Subject) -> bool {
         let (device, port) = match (row.place.device, row.place.port) {
             (Some(device), Some(port)) => (device, port),
