@@ -69,7 +69,7 @@ fn keep(global: &Global, args: &CountersArgs, counters: &mut Vec<Counter>) {
 }
 
 /// Returns true if the counter has a value above 0, cannot be read, or was reset between two
-/// samples, for example because its driver was reloaded.
+/// samples. A reload of its driver resets a counter.
 fn is_telling(counter: &Counter) -> bool {
     let was_reset = counter.rate.is_some_and(|rate| rate.change == CounterChange::Reset);
     counter.value != Some(0) || was_reset

@@ -1,8 +1,8 @@
 //! Handles signals. In a run with other hosts or on the full screen, the first signal ends the
-//! run in order, and the second one kills the process.
+//! run and its agents; the second one kills the process.
 //!
-//! Other runs keep the default action of signals. After all hosts have responded, signals also
-//! end the program at once: analysis and output leave nothing behind on a host.
+//! Other runs keep the default action of signals. After all hosts have responded, a signal also
+//! ends the program at once: analysis and output leave nothing running on a host.
 
 use std::fs;
 use std::io;

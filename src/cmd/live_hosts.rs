@@ -98,11 +98,12 @@ impl LiveHosts {
     /// Returns one report of each host, in the order of the hosts; the next sample is due after
     /// `every`.
     ///
-    /// No host delays the others for longer than that. A later response counts for a later
-    /// sample. An agent is given up only after the full timeout of its host, because a new
-    /// connection would put more load on a busy host or operator. A host without a first report
-    /// is shown as connecting. As long as all hosts are connecting, `read` waits for the first
-    /// report.
+    /// No host delays the others for longer than `every`. A later response counts for a later
+    /// sample. An agent is given up only after the full timeout of its host: a new connection
+    /// would put more load on a busy host or operator.
+    ///
+    /// A host without a first report is shown as connecting. As long as all hosts are connecting,
+    /// `read` waits for the first report.
     ///
     /// # Errors
     /// The system starts no thread.

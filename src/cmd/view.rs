@@ -135,8 +135,8 @@ impl<'global, L: Listing> View<'global, L> {
             || self.order.is_some()
     }
 
-    /// Returns the parts to read: `least`, the parts of all columns that are shown or compared,
-    /// and `document` for a document or a recording.
+    /// Returns the parts to read: `least` and the parts of all columns that are shown or
+    /// compared. A document or a recording also needs `document`.
     pub(super) fn parts(&self, least: &Parts, document: &Parts) -> anyhow::Result<Parts> {
         let columns = self.columns(Hosts::Unknown)?;
         let mut parts = least.clone();

@@ -39,7 +39,8 @@ pub enum Event {
     },
     /// End of the requested ping, with or without a matrix.
     PingEnded,
-    /// End of a recording. Its begin needs no event: [`Effect::Record`] always starts one.
+    /// End of a recording. Its start needs no event: the state assumes that [`Effect::Record`]
+    /// succeeds.
     RecordingEnded,
     /// Request for a view, like a press of its digit.
     Show(View),

@@ -10,8 +10,8 @@ use super::scene::Scene;
 #[derive(Debug, Default)]
 pub struct Scenes {
     /// Last scene, and earlier scenes that the screen may still show. The last owner frees a
-    /// scene, which takes longer than drawing for a thousand hosts; this list keeps that work off
-    /// the drawing thread.
+    /// scene. For a thousand hosts this takes longer than drawing, so this list keeps it off the
+    /// drawing thread.
     given: Vec<Scene>,
 }
 

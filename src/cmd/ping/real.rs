@@ -119,8 +119,8 @@ impl Real {
         Ok(PingReport { startup_ms: milliseconds(startup), ..report })
     }
 
-    /// Starts the agent of each host. Returns the results and the time of the last handshake or
-    /// failure, so that the time of an unresponsive host does not count as time of the pairs.
+    /// Starts the agent of each host; returns the results and the time of the last handshake or
+    /// failure. The time of the pairs starts there, so an unresponsive host does not lengthen it.
     fn gather(&self, listener: &Listener<'_>) -> anyhow::Result<(Vec<Reached>, Instant)> {
         let (places, watchdog) = (&self.places, &self.watchdog);
         let mut started = clock::now();

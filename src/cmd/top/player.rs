@@ -23,8 +23,8 @@ const IDLE: Duration = Duration::from_secs(3_600);
 /// Time limit for reading earlier samples after a jump.
 const LOOK_BACK: Duration = Duration::from_millis(500);
 
-/// Maximum of earlier samples that are read after a jump: at 1 s per sample, changes are shown
-/// for that many seconds.
+/// Maximum of earlier samples that are read after a jump. At one sample per second, this covers
+/// the 300 s for which a change is a finding.
 const MOST_BACK: usize = 300;
 
 /// Player of a recording.

@@ -8,8 +8,8 @@ use crate::tui::view::View;
 const MOST: usize = 8;
 
 impl State {
-    /// Returns the matching views, hosts and columns: equal names first, then names that start
-    /// with the text, then names that contain it.
+    /// Returns the matching views, hosts and columns. Equal names come first, then names that
+    /// start with the text, then names that contain it.
     pub(in crate::tui) fn candidates(&self) -> Vec<Candidate> {
         let Mode::Prompt(Prompt { kind: PromptKind::Jump, text, .. }) = &self.mode else {
             return Vec::new();
