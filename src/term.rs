@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::sys::stdout;
 
-/// When output is colored.
+/// Rule for colored output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Color {
     /// Colored on a terminal whose `TERM` is not `dumb`, unless `NO_COLOR` is set.

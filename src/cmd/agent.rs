@@ -61,8 +61,8 @@ pub(super) fn run(args: &AgentArgs, term: Term) -> anyhow::Result<Outcome> {
     let _ = fs::write("/proc/self/comm", "rdmactl");
     match args.role.as_str() {
         "verbs" => {
-            // A child without its parent has no reader. If the kernel refuses, the deadline of
-            // the parent still applies.
+            // A child without its parent has no reader. If the kernel refuses the signal, the
+            // deadline of the parent still applies.
             let _ = set_parent_process_death_signal(Some(Signal::KILL));
             if args.parent.is_some_and(|parent| !is_parent(parent)) {
                 // The parent died before that call, so no signal will come.

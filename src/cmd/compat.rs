@@ -275,7 +275,7 @@ fn a_tool_that_is_typed_as_a_command_is_called_with_its_arguments() {
     assert_eq!(fix(&["ibnetdiscover", "-H"]).unwrap(), "rdmactl compat ibnetdiscover -H");
     assert_eq!(fix(&["ibstat", "a b"]).unwrap(), "rdmactl compat ibstat 'a b'");
     assert_eq!(fix(&["ibwhat"]), None);
-    // A host in the place of a device, or of no argument, needs -H.
+    // The tools take a device or no argument there, so a host needs -H.
     assert_eq!(
         fix(&["ibv_devinfo", "n1", "-F", "conf"]).unwrap(),
         "rdmactl compat -F conf -H n1 ibv_devinfo"

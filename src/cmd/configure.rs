@@ -1,4 +1,4 @@
-//! Applies the configuration: a setting is the value of its flag if the flag is not given.
+//! Applies the configuration: a setting takes the place of a flag that is not given.
 
 use std::path::PathBuf;
 

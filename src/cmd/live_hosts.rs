@@ -1,4 +1,4 @@
-//! Hosts whose agents keep running between the samples of `--watch`, `top` and `record`.
+//! Hosts whose agents keep running between the samples of `--watch` and `top`.
 //!
 //! `connecting` starts the agents. This module requests the samples and retries failed hosts.
 

@@ -1,6 +1,6 @@
 //! Selects the columns that fit on the screen, and places them.
 //!
-//! `draw::table`, the mouse and the saved text use the result.
+//! `draw::table`, the list of columns and the mouse use the result.
 
 use super::measure::width;
 use super::sheet::{Heading, Line};

@@ -33,6 +33,7 @@ pub enum Event {
     OpenedMatrix {
         /// Results of the ping.
         report: Arc<PingReport>,
+        /// Name of the file, without its directory.
         name: String,
         /// Time at which the file was written, in nanoseconds since 1970 UTC; `None` if unknown.
         written_ns: Option<u64>,
@@ -51,6 +52,7 @@ pub enum Event {
 /// Sentence for the last line of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
+    /// One sentence without a final period.
     pub text: String,
     /// True if the notice reports a failure.
     pub is_bad: bool,

@@ -1,7 +1,7 @@
 //! Rows of the table views of `top`: the cells, the status line, the graph and the detail pane of
 //! each row.
 //!
-//! The submodules hold one listing each. `table` sorts, filters and draws their rows.
+//! The submodules hold one listing each. `table` filters and sorts the rows; `draw` draws them.
 
 mod connections;
 mod hosts;
@@ -35,7 +35,7 @@ impl Place {
         Self { host, first: None, second: None }
     }
 
-    /// Returns the place of an item of a host, for example its second port.
+    /// Returns the place of an item of a host, by its index.
     pub(super) fn of(host: usize, first: usize) -> Self {
         Self { host, first: Some(first), second: None }
     }

@@ -14,7 +14,7 @@ use crate::query::{Align, Described, FilterError, Meaning, Value};
 /// Row that is in view.
 pub(super) struct Line<'scene> {
     pub(super) cells: Vec<Value>,
-    /// Set if the host of the row does not respond.
+    /// Age and reason of stale data; `None` if the host of the row responds.
     pub(super) silent: Option<Silent>,
     pub(super) is_fresh: bool,
     pub(super) graph: Option<Graph<'scene>>,

@@ -37,8 +37,8 @@ impl State {
         only.into_iter().chain(filter.map(|filter| format!("where {filter}"))).collect()
     }
 
-    /// Returns the origin and the time of the text: `rdmactl top: Hosts > Ports of n06, where
-    /// rate<400G, 2026-11-22 08:02:40Z`.
+    /// Returns the origin and the time of the text, for example
+    /// `rdmactl top: Hosts > Ports of n06, where rate<400G, 2026-11-22 08:02:40Z`.
     pub(super) fn origin_text(&self) -> String {
         let names: Vec<String> = self.pages.iter().map(Page::name).collect();
         let mut words = vec![format!("rdmactl top: {}", names.join(" > "))];

@@ -49,7 +49,7 @@ impl<L: Listed> Table<L> {
                 return 1;
             }
             let important = L::IMPORTANT.iter().position(|one| *one == id);
-            // Columns that the operator selected rank before the important ones.
+            // Columns that the operator selected follow the three most important columns.
             let others = if self.columns.is_some() { 3 } else { L::IMPORTANT.len() };
             important.unwrap_or(others + at)
         };
