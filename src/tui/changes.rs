@@ -36,7 +36,7 @@ pub(super) struct Changes {
     connections: BTreeMap<(usize, String), Change>,
     /// Error counters of ports.
     pub(super) errors: Errors,
-    /// Problems that end on their own.
+    /// Problem states of hosts, devices and ports, with the past ones.
     troubles: Troubles,
 }
 
